@@ -7,8 +7,8 @@
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
 #   @PROBES@         the operations that have probes (-v probes=COMMAND)
 #
-# Within a line @VERSION@, @SBINDIR@ and @PKGDATADIR@ are replaced by the version and the folders
-# (-v version=TEXT and so on).
+# Within a line @VERSION@, @SBINDIR@, @MOUNTHELPERDIR@ and @PKGDATADIR@ are replaced by the version
+# and the folders (-v version=TEXT and so on).
 
 # Prints text between requests in lines of at most 80 bytes.
 function put(line,    at) {
@@ -49,6 +49,7 @@ function run(command, what,    line, lines, since) {
 {
     gsub (/@VERSION@/, version)
     gsub (/@SBINDIR@/, sbindir)
+    gsub (/@MOUNTHELPERDIR@/, mounthelperdir)
     gsub (/@PKGDATADIR@/, pkgdatadir)
     put($0)
 }

@@ -37,6 +37,7 @@ struct program_options {
     int64_t inode_limit;
     gboolean no_daemon, debug;
     bool confine; /* drop privileges that a mount does not need */
+    bool sloppy;  /* of -o: unknown words after it are ignored, with a warning */
     bool volfile_on_server; /* volfile_again is "SERVER:/VOLUME" */
 };
 

@@ -5,16 +5,23 @@
 #include "core/base/suggest.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const kernel_words[] = {
-    "ro",        "rw",          "suid",         "nosuid",              "dev",
-    "nodev",     "exec",        "noexec",       "async",               "sync",
-    "atime",     "noatime",     "dirsync",      "allow_other",         "allow_root",
-    "blksize",   "max_read",    "auto_unmount", "default_permissions", "no_default_permissions",
-    "no_allow_other",
-    "context",   "fscontext",   "defcontext",   "rootcontext",         "fsname",
-    "subtype",   NULL,
+    "ro",         "rw",           "suid",                "nosuid",
+    "dev",        "nodev",        "exec",                "noexec",
+    "async",      "sync",         "atime",               "noatime",
+    "dirsync",    "allow_other",  "allow_root",          "no_allow_other",
+    "auto_unmount",               "default_permissions", "no_default_permissions",
+    NULL,
+};
+
+/* Those with a value. */
+static const char *const kernel_settings[] = {
+    "blksize",     "max_read", "context", "fscontext", "defcontext",
+    "rootcontext", "fsname",   "subtype", NULL,
 };
 
 /* For mount(8) or systemd, or without a meaning for FUSE. */
@@ -23,7 +30,8 @@ static const char *const ignored_words[] = {
     "owner",      "group",       "_netdev",       "nofail",   "comment",    "relatime",
     "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",
     "nolazytime", "lazyatime",   "nolazyatime",   "silent",   "loud",       "mand",
-    "nomand",     "iversion",    "noiversion",    NULL,
+    "nomand",     "iversion",    "noiversion",    "helper",   "uhelper",    "nonempty",
+    NULL,
 };
 
 /* Options of mount.glusterfs that ask for what a mount here does not do. */
@@ -36,6 +44,22 @@ static const struct {
     { "dump-fuse", "the kernel's requests are not written to a file; 'windlass trace MOUNTPOINT' "
                    "shows operations as they come" },
     { "volume-id", "the volume is named as SERVER:/VOLUME, before the mount point" },
+};
+
+/* Options of other file systems, and what there is instead. */
+static const struct {
+    const char *key, *instead;
+} foreign_words[] = {
+    { "uid", "files have the owners that they have in storage" },
+    { "gid", "files have the groups that they have in storage" },
+    { "umask", "files have the modes that they have in storage" },
+    { "fmask", "files have the modes that they have in storage" },
+    { "dmask", "directories have the modes that they have in storage" },
+    { "attr_timeout", "here it is 'attribute-timeout'" },
+    { "kernel_cache", "here it is 'fopen-keep-cache'" },
+    { "direct_io", "here it is 'direct-io-mode'" },
+    { "writeback_cache", "here it is 'kernel-writeback-cache'" },
+    { "max_background", "here it is 'background-qlen'" },
 };
 
 static bool
@@ -67,33 +91,36 @@ strv_add (char ***list, const char *text)
     (*list)[n + 1] = NULL;
 }
 
-/* Options of the program that mount(8) passes on. Returns true if key is one. */
+/* Options of the program that mount(8) passes on. */
+static const struct {
+    const char *key;
+    size_t at; /* of its text in struct program_options */
+} program_words[] = {
+    { "log-file", offsetof (struct program_options, log_file) },
+    { "log-level", offsetof (struct program_options, log_level) },
+    { "pid-file", offsetof (struct program_options, pid_file) },
+    { "volume-name", offsetof (struct program_options, volume_name) },
+    { "confine", offsetof (struct program_options, confine_text) },
+    { "backup-volfile-servers", offsetof (struct program_options, backup_servers) },
+    { "backupvolfile-server", offsetof (struct program_options, backup_servers) },
+    { "subdir-mount", offsetof (struct program_options, subdir) },
+    { "server-port", offsetof (struct program_options, server_port) },
+    { "oom-score-adj", offsetof (struct program_options, oom_score) },
+};
+
+/* Returns true if key is one. */
 static bool
 program_word (struct program_options *options, const char *key, const char *value)
 {
-    const struct {
-        const char *key;
-        char **text;
-    } texts[] = {
-        { "log-file", &options->log_file },
-        { "log-level", &options->log_level },
-        { "pid-file", &options->pid_file },
-        { "volume-name", &options->volume_name },
-        { "confine", &options->confine_text },
-        { "backup-volfile-servers", &options->backup_servers },
-        { "backupvolfile-server", &options->backup_servers },
-        { "subdir-mount", &options->subdir },
-        { "server-port", &options->server_port },
-        { "oom-score-adj", &options->oom_score },
-    };
-
     if (!value)
         return false;
-    for (size_t i = 0; i < G_N_ELEMENTS (texts); i++) {
-        if (strcmp (key, texts[i].key) != 0)
+    for (size_t i = 0; i < G_N_ELEMENTS (program_words); i++) {
+        char **text = G_STRUCT_MEMBER_P (options, program_words[i].at);
+
+        if (strcmp (key, program_words[i].key) != 0)
             continue;
-        g_free (*texts[i].text);
-        *texts[i].text = g_strdup (value);
+        g_free (*text);
+        *text = g_strdup (value);
         return true;
     }
     if (strcmp (key, "xlator-option") == 0)
@@ -119,20 +146,48 @@ unescape (const char *text)
     return g_string_free (out, FALSE);
 }
 
+/* Adds the names of options that may stand where the misspelt one does: with a value, or
+ * without. */
 static void
-say_unknown (const char *word, const char *key, char **ret_error)
+add_near_names (GPtrArray *names, bool has_value)
+{
+    for (const struct xlator_option *row = bridge_options; row->key[0]; row++)
+        if (has_value || option_is_flag (row))
+            g_ptr_array_add (names, (char *) row->key[0]);
+    for (const char *const *known = has_value ? kernel_settings : kernel_words; *known; known++)
+        g_ptr_array_add (names, (char *) *known);
+    for (size_t i = 0; has_value && i < G_N_ELEMENTS (program_words); i++)
+        g_ptr_array_add (names, (char *) program_words[i].key);
+}
+
+static char *
+unknown_instead (const char *key, bool has_value)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
     g_autofree char *suggestion = NULL;
 
-    for (const struct xlator_option *row = bridge_options; row->key[0]; row++)
-        g_ptr_array_add (names, (char *) row->key[0]);
-    for (const char *const *known = kernel_words; *known; known++)
-        g_ptr_array_add (names, (char *) *known);
+    for (size_t i = 0; i < G_N_ELEMENTS (foreign_words); i++)
+        if (strcmp (key, foreign_words[i].key) == 0)
+            return g_strconcat ("; ", foreign_words[i].instead, NULL);
+    add_near_names (names, has_value);
     suggestion = suggest_text (suggest_near (key, names));
-    *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'%s", word, key,
-                                  *suggestion ? suggestion
-                                              : "; 'windlass help mount/fuse' lists ours");
+    return g_strdup (*suggestion ? suggestion : "; 'windlass help mount/fuse' lists ours");
+}
+
+/* Returns -EINVAL, or 0 if the user wants unknown words to be ignored. */
+static int
+word_unknown (const struct program_options *options, const char *word, const char *key,
+              char **ret_error)
+{
+    g_autofree char *instead = unknown_instead (key, word[strlen (key)] == '=');
+
+    if (!options->sloppy) {
+        *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'%s", word, key, instead);
+        return -EINVAL;
+    }
+    fprintf (stderr, "windlass: warning: -o %s: ignored: there is no mount option '%s'%s\n", word,
+             key, instead);
+    return 0;
 }
 
 static int
@@ -144,7 +199,11 @@ word_add (struct program_options *options, const char *word, char **ret_error)
 
     if (!pair[0] || !*pair[0] || word_is_ignored (pair[0]))
         return 0;
-    if (g_strv_contains (kernel_words, pair[0])) {
+    if (strcmp (word, "sloppy") == 0) {
+        options->sloppy = true;
+        return 0;
+    }
+    if (g_strv_contains (kernel_words, pair[0]) || g_strv_contains (kernel_settings, pair[0])) {
         g_string_append_printf (options->kernel, "%s%s", options->kernel->len ? "," : "", word);
         return strcmp (word, "ro") == 0 ? options_add_bridge (options, "read-only", NULL, ret_error)
                                         : 0;
@@ -157,9 +216,7 @@ word_add (struct program_options *options, const char *word, char **ret_error)
     if (program_word (options, pair[0], value))
         return 0;
     r = options_add_bridge (options, pair[0], value, ret_error);
-    if (r == -ENOENT)
-        say_unknown (word, pair[0], ret_error);
-    return r;
+    return r == -ENOENT ? word_unknown (options, word, pair[0], ret_error) : r;
 }
 
 int

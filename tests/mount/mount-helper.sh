@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# mount.windlass, as mount(8) calls it for fstab.
+# mount.windlass, as mount(8) calls it and as people do, and what it exits with. fstab.sh has
+# mount(8) itself.
 . "$(dirname "$0")/lib.sh"
 need_root
 helper=$BUILD_DIR/src/mount.windlass
@@ -23,11 +24,40 @@ expect_ok sh "$helper" "$VOL" "$MNT" -s -n -o "ro,user,log-file=$LOG,pid-file=$T
 DAEMON=$(cat pid)
 expect_error 'Read-only' touch "$MNT/new"
 unmount
-expect_error 'no mount option' sh "$helper" "$VOL" "$MNT" -o nonsense
-expect_error 'does not exist' sh "$helper" "$VOL" missing
-expect_error 'usage' sh "$helper" "$VOL"
-expect_match "a fake mount" "$VOL.*$MNT" "$(sh "$helper" "$VOL" "$MNT" -fv)"
+
+# expect_status STATUS REGEX ARGUMENT...: mount.windlass exits with it, and says what matches.
+expect_status () {
+    local status=$1 regex=$2 out
+    shift 2
+    out=$(sh "$helper" "$@" 2>&1)
+    expect "exit status of mount.windlass $*" "$status" $?
+    expect_match "what mount.windlass $* says" "$regex" "$out"
+}
+expect_status 1 'no mount option' "$VOL" "$MNT" -o nonsense
+expect_status 1 'usage' "$VOL"
+expect_status 1 'usage' "$VOL" "$MNT" -q
+expect_status 1 "too many.*'more'" "$VOL" "$MNT" more
+expect_status 32 'does not exist' "$VOL" missing
+expect_status 32 "'missing.vol' can't be read" missing.vol "$MNT"
+WINDLASS=$PWD/missing expect_status 32 "$PWD/missing" "$VOL" "$MNT"
+expect_status 0 '^usage' --help
+expect_status 0 '^windlass [0-9]' -V
+expect_status 0 "missing.vol' does not exist: ignored" -v missing.vol "$MNT" -o ro,nofail
+expect "nofail without -v" '' "$(sh "$helper" missing.vol "$MNT" -o nofail 2>&1)"
+expect_status 1 'no mount option' "$VOL" "$MNT" -o nofail,nonsense
+for words in "$VOL $MNT -fv" "-fv $VOL $MNT" "-f $VOL -v $MNT" "-v -o ro $VOL $MNT -f"; do
+    # shellcheck disable=SC2086 # words
+    expect_status 0 "-f $VOL .*-- $MNT" $words
+done
 ! is_mounted || fail "it is mounted, although that was fake"
+
+# Options of other file systems. A word with a value is not taken for one that has none.
+expect_status 1 "no mount option 'uid'; files have the owners" "$VOL" "$MNT" -o uid=1001
+expect_status 1 "no mount option 'timeo'; 'windlass help" "$VOL" "$MNT" -o timeo=5
+expect_status 1 "did you mean 'log-file'" "$VOL" "$MNT" -o logfile=/x
+expect_ok sh "$helper" -s "$VOL" "$MNT" -o "helper=x,uid=1001,log-file=$LOG,pid-file=$TEST_DIR/pid"
+DAEMON=$(cat pid)
+unmount
 
 # Made read-only and back, also where mount(8) would use calls that FUSE refuses.
 expect_ok sh "$helper" "$VOL" "$MNT" -o "log-file=$LOG,pid-file=$TEST_DIR/pid"
@@ -39,33 +69,11 @@ expect_ok sh "$helper" "$VOL" "$MNT" -o remount,ro
 expect_match "read-only" '^ro,.* ro,' "$(options)"
 expect_error 'Read-only' touch "$MNT/new"
 expect_ok sh "$helper" "$VOL" "$MNT" -o remount,rw,nosuid,allow_other # the last is as it was
+expect_match "a fake remount" 'remount,ro -- ' \
+    "$(sh "$helper" "$VOL" "$MNT" -fv -o remount,ro)"
 expect_match "writable again" '^rw,nosuid,.* rw,' "$(options)"
 expect_ok touch "$MNT/new"
 expect_error "remount can't change 'attribute-timeout=5' of '$MNT'" sh "$helper" "$VOL" "$MNT" \
     -o remount,ro,attribute-timeout=5
 expect_match "after a remount that was refused" '^rw,' "$(options)"
 unmount
-
-# By mount(8) itself, where /sbin may have one more file in a mount namespace of its own.
-need_command unshare mount findmnt
-cat >in-namespace <<END
-mkdir -p upper work
-mount -t tmpfs none work && mkdir work/u work/w &&
-mount -t overlay -o lowerdir=/sbin,upperdir=work/u,workdir=work/w none /sbin &&
-printf '#!/bin/sh\nWINDLASS=$WINDLASS exec sh $helper "\$@"\n' >/sbin/mount.windlass &&
-chmod +x /sbin/mount.windlass &&
-ln -s mount.windlass /sbin/mount.fuse.windlass || exit 77
-mount -t windlass -o log-file=$LOG,pid-file=$TEST_DIR/pid "$VOL" "$MNT" || exit 1
-cat "$MNT/file" && findmnt -no FSTYPE,SOURCE "$MNT" || exit 1
-mount -o remount,ro "$MNT" || exit 1
-! touch "$MNT/refused" 2>/dev/null && mount -o remount,rw "$MNT" && touch "$MNT/done" &&
-umount "$MNT"
-END
-# Where the root is no mount of its own, as under chroot, there is none to be had.
-unshare -m --propagation slave true 2>/dev/null ||
-    skip "needs a mount namespace with propagation of its own"
-out=$(unshare -m --propagation slave sh in-namespace 2>&1)
-status=$?
-[ $status != 77 ] || skip "needs a mount namespace with an overlay over /sbin: $out"
-expect "by mount(8)" "0 hello fuse.windlass $VOL" \
-    "$status $(tr -s '\n ' ' ' <<<"$out" | sed 's/ $//')"
