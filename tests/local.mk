@@ -354,6 +354,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/errors.sh \
     %D%/mount/execute-only.sh \
     %D%/mount/explain.sh \
+    %D%/mount/examples.sh \
     %D%/mount/explain-waiting.sh \
     %D%/mount/fault.sh \
     %D%/mount/file-handles.sh \
@@ -532,6 +533,7 @@ dist_noinst_DATA += \
     %D%/mount/distribute-load.py \
     %D%/mount/distribute.py \
     %D%/mount/watch-lib.sh \
+    %D%/mount/examples.py \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/trace-lib.sh \
