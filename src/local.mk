@@ -381,6 +381,8 @@ src_windlass_SOURCES = \
     %D%/cli/numbers.c \
     %D%/cli/numbers.h \
     %D%/cli/output.c \
+    %D%/cli/picture-internal.h \
+    %D%/cli/picture-svg.c \
     %D%/cli/picture.c \
     %D%/cli/picture.h \
     %D%/cli/stats.c \

@@ -20,7 +20,7 @@ print_svg (const struct graph *graph, const char *path)
 
     metrics_lines (&of, false, lines);
     seen = numbers_seen_parse (lines->str);
-    picture_svg (seen, path, out);
+    picture_svg (seen, &(struct picture_head){ path, "a volfile, as it would be mounted" }, out);
     fputs (out->str, stdout);
     numbers_seen_free (seen);
 }
@@ -62,22 +62,43 @@ is_mount (const char *path)
     return is;
 }
 
+/* "measured for 12.3 s, until 2026-11-27 12:00:00". Freed with g_free. */
+static char *
+period_text (const struct seen *seen, bool off)
+{
+    g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+    g_autofree char *time = g_date_time_format (now, "%Y-%m-%d %H:%M:%S");
+    const gint64 seconds = seen->period / 1000000000;
+    g_autofree char *length =
+        seconds < 60     ? g_strdup_printf ("%.1f s", (double) seen->period / 1e9)
+        : seconds < 3600 ? g_strdup_printf ("%d min %d s", (int) seconds / 60, (int) seconds % 60)
+                         : g_strdup_printf ("%" G_GINT64_FORMAT " h %d min", seconds / 3600,
+                                            (int) (seconds / 60 % 60));
+
+    if (seen->period == 0)
+        return g_strdup_printf ("not measured; %s", time);
+    return off ? g_strdup_printf ("measured for %s in all, not now; %s", length, time)
+               : g_strdup_printf ("measured for %s, until %s", length, time);
+}
+
 static int
 draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
 {
     struct seen *seen = numbers_seen_ask (command, mountpoint, "sums");
     g_autoptr (GString) out = g_string_new (NULL);
-    g_autofree char *title = NULL;
+    g_autofree char *period = NULL;
+    g_autofree char *title = g_canonicalize_filename (mountpoint, NULL);
+    struct picture_head head = { title, NULL };
     bool off;
 
     if (!seen)
         return CLI_FAILED;
     off = strcmp (seen->measuring, "off") == 0;
-    title = g_strdup_printf ("%s%s", mountpoint, off ? " (measuring is off)" : "");
+    head.subtitle = period = period_text (seen, off);
     if (dot)
-        picture_dot (seen, title, out);
+        picture_dot (seen, &head, out);
     else
-        picture_svg (seen, title, out);
+        picture_svg (seen, &head, out);
     cli_print_safely (stdout, out->str);
     if (off)
         fprintf (stderr,

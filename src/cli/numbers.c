@@ -237,6 +237,8 @@ numbers_seen_parse (const char *text)
             seen->measuring = g_strdup (*line + strlen ("measuring "));
         } else if (g_str_has_prefix (*line, "clock "))
             seen->clock = (int64_t) number_of (*line + strlen ("clock "));
+        else if (g_str_has_prefix (*line, "period "))
+            seen->period = (int64_t) MIN (number_of (*line + strlen ("period ")), G_MAXINT64);
         else if (g_str_has_prefix (*line, "value "))
             read_value (seen, *line);
         else if (g_str_has_prefix (*line, "xlator "))

@@ -40,6 +40,7 @@ struct seen_busy {
 struct seen {
     char *measuring; /* set, leased or off */
     int64_t clock;
+    int64_t period; /* nanoseconds that were measured */
     GHashTable *values;                   /* strings by name */
     GPtrArray *xlators;                   /* struct seen_xlator */
     GPtrArray *servers;                   /* struct seen_server */

@@ -5,8 +5,13 @@
 
 #include "cli/numbers.h"
 
-/* For graphviz; and as SVG, laid out here. title: its heading. */
-void picture_dot (const struct seen *seen, const char *title, GString *out);
-void picture_svg (const struct seen *seen, const char *title, GString *out);
+struct picture_head {
+    const char *title;    /* the mount point, or the volfile */
+    const char *subtitle; /* what the numbers are of */
+};
+
+/* For graphviz; and as SVG, laid out here. */
+void picture_dot (const struct seen *seen, const struct picture_head *head, GString *out);
+void picture_svg (const struct seen *seen, const struct picture_head *head, GString *out);
 
 #endif

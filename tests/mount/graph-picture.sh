@@ -16,8 +16,11 @@ import sys, xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
 space = "{http://www.w3.org/2000/svg}"
 assert root.tag == space + "svg" and float(root.get("width")) > 0
+assert root.get("viewBox") == "0 0 %s %s" % (root.get("width"), root.get("height"))
 boxes = []
 for rect in root.iter(space + "rect"):
+    if rect.get("class") not in ("good", "failed"):
+        continue
     x, y, width, height = (float(rect.get(key)) for key in ("x", "y", "width", "height"))
     assert x >= 0 and x + width <= float(root.get("width"))
     assert y + height <= float(root.get("height"))
@@ -25,7 +28,7 @@ for rect in root.iter(space + "rect"):
                for a, b, w, h in boxes), "boxes overlap"
     boxes.append((x, y, width, height))
 print("\n".join(text.text or "" for text in root.iter(space + "text")))
-arrows = [path for path in root.iter(space + "path") if path.get("marker-end")]
+arrows = [path for path in root.iter(space + "path") if path.get("marker-end") and "C" in path.get("d")]
 print(len(boxes), "boxes,", len(arrows), "arrows")
 END
 }
@@ -42,6 +45,8 @@ said=$(texts off.svg) || fail "this is no picture"
 expect_match "boxes" '^4 boxes, 4 arrows$' "$said"
 expect_match "a name" '^<ro&t>$' "$said"
 expect_no_match "nothing was counted" 'call' "$said"
+expect_match "the title" "^$MNT\$" "$said"
+expect_match "the period" '^not measured; [-0-9]+ [0-9:]+$' "$said"
 
 "$WINDLASS" stats "$MNT" --on >/dev/null
 echo hello >"$MNT/file"
@@ -56,6 +61,14 @@ ln -s file "$MNT/link"
 said=$(graph "$MNT" --svg >on.svg && texts on.svg) || fail "this is no picture: $said"
 expect_match "an edge" '^[1-9][0-9]* calls, [0-9.]+.?s$' "$said"
 expect_match "a failure" '^own [0-9.]+.?s, [1-9][0-9]* failed$' "$said"
+expect_match "the period" '^measured for [0-9]+\.[0-9] s, until [-0-9]+ [0-9:]+$' "$said"
+expect_match "the legend" '^own: the time in the translator alone' "$said"
+grep -q 'prefers-color-scheme: dark' on.svg || fail "it has no dark colours"
+grep -q "^readlink: 1 call, .*, 1 failed" on.svg || fail "a box does not tell its operations"
+expect_ok "$WINDLASS" stats "$MNT" --off
+"$WINDLASS" graph "$MNT" --svg 2>/dev/null | grep -Eq '>measured for [0-9.]+ s in all, not now; ' ||
+    fail "the period of a measurement that has ended"
+expect_ok "$WINDLASS" stats "$MNT" --on
 grep -q 'class="failed"' on.svg || fail "what failed isn't red"
 graph "$MNT" --dot >on.dot || fail "graph --dot"
 expect_match "for graphviz" '^    n[0-9] -> n[0-9] \[label="[1-9][0-9]* calls?, [0-9.]+.?s"\];$' \

@@ -5,6 +5,7 @@
  *
  *   measuring set|leased|off
  *   clock NANOSECONDS
+ *   period NANOSECONDS                                that were measured, in all
  *   value NAME NUMBER
  *   xlator NUMBER TYPE CHILD,CHILD...|- NAME          from the top, 0 first
  *   fop XLATOR FOP COUNT FAILED SUM OWN BELOW         of that translator; sums in nanoseconds
@@ -92,11 +93,13 @@ metrics_lines (const struct metrics_of *of, bool histograms, GString *out)
 {
     const bool set = numbers_set_for (of->xlators, NUMBERS_SET);
 
-    g_string_append_printf (out, "measuring %s\nclock %" G_GINT64_FORMAT "\n",
+    g_string_append_printf (out,
+                            "measuring %s\nclock %" G_GINT64_FORMAT "\nperiod %" G_GINT64_FORMAT
+                            "\n",
                             set                        ? "set"
                             : numbers_on (of->xlators) ? "leased"
                                                        : "off",
-                            clock_now ());
+                            clock_now (), numbers_period (of->xlators));
     for (const struct metrics_value *value = of->values; value->name; value++)
         g_string_append_printf (out, "value %s " NUMBER "\n", value->name, value->value);
     for (guint i = 0; i < of->xlators->len; i++)

@@ -3,6 +3,7 @@
 
 #include "core/edge/frame.h"
 #include "core/edge/watch.h"
+#include "core/time/clock.h"
 
 #include <pthread.h>
 
@@ -18,6 +19,8 @@ struct cell {
 /* Counters of a translator. Made when it is first measured, freed with the graph. */
 struct counters {
     unsigned reasons; /* sets_lock; of the first translator: for its whole graph */
+    int64_t period;   /* the same; nanoseconds measured; while it is measured, less clock_now at
+                         the start */
     struct cell *cells[NUMBERS_SHARDS][FOP_MAX]; /* each set once. Atomic */
 };
 
@@ -161,8 +164,10 @@ numbers_set (GPtrArray *xlators, enum numbers_reason reason, bool on)
     first = counters_of (xlators->pdata[0]);
     before = first->reasons;
     first->reasons = on ? before | 1u << reason : before & ~(1u << reason);
-    if (!before != !first->reasons)
+    if (!before != !first->reasons) {
         watch_set (xlators, &numbers_watcher, first->reasons != 0);
+        first->period += first->reasons ? -clock_now () : clock_now ();
+    }
     pthread_mutex_unlock (&sets_lock);
 }
 
@@ -182,6 +187,18 @@ bool
 numbers_set_for (GPtrArray *xlators, enum numbers_reason reason)
 {
     return reasons_of (xlators) & 1u << reason;
+}
+
+int64_t
+numbers_period (GPtrArray *xlators)
+{
+    const struct counters *first = counters_of (xlators->pdata[0]);
+    int64_t period;
+
+    pthread_mutex_lock (&sets_lock);
+    period = first ? first->period + (first->reasons ? clock_now () : 0) : 0;
+    pthread_mutex_unlock (&sets_lock);
+    return period;
 }
 
 bool

@@ -63,6 +63,9 @@ void numbers_set (GPtrArray *xlators, enum numbers_reason reason, bool on);
 bool numbers_set_for (GPtrArray *xlators, enum numbers_reason reason);
 bool numbers_on (GPtrArray *xlators);
 
+/* Nanoseconds that measuring has been on, in all. */
+int64_t numbers_period (GPtrArray *xlators);
+
 /* Frees the counters, when no more requests can come. */
 void numbers_free (GPtrArray *xlators);
 
