@@ -18,6 +18,14 @@ mount_volfile "$VOL"
 mkdir "$MNT/dir"
 head -c 1M /dev/zero >"$MNT/dir/$(printf 'busy\033[2J')"
 
+# Idle: nothing but a sentence, as one table too; no bricks.
+said=$(top "$MNT" --count 1 --interval 0.3)
+expect "an idle mount" "no request was answered in this time" "$(sed '1d; /^$/d' <<<"$said")"
+expect "one table" "no request was answered in this time" \
+    "$(top "$MNT" --count 1 --interval 0.3 --by path | sed '1d; /^$/d')"
+expect_match "bricks" '^no volume is of type protocol/client' \
+    "$(top "$MNT" --count 1 --interval 0.3 --by brick)"
+
 # A process reads and fails for as long as top looks.
 while :; do
     cat "$MNT"/dir/* "$MNT/missing" >/dev/null 2>&1
@@ -42,7 +50,8 @@ expect_match "a file that is gone" '^/dir/gone +[0-9]' "$said"
 expect_no_match "without a name" '^\(forgotten\)' "$said"
 said=$(top "$MNT" --count 1 --interval 1 --by process) || fail "top: $said"
 expect "one row of a program that ended" 1 "$(grep -c '^cat (ended)' <<<"$said")"
-expect_no_match "without a name" '^[0-9]* ?\(ended\)|^[0-9]+ cat \(ended\)' "$said"
+expect_match "what that is" '^\(ended\): all processes of that program that have ended' "$said"
+expect_no_match "without a name" '^[0-9]* ?\(ended\) |^[0-9]+ cat \(ended\)' "$said"
 wait_until '[ "$(measuring)" = 0 ]'
 only=$(top "$MNT" --batch --count 1 --interval 0.3 --by fop --sort name)
 expect_match "operations" '^fop ' "$only"
@@ -75,6 +84,17 @@ if command -v script >/dev/null; then
     grep -aq 'built without ncurses' screen || grep -aq 'translators  f operations' screen ||
         fail "this is no screen"
     [ "$(measuring)" = 0 ] || fail "it is still measured"
+fi
+
+# 80 columns have all numbers, and a line does not go on in the next one.
+if command -v tmux >/dev/null; then
+    in_tmux () { tmux -S "$TEST_DIR/tmux" "$@"; }
+    in_tmux -f /dev/null new-session -d -x 80 -y 24 "$WINDLASS top $MNT --interval 0.3"
+    wait_until 'in_tmux capture-pane -p | grep -Eq "^posix .*[0-9]%$"'
+    expect "lines that are no row" "" \
+        "$(in_tmux capture-pane -p | sed '1,4d; $d' | grep -Ev '^[a-z].{27}( +[0-9.]+){2}( +[0-9.]+.?s){3} +[0-9]+%$|^ *$')"
+    in_tmux send-keys q
+    wait_until '! in_tmux list-sessions 2>/dev/null'
 fi
 
 # What is wrong.

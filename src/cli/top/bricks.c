@@ -5,7 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#define STATE_WIDTH 19 /* "down since 12:01:30" */
+#define STATE_WIDTH 19  /* "down since 12:01:30" */
+#define STATE_NARROW 13 /* "down 12:01:30" */
+#define WIDE 90         /* columns of the output */
+#define NUMBERS 47      /* columns beside name and state */
+#define NAME_LEAST 12
+#define NAME_MOST 60
 
 /* The same brick in the previous refresh, or NULL. */
 static const struct seen_server *
@@ -76,31 +81,57 @@ bricks_add (const struct top *top, GPtrArray *rows)
     }
 }
 
-void
-bricks_heading (GString *out)
+/* A narrow terminal has no room for "since". */
+static unsigned
+state_width (const struct top *top)
 {
-    top_append_name (out, "brick");
-    g_string_append_printf (out, " %-*s %9s %8s %8s %8s %8s %6s", STATE_WIDTH, "state", "calls/s",
-                            "out/s", "in/s", "p50", "p99", "open");
+    return top->columns < WIDE ? STATE_NARROW : STATE_WIDTH;
+}
+
+static unsigned
+brick_width (const struct top *top)
+{
+    const int rest = (int) top->columns - NUMBERS - (int) state_width (top) - 1;
+
+    return (unsigned) CLAMP (rest, NAME_LEAST, NAME_MOST);
+}
+
+void
+bricks_heading (const struct top *top, GString *out)
+{
+    top_append_name (out, "brick", brick_width (top));
+    g_string_append_printf (out, " %-*s %8s %7s %7s %7s %7s %5s", (int) state_width (top), "state",
+                            "calls/s", "out/s", "in/s", "p50", "p99", "open");
 }
 
 static void
 append_bytes (GString *out, double bytes)
 {
-    g_string_append_printf (out, " %7.1f%c", bytes >= 1e6 ? bytes / 1e6 : bytes / 1e3,
+    g_string_append_printf (out, " %6.1f%c", bytes >= 1e6 ? bytes / 1e6 : bytes / 1e3,
                             bytes >= 1e6 ? 'M' : 'k');
 }
 
+static void
+append_state (const struct top *top, const struct top_row *row, GString *out)
+{
+    g_auto (GStrv) parts = g_strsplit (row->state, " since", 2);
+    g_autofree char *state = state_width (top) == STATE_NARROW ? g_strjoinv ("", parts)
+                                                               : g_strdup (row->state);
+
+    g_string_append_printf (out, " %-*s", (int) state_width (top), state);
+}
+
 void
-bricks_line (const struct top_row *row, GString *out)
+bricks_line (const struct top *top, const struct top_row *row, GString *out)
 {
     char texts[2][16];
 
-    top_append_name (out, row->name);
-    g_string_append_printf (out, " %-*s %9.1f", STATE_WIDTH, row->state, row->calls);
+    top_append_name (out, row->name, brick_width (top));
+    append_state (top, row, out);
+    g_string_append_printf (out, " %8.1f", row->calls);
     append_bytes (out, row->sent);
     append_bytes (out, row->received);
-    g_string_append_printf (out, " %8s %8s %6u",
+    g_string_append_printf (out, " %7s %7s %5u",
                             row->p50 ? duration_text (row->p50, texts[0]) : "-",
                             row->p99 ? duration_text (row->p99, texts[1]) : "-", row->outstanding);
 }

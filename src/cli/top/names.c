@@ -21,15 +21,48 @@ top_clean (const char *name)
     return g_string_free (out, FALSE);
 }
 
+static unsigned
+letter_width (const char *at)
+{
+    const gunichar u = g_utf8_get_char (at);
+
+    return g_unichar_iszerowidth (u) ? 0 : g_unichar_iswide (u) ? 2 : 1;
+}
+
+unsigned
+top_width (const char *text)
+{
+    unsigned width = 0;
+
+    for (const char *c = text; *c; c = g_utf8_next_char (c))
+        width += letter_width (c);
+    return width;
+}
+
+size_t
+top_fit (const char *text, unsigned width)
+{
+    const char *c = text;
+
+    while (*c && letter_width (c) <= width) {
+        width -= letter_width (c);
+        c = g_utf8_next_char (c);
+    }
+    return (size_t) (c - text);
+}
+
 /* Cut on the left: the end of a path matters more. */
 void
-top_append_name (GString *out, const char *name)
+top_append_name (GString *out, const char *name, unsigned width)
 {
-    const long length = g_utf8_strlen (name, -1);
+    unsigned length = top_width (name);
+    const char *rest = name;
 
-    if (length > TOP_NAME_WIDTH)
-        g_string_append_printf (out, "~%s",
-                                g_utf8_offset_to_pointer (name, length - TOP_NAME_WIDTH + 1));
-    else
-        g_string_append_printf (out, "%s%*s", name, (int) (TOP_NAME_WIDTH - length), "");
+    while (length > width - (rest > name)) {
+        rest = g_utf8_next_char (rest);
+        length = top_width (rest);
+    }
+    g_string_append_printf (out, "%s%s", rest > name ? "~" : "", rest);
+    for (length += rest > name; length < width; length++)
+        g_string_append_c (out, ' ');
 }

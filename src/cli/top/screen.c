@@ -14,6 +14,9 @@
 #include <ncurses.h>
 
 #define SPARKS 16 /* refreshes that a row remembers */
+#define ROWS 4    /* the line of the first row */
+#define HELP                                                                                       \
+    "t translators  f operations  p paths  o processes  b bricks  s sort  +- q end"
 
 /* Past values of a row, the latest last. */
 struct spark {
@@ -83,13 +86,15 @@ append_spark (GString *out, const struct spark *spark)
 
 /* --- drawing --- */
 
+/* Cuts a text at the edge: ncurses would go on in the next line. */
 static void
 put (int line, const char *text, int attributes)
 {
-    attron (attributes);
-    mvaddnstr (line, 0, text, -1);
-    attroff (attributes);
+    move (line, 0);
     clrtoeol ();
+    attron (attributes);
+    mvaddnstr (line, 0, text, (int) top_fit (text, (unsigned) MAX (COLS, 0)));
+    attroff (attributes);
 }
 
 static void
@@ -97,36 +102,45 @@ draw_rows (const struct screen *screen, int first)
 {
     const struct top *top = screen->top;
     g_autoptr (GPtrArray) rows = top_rows (top, top->view);
+    const char *note = top_note (top, top->view, rows);
+    const int last = LINES - 2; /* free for the note */
 
-    for (guint i = 0; i < rows->len && first + (int) i < LINES - 1; i++) {
+    for (guint i = 0; i < rows->len && first + (int) i < last; i++) {
         const struct top_row *row = rows->pdata[i];
         g_autoptr (GString) line = g_string_new (NULL);
 
-        top_line (row, top->view, line);
-        for (long n = g_utf8_strlen (line->str, -1); n < 92; n++)
-            g_string_append_c (line, ' ');
-        append_spark (line, g_hash_table_lookup (screen->sparks[top->view], row->name));
+        top_line (top, row, top->view, line);
+        if (top_width (line->str) + SPARKS < top->columns) {
+            while (top_width (line->str) + SPARKS < top->columns)
+                g_string_append_c (line, ' ');
+            append_spark (line, g_hash_table_lookup (screen->sparks[top->view], row->name));
+        }
         put (first + (int) i, line->str, row->errors > 0 && has_colors () ? COLOR_PAIR (1) : 0);
     }
-    clrtobot ();
+    if (note)
+        put (MIN (first + (int) rows->len + (rows->len > 0), last), note, A_DIM);
 }
 
 static void
 draw (const struct screen *screen)
 {
-    const struct top *top = screen->top;
-    g_autoptr (GString) title = g_string_new (NULL), heading = g_string_new (NULL);
+    struct top *top = screen->top;
+    g_autoptr (GString) title = g_string_new (NULL), state = g_string_new (NULL),
+                        heading = g_string_new (NULL);
 
+    top->columns = (unsigned) MAX (COLS, 1);
     top_title (top, title);
     g_string_append_printf (title, ", sorted by %s", top_sort_names[top->sort]);
-    top_heading (top->view, heading);
+    top_state (top, state);
+    top_heading (top, top->view, heading);
+    while (top_width (heading->str) < top->columns)
+        g_string_append_c (heading, ' ');
+    erase ();
     put (0, title->str, A_BOLD);
-    put (1, "", 0);
-    put (2, heading->str, A_REVERSE);
-    draw_rows (screen, 3);
-    put (LINES - 1,
-         "t translators  f operations  p paths  o processes  b bricks  s sort  + - interval  q end",
-         A_DIM);
+    put (1, state->str, 0);
+    put (ROWS - 1, heading->str, A_REVERSE);
+    draw_rows (screen, ROWS);
+    put (LINES - 1, HELP, A_DIM);
     refresh ();
 }
 

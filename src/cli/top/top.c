@@ -26,26 +26,52 @@ print_view (const struct top *top, enum top_view view)
 {
     g_autoptr (GPtrArray) rows = top_rows (top, view);
     g_autoptr (GString) out = g_string_new (NULL);
+    const char *note = top_note (top, view, rows);
 
-    top_heading (view, out);
-    g_string_append_c (out, '\n');
-    for (guint i = 0; i < MIN (rows->len, BATCH_ROWS); i++) {
-        top_line (rows->pdata[i], view, out);
+    if (rows->len > 0) {
+        top_heading (top, view, out);
         g_string_append_c (out, '\n');
     }
+    for (guint i = 0; i < MIN (rows->len, BATCH_ROWS); i++) {
+        top_line (top, rows->pdata[i], view, out);
+        g_string_append_c (out, '\n');
+    }
+    if (rows->len > BATCH_ROWS)
+        g_string_append_printf (out, "and %u more\n", rows->len - BATCH_ROWS);
+    if (note)
+        g_string_append_printf (out, "%s\n", note);
     puts (out->str);
+}
+
+/* Is a table to be printed? One alone always is, others if they have rows. */
+static bool
+wants_view (const struct top *top, enum top_view view)
+{
+    g_autoptr (GPtrArray) rows = NULL;
+
+    if (top->one_view)
+        return view == top->view;
+    rows = top_rows (top, view);
+    return rows->len > 0;
 }
 
 static void
 print_all (const struct top *top)
 {
     g_autoptr (GString) title = g_string_new (NULL);
+    bool any = false;
 
     top_title (top, title);
+    g_string_append (title, ", ");
+    top_state (top, title);
     puts (title->str);
     for (enum top_view view = 0; view < TOP_VIEWS; view++)
-        if (top->one_view ? view == top->view : view != TOP_BRICKS || top->now->servers->len > 0)
+        if (wants_view (top, view)) {
             print_view (top, view);
+            any = any || top->one_view || view != TOP_BRICKS;
+        }
+    if (!any)
+        puts ("no request was answered in this time\n");
     fflush (stdout);
 }
 
@@ -124,7 +150,7 @@ cli_top (const struct cli_command *command, int argc, char **argv)
           "seconds between two updates (1)", "SECONDS" },
         { 0 },
     };
-    struct top top = { .command = command };
+    struct top top = { .command = command, .columns = TOP_COLUMNS };
     int view, column;
 
     setlocale (LC_CTYPE, "");

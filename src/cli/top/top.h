@@ -30,12 +30,11 @@ struct top {
     enum top_view view;
     enum top_sort sort;
     bool one_view;   /* batch: --by was given */
+    unsigned columns; /* of the output */
     struct seen *before, *now;
 };
 
 /* --- names.c --- */
-
-#define TOP_NAME_WIDTH 28 /* of the first column */
 
 extern const char *const top_view_names[TOP_VIEWS];
 extern const char *const top_sort_names[TOP_SORTS];
@@ -43,8 +42,13 @@ extern const char *const top_sort_names[TOP_SORTS];
 /* Replaces control characters by '?'. g_free the result. */
 char *top_clean (const char *name);
 
-/* Appends a name, cut or filled to the width of the first column. */
-void top_append_name (GString *out, const char *name);
+/* Columns of a terminal that a text takes. */
+unsigned top_width (const char *text);
+/* Bytes of its start that fit into a width. */
+size_t top_fit (const char *text, unsigned width);
+
+/* Appends a name, cut or filled to a width. */
+void top_append_name (GString *out, const char *name, unsigned width);
 
 /* --- over.c --- */
 
@@ -69,17 +73,22 @@ GPtrArray *top_rows (const struct top *top, enum top_view view);
 
 /* --- lines.c --- */
 
-/* The first line of the output. */
+#define TOP_COLUMNS 92 /* of a table that is not for a terminal */
+
+/* The mount and the time; the requests, and for how long it is measured. */
 void top_title (const struct top *top, GString *out);
+void top_state (const struct top *top, GString *out);
 /* One line of the table, and its heading. */
-void top_heading (enum top_view view, GString *out);
-void top_line (const struct top_row *row, enum top_view view, GString *out);
+void top_heading (const struct top *top, enum top_view view, GString *out);
+void top_line (const struct top *top, const struct top_row *row, enum top_view view, GString *out);
+/* What stands in place of a table without rows, or explains one; NULL: nothing. */
+const char *top_note (const struct top *top, enum top_view view, const GPtrArray *rows);
 
 /* --- bricks.c: a row for each brick, and the lines of that table --- */
 
 void bricks_add (const struct top *top, GPtrArray *rows);
-void bricks_heading (GString *out);
-void bricks_line (const struct top_row *row, GString *out);
+void bricks_heading (const struct top *top, GString *out);
+void bricks_line (const struct top *top, const struct top_row *row, GString *out);
 
 /* --- screen.c --- */
 
