@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Differences that the author of a translator declares as intended: --allow FILE, paragraphs of
- * "case GLOB", "line GLOB" and "why TEXT". */
+/* What the author of a translator declares as intended: --allow FILE. A paragraph is a difference,
+ * "case GLOB", "line GLOB" and "why TEXT", or a refusal, "refuse ERRNO", "by TYPE", "call GLOB" and
+ * "why TEXT". */
 #include "conform/conform.h"
+#include "core/base/errors.h"
+#include "graph/graph.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CASE, LINE, WHY, WORDS };
+enum { CASE, LINE, REFUSE, BY, CALL, WHY, WORDS };
 
-static const char *const words[WORDS] = { "case", "line", "why" };
+static const char *const words[WORDS] = { "case", "line", "refuse", "by", "call", "why" };
+
+#define OF(word_) (1u << (word_))
+#define DIFFERENCE (OF (CASE) | OF (LINE) | OF (WHY))
+#define REFUSAL (OF (REFUSE) | OF (BY) | OF (CALL) | OF (WHY))
 
 /* One paragraph. */
 struct allowed {
     char *values[WORDS];
     int begun; /* the paragraph's first line in the file */
+    int error; /* of a refusal, else 0 */
 };
 
 static void
@@ -41,7 +49,8 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
     if (i == WORDS || !line[n]) {
         fprintf (
             stderr,
-            "windlass conform: %s:%d:1: '%s': a line is 'case GLOB', 'line GLOB' or 'why TEXT'\n",
+            "windlass conform: %s:%d:1: '%s': a line begins with 'case', 'line', 'refuse', 'by', "
+            "'call' or 'why', and a blank; see windlass-conform(8)\n",
             path, number, line);
         return false;
     }
@@ -58,18 +67,27 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
 
 /* Returns false after a message. */
 static bool
-allowed_is_whole (const struct allowed *allowed, const char *path)
+allowed_is_whole (struct allowed *allowed, const char *path)
 {
+    const unsigned whole = allowed->values[CASE] || allowed->values[LINE] ? DIFFERENCE : REFUSAL;
+
     for (int i = 0; i < WORDS; i++) {
-        if (allowed->values[i])
+        if (!allowed->values[i] == !(whole & OF (i)))
             continue;
         fprintf (stderr,
-                 "windlass conform: %s:%d:1: this paragraph has no '%s'; it needs 'case', 'line' "
-                 "and 'why'\n",
-                 path, allowed->begun, words[i]);
+                 "windlass conform: %s:%d:1: this paragraph has %s '%s'; a difference has 'case', "
+                 "'line' and 'why', a refusal has 'refuse', 'by', 'call' and 'why'\n",
+                 path, allowed->begun, allowed->values[i] ? "a" : "no", words[i]);
         return false;
     }
-    return true;
+    if (whole == DIFFERENCE)
+        return true;
+    allowed->error = error_of_name (allowed->values[REFUSE]);
+    if (allowed->error > 0)
+        return true;
+    fprintf (stderr, "windlass conform: %s:%d:1: 'refuse %s': not the name of an errno, as EROFS\n",
+             path, allowed->begun, allowed->values[REFUSE]);
+    return false;
 }
 
 static struct allowed *
@@ -131,7 +149,7 @@ conform_allowed (const struct conform_options *options, const char *case_name, c
     for (guint i = 0; options->allowed && i < options->allowed->len; i++) {
         const struct allowed *allowed = options->allowed->pdata[i];
 
-        if (fnmatch (allowed->values[CASE], case_name, FNM_EXTMATCH) == 0
+        if (!allowed->error && fnmatch (allowed->values[CASE], case_name, FNM_EXTMATCH) == 0
             && fnmatch (allowed->values[LINE], line, FNM_EXTMATCH) == 0)
             return allowed->values[WHY];
     }
@@ -154,4 +172,70 @@ conform_without_allowed (const struct conform_options *options, const char *case
             g_string_append_printf (rest, "%s\n", *line);
     }
     return g_string_free (rest, FALSE);
+}
+
+/* --- refusals ------------------------------------------------------------------------------- */
+
+const char *
+conform_refused (const struct conform_options *options, const char *call, int error)
+{
+    for (guint i = 0; options->allowed && i < options->allowed->len; i++) {
+        const struct allowed *allowed = options->allowed->pdata[i];
+
+        if (allowed->error > 0 && allowed->error == error
+            && (!call || fnmatch (allowed->values[CALL], call, FNM_EXTMATCH) == 0))
+            return allowed->values[WHY];
+    }
+    return NULL;
+}
+
+bool
+conform_may_refuse (const struct conform_options *options, const char *call)
+{
+    bool may = false;
+
+    for (guint i = 0; !may && options->allowed && i < options->allowed->len; i++) {
+        const struct allowed *allowed = options->allowed->pdata[i];
+
+        may = allowed->error > 0
+           && (!call || fnmatch (allowed->values[CALL], call, FNM_EXTMATCH) == 0);
+    }
+    return may;
+}
+
+/* Returns the number from the top, plus one, of the lowest translator of a type that has children;
+ * 0 if there is none. */
+static guint
+allow_lowest (const struct graph *graph, const char *type)
+{
+    for (guint n = graph->xlators->len; n > 0; n--) {
+        const xlator_t *xl = graph->xlators->pdata[n - 1];
+
+        if (xl->children && strcmp (xl->type, type) == 0)
+            return n;
+    }
+    return 0;
+}
+
+bool
+conform_below (const struct conform_options *options, const struct graph *graph,
+               xlator_t **ret_below)
+{
+    guint lowest = 0;
+
+    for (guint i = 0; options->allowed && i < options->allowed->len; i++) {
+        const struct allowed *allowed = options->allowed->pdata[i];
+        const guint n = allowed->error ? allow_lowest (graph, allowed->values[BY]) : 0;
+
+        if (allowed->error && n == 0) {
+            fprintf (stderr,
+                     "windlass conform: %s:%d:1: 'by %s': the volfile has no volume of this type "
+                     "with subvolumes\n",
+                     options->allow, allowed->begun, allowed->values[BY]);
+            return false;
+        }
+        lowest = MAX (lowest, n);
+    }
+    *ret_below = lowest ? FIRST_CHILD ((xlator_t *) graph->xlators->pdata[lowest - 1]) : NULL;
+    return true;
 }

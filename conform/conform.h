@@ -93,6 +93,17 @@ conform_allowed (const struct conform_options *options, const char *case_name, c
  * g_free. */
 char *conform_without_allowed (const struct conform_options *options, const char *case_name,
                                const char *text, const char **why);
+/* A call that a translator refuses by design. Returns the reason why a call may fail with error, or
+ * NULL. call: the name of an operation; NULL: any. */
+const char *conform_refused (const struct conform_options *options, const char *call, int error);
+/* Returns true if the operation may be refused at all; NULL: if any may be. */
+bool conform_may_refuse (const struct conform_options *options, const char *call);
+/* Sets *ret_below to the child of the lowest translator that refuses by design, where the kit makes
+ * what it needs; to NULL if none refuses. Returns false after a message. */
+struct graph;
+struct xlator;
+bool conform_below (const struct conform_options *options, const struct graph *graph,
+                    struct xlator **ret_below);
 
 /* --- results: report.c --- */
 

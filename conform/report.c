@@ -49,6 +49,7 @@ void
 conform_group (struct conform_report *report, const char *name)
 {
     conform_group_end (report);
+    report->group_passed = report->group_failed = report->group_by_design = 0;
     report->group = g_strdup (name);
     report_progress (report);
 }

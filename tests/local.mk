@@ -126,6 +126,7 @@ test_modules = \
     tests/xlators/test/leaf.so \
     tests/xlators/test/locker.so \
     tests/xlators/test/meet.so \
+    tests/xlators/test/names.so \
     tests/xlators/test/needs.so \
     tests/xlators/test/never.so \
     tests/xlators/test/mislocks.so \
@@ -134,6 +135,7 @@ test_modules = \
     tests/xlators/test/online.so \
     tests/xlators/test/oops.so \
     tests/xlators/test/options.so \
+    tests/xlators/test/readonly.so \
     tests/xlators/test/pass.so \
     tests/xlators/test/last.so \
     tests/xlators/test/slow.so \
@@ -249,6 +251,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/processor.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
+    %D%/unit/conform-refusals.sh \
     %D%/unit/conform-tells.sh \
     %D%/unit/exports.sh \
     %D%/unit/function-graph-off.sh \

@@ -209,6 +209,7 @@ keep_fd (struct actor *actor, const struct answer *answer)
 
     *fd = fd_ref (answer->fd);
     *(own ? &actor->own.number : &actor->files[line->fd].number) = actor->seen->fd;
+    *(own ? &actor->own.below : &actor->files[line->fd].below) = actor->below;
 }
 
 /* A file is closed after close(2), whatever the answer is. */
@@ -265,6 +266,9 @@ drive_answered (const struct answer *answer)
     struct seen *seen = actor->seen;
 
     seen->fault |= bricks_excuse (actor, answer);
+    seen->refused = answer->op_ret < 0 && !actor->below
+                 && conform_refused (actor->drive->options, fop_name (answer->op),
+                                     answer->op_errno);
     seen->inexact |= bricks_hide_names (actor->drive);
     if (answer->op_ret >= 0) {
         see_answer (actor, seen, answer);

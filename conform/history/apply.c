@@ -29,6 +29,8 @@ judge_goes_on (struct judge *judge, int want, bool reachable)
 {
     const int is = judge->seen->ret < 0 ? judge->seen->err : 0;
 
+    if (judge->seen->refused)
+        return false;
     if (judge->unseen)
         return want == 0;
     if (is == want)

@@ -23,6 +23,7 @@ enum {
     CHANCE_PASS,
     CHANCE_THREAD,
     CHANCE_TIMER,
+    CHANCE_BELOW,
 };
 
 #define LONG (700 * INT64_C (1000000000)) /* nanoseconds: all cached data expire */
@@ -38,6 +39,20 @@ drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned 
     source.state ^= random_next (&source) + ((uint64_t) kind << 48 | (uint64_t) line << 24 | event);
     random_next (&source);
     return random_next (&source);
+}
+
+bool
+drive_goes_below (const struct drive *drive, const struct line *line)
+{
+    switch (line->verb) {
+    case VERB_CAT:
+    case VERB_LS:
+    case VERB_STAT:
+    case VERB_READLINK:
+    case VERB_GETXATTR: return false;
+    default:
+        return drive->below && drive_chance (drive, CHANCE_BELOW, line->number, 0) % 2;
+    }
 }
 
 void

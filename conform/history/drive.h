@@ -34,7 +34,9 @@ struct actor {
     struct {
         fd_t *fd;
         int number;
+        bool below; /* opened below drive->below */
     } files[CLIENT_FDS], own; /* own: for cat and ls */
+    bool below;      /* the current call goes to drive->below */
     enum stage {
         STAGE_FIND,
         STAGE_DO,
@@ -65,6 +67,9 @@ struct drive {
     struct graph *graph;
     xlator_t xlator; /* for the clients */
     xlator_list_t child;
+    const struct conform_options *options;
+    xlator_t *below;   /* the child of what refuses changes by design: there about half of the lines
+                          that change something go, so that there is something to refuse; or NULL */
     GPtrArray *gates; /* of struct gate */
     GPtrArray *held;  /* of struct held */
     GPtrArray *bricks; /* of struct brick: one for each protocol/client */
@@ -87,6 +92,8 @@ struct drive {
 
 /* A random number that depends only on the seed and the arguments. */
 uint64_t drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event);
+/* Whether a line of a path goes to drive->below. */
+bool drive_goes_below (const struct drive *drive, const struct line *line);
 void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* gate.c: one above the top and one on every edge, inserted before the graph is activated;

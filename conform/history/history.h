@@ -167,6 +167,7 @@ struct seen {
                          "sl" */
     /* times, on one count for all; responded G_MAXUINT: never */
     unsigned invoked, responded;
+    bool refused;     /* by design: it must not have happened */
     bool fault;       /* an error was injected: the operation may have happened or not */
     bool late_fault;  /* it was answered, or will be, but failed later: late.c */
     bool interrupted; /* interrupted: with the answer EINTR it may have happened or not */

@@ -91,10 +91,14 @@ static const struct xlator_api client_api = {
 };
 
 static void
-drive_begin (struct drive *drive, const struct history *history, struct graph *graph,
-             GPtrArray *bricks)
+drive_begin (struct drive *drive, const struct conform_options *options,
+             const struct history *history, struct graph *graph, GPtrArray *bricks)
 {
-    *drive = (struct drive){ .history = history, .graph = graph, .bricks = bricks, .files = 1 };
+    *drive = (struct drive){ .history = history,
+                             .options = options,
+                             .graph = graph,
+                             .bricks = bricks,
+                             .files = 1 };
     drive->xlator = xlator_init ("client", &client_api, graph, NULL);
     drive->gates = g_ptr_array_new ();
     drive->held = g_ptr_array_new ();
@@ -185,8 +189,10 @@ child_run (const struct conform_options *options, const struct history *history,
     graph = load (options, scratch, history->seed, bricks, &storages);
     if (!graph)
         return CHILD_UNABLE;
-    drive_begin (&drive, history, graph, bricks);
+    drive_begin (&drive, options, history, graph, bricks);
     gates_insert (&drive);
+    if (!conform_below (options, graph, &drive.below))
+        return CHILD_UNABLE;
     if (graph_activate (graph) < 0)
         return CHILD_UNABLE;
     bricks_calm (&drive, false);

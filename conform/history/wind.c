@@ -56,7 +56,7 @@ actor_wind (struct actor *actor, enum fop op, const void *args)
     root->ngroups = 0;
     root->maker.asked = actor;
     actor->root = root;
-    call_wind (&call, actor->drive->child.xlator, NULL);
+    call_wind (&call, actor->below ? actor->drive->below : actor->drive->child.xlator, NULL);
 }
 
 void
@@ -69,6 +69,7 @@ actor_look_up (struct actor *actor)
     loc_t loc = { .name = name, .parent = parent, .inode = known ? known : fresh };
     struct seen *seen = seen_new (actor, FOP_lookup);
 
+    actor->below = false;
     seen->parent = actor->node;
     seen->name = g_strdup (name);
     actor_wind (actor, FOP_lookup, &(struct lookup_call){ .loc = &loc });
@@ -395,7 +396,8 @@ access_fits (const struct actor *actor, enum verb verb)
     switch (verb) {
     case VERB_READ: return reads;
     case VERB_COPY:
-        return reads && to && (to->flags & O_ACCMODE) != O_RDONLY && !(to->flags & O_APPEND);
+        return reads && to && (to->flags & O_ACCMODE) != O_RDONLY && !(to->flags & O_APPEND)
+            && actor->files[actor->line->fd].below == actor->files[actor->line->fd_out].below;
     case VERB_WRITE:
     case VERB_FTRUNCATE:
     case VERB_FALLOCATE:
@@ -412,6 +414,7 @@ do_on_fd (struct actor *actor)
     g_autoptr (fd_t) fd = fd_ref (actor->files[line->fd].fd);
     const int number = actor->files[line->fd].number;
 
+    actor->below = actor->files[line->fd].below;
     switch (fd && access_fits (actor, line->verb) ? line->verb : VERB_MAX) {
     case VERB_MAX: actor_end (actor); break;
     case VERB_READ: do_read (actor, fd, number, line->offset, line->size); break;
@@ -473,6 +476,7 @@ actor_do (struct actor *actor)
         actor_end (actor);
         return;
     }
+    actor->below = drive_goes_below (actor->drive, line);
     switch (line->verb) {
     case VERB_CREATE: do_create (actor); break;
     case VERB_MKDIR:

@@ -221,6 +221,8 @@ run_all (struct run *run)
             conform_skip (run->report, "in-process", "the graph is too slow for the others");
             break;
         }
+        if (!run->ended && WIFEXITED (status) && WEXITSTATUS (status) == WORKER_TREELESS)
+            return -EINVAL;
         if (!run->ended)
             run_bad_end (run, status);
         if (run->bad_ends >= BAD_ENDS && run->next < run->cases->len) {

@@ -217,6 +217,7 @@ struct crossing {
     int children, open;      /* atomic */
     bool marked;             /* xdata has the kit's key */
     bool child_marked;       /* the child's answer of the same operation had it too */
+    int error;               /* the errno of its answer, or 0 */
     bool faulty;             /* there was a finding in it or below */
     bool early;              /* a write answered before it was done, as by TOUCHES_ANSWERS, here or
                                 below */
@@ -248,6 +249,8 @@ char *inspect_failed (void);
 /* The case is given up since no answer came in time: reports the translator, and what could not be
  * done. */
 void inspect_say_slow (const char *what);
+/* A call for the tree of a case failed with error: reports the translator that failed it. */
+void inspect_say_refused (int error);
 
 /* rules.c */
 void
@@ -260,7 +263,10 @@ enum { FD_RO, FD_WO, FD_RW, FD_APPEND, FD_DIR, FD_UNLINKED, FD_OTHER, FDS };
 struct world {
     struct graph *graph;
     struct client *client;
+    struct client *maker;     /* makes the tree: below what refuses by design, else client */
+    const struct conform_options *options;
     bool inspected;
+    bool only_readers;        /* an open for writing is refused by design: all are for reading */
     unsigned number;          /* of the tree */
     bool ready, dirty;        /* the tree exists; a case changed it */
     inode_t *top, *file, *other, *directory, *full, *link, *fifo, *gone, *gone_directory;
@@ -349,7 +355,9 @@ bool call_changes (enum fop op);
 
 /* --- worker.c --- */
 
-#define WORKER_SLOW 6 /* its exit status if the graph is too slow for any case */
+/* Exit statuses if no case can be run: the graph is too slow, or no tree could be made. */
+#define WORKER_SLOW 6
+#define WORKER_TREELESS 7
 
 struct in_case {
     const struct variant *variant;

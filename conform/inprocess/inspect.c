@@ -5,6 +5,7 @@
  */
 #include "conform/inprocess/inprocess.h"
 
+#include "core/base/errors.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
 #include "core/edge/stack.h"
@@ -268,6 +269,7 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
 {
     struct crossing *parent = crossing->parent;
 
+    crossing->error = answer->op_ret < 0 ? answer->op_errno : 0;
     __atomic_store_n (&crossing->closed, true, __ATOMIC_RELEASE);
     if (!parent) {
         inspect_remember (answer);
@@ -380,6 +382,32 @@ inspect_say_slow (const char *what)
     g_mutex_unlock (&crossings.lock);
     if (!said)
         finding_add_type ("too slow", "the graph", "%s: an answer took longer than 3 s", what);
+}
+
+/* Of the calls that failed so, the last one at the deepest translator: children come after their
+ * parents. */
+void
+inspect_say_refused (int error)
+{
+    const struct crossing *failed = NULL;
+
+    g_mutex_lock (&crossings.lock);
+    for (guint i = 0; crossings.all && i < crossings.all->len; i++) {
+        const struct crossing *crossing = crossings.all->pdata[i];
+
+        if (__atomic_load_n (&crossing->closed, __ATOMIC_ACQUIRE) && crossing->error == error)
+            failed = crossing;
+    }
+    if (failed)
+        finding_add ("no tree", failed->callee, failed->op,
+                     "it failed with %s, so the files that the cases need can't be made; if it "
+                     "refuses this by design, say so with --allow: windlass-conform(8)",
+                     error_name (error));
+    else
+        finding_add_type ("no tree", "the graph",
+                          "the files that the cases need can't be made through it: %s",
+                          error_name (error));
+    g_mutex_unlock (&crossings.lock);
 }
 
 /* The request was answered at the top, or will not be: reports the deepest missing answer of a

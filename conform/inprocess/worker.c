@@ -29,6 +29,7 @@ static struct {
     const struct conform_options *options;
     const char *allowed; /* the reason for an expected difference in this case, or NULL */
     bool slow; /* making a tree takes too long */
+    bool treeless; /* not even the first one could be made */
 } worker;
 
 /* --- output to the parent ------------------------------------------------------------------- */
@@ -105,9 +106,9 @@ static const struct audit worker_audit = {
 
 /* --- one case ------------------------------------------------------------------------------- */
 
-/* Lines that only one of the texts has. */
+/* Lines that only one of the texts has, under their names. */
 static char *
-difference (const char *stack, const char *bare)
+difference (const char *stack, const char *stack_name, const char *bare, const char *bare_name)
 {
     g_auto (GStrv) a = g_strsplit (stack, "\n", -1), b = g_strsplit (bare, "\n", -1);
     GString *out = g_string_new (NULL);
@@ -116,9 +117,9 @@ difference (const char *stack, const char *bare)
     while (a[i] && b[i] && strcmp (a[i], b[i]) == 0)
         i++;
     for (unsigned j = i; a[j] && j < i + 3; j++)
-        g_string_append_printf (out, "\n    stack: %s", a[j]);
+        g_string_append_printf (out, "\n    %s %s", stack_name, a[j]);
     for (unsigned j = i; b[j] && j < i + 3; j++)
-        g_string_append_printf (out, "\n    bare:  %s", b[j]);
+        g_string_append_printf (out, "\n    %s %s", bare_name, b[j]);
     return g_string_free (out, FALSE);
 }
 
@@ -133,7 +134,7 @@ compare (const struct in_case *c, const char *what, const char *stack, const cha
                                                           &worker.allowed);
     if (strcmp (stack_rest, bare_rest) == 0)
         return;
-    g_autofree char *lines = difference (stack_rest, bare_rest);
+    g_autofree char *lines = difference (stack_rest, "stack:", bare_rest, "bare: ");
     finding_add ("result differs", NULL, c->choice.op, "%s is not that of storage/posix alone%s",
                  what, lines);
 }
@@ -179,6 +180,46 @@ static struct {
     char *reached;
 } failing;
 
+/* The tree as text, if the call may be refused by design; else NULL. */
+static char *
+case_before (const struct in_case *c)
+{
+    const struct variant *saved = variant;
+    GString *text;
+
+    if (!conform_may_refuse (worker.options, fop_name (c->choice.op)))
+        return NULL;
+    text = g_string_new (NULL);
+    variant = &quiet;
+    dump_tree (worker.stack, worker.stack->top, "", text);
+    order_settle ();
+    variant = saved;
+    return g_string_free (text, FALSE);
+}
+
+/* Returns false if the call was not refused by design. If it was, nothing may have changed; storage
+ * alone is then not called, since it would change what both have. */
+static bool
+case_refused (const struct in_case *c, int r, const char *before)
+{
+    const char *why = conform_refused (worker.options, fop_name (c->choice.op), -r);
+    g_autoptr (GString) after = g_string_new (NULL);
+
+    if (!why)
+        return false;
+    worker.allowed = why;
+    order_settle ();
+    variant = &quiet;
+    dump_tree (worker.stack, worker.stack->top, "", after);
+    if (strcmp (before, after->str) != 0) {
+        g_autofree char *lines = difference (after->str, "after: ", before, "before:");
+        worker.stack->dirty = true;
+        finding_add ("refused, but something changed", NULL, c->choice.op,
+                     "what is there afterwards is not what was there before%s", lines);
+    }
+    return true;
+}
+
 static int
 case_call_stack (const struct in_case *c, GString *out)
 {
@@ -198,7 +239,11 @@ static bool
 case_call (const struct in_case *c)
 {
     g_autoptr (GString) stack = g_string_new (NULL), bare = g_string_new (NULL);
+    g_autofree char *before = case_before (c);
     const int r = case_call_stack (c, stack);
+
+    if (before && case_refused (c, r, before))
+        return true;
     const int r_bare = call_make (worker.bare, &c->choice, bare);
     const bool changed = call_changes (c->choice.op) && (r >= 0 || r_bare >= 0);
     const bool interrupted = r == -EINTR && (variant->interrupt_before || variant->interrupt_held);
@@ -262,14 +307,14 @@ case_prepare (void)
     world_wants (worker.stack, WANTS_ATTRIBUTES);
     world_wants (worker.bare, WANTS_ATTRIBUTES);
     r = world_ready (worker.stack);
+    worker.bare->only_readers = worker.stack->only_readers;
     r_bare = world_ready (worker.bare);
     worker.slow = r == -ETIMEDOUT && r_bare >= 0;
     if (worker.slow)
         inspect_say_slow ("no tree could be made");
     else if (r < 0 && r_bare >= 0)
-        finding_add_type ("no tree", "the graph",
-                          "what a case finds there could not be made through it: %s",
-                          g_strerror (-r));
+        inspect_say_refused (-r);
+    worker.treeless = r < 0 && worker.stack->number == 1;
     order_settle ();
     counts_mark (1);
     return r >= 0 && r_bare >= 0;
@@ -291,7 +336,7 @@ case_run_once (const struct in_case *c)
         order_settle ();
         variant = &quiet;
     }
-    if (worker.slow)
+    if (worker.slow || worker.treeless)
         return false;
     before = findings_count ();
     usable = inspect_settle (!answered);
@@ -388,7 +433,7 @@ worker_run (const struct conform_options *options, GArray *cases, guint from, in
         case_tell (c);
     }
     if (!usable)
-        _exit (worker.slow ? WORKER_SLOW : 5);
+        _exit (worker.slow ? WORKER_SLOW : worker.treeless ? WORKER_TREELESS : 5);
     findings_begin ("end", options->seed);
     world_free (worker.stack);
     world_free (worker.bare);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A graph over a scratch directory, and the tree for a case, made through the graph itself:
+ * A graph over a scratch directory, and the tree for a case, made through the graph itself, or
+ * below a translator that refuses changes by design:
  *
  *   wN/   file (9000 bytes, user.known)   other (10 bytes)   dir/   full/{a,b,sub/}   link -> file
  *          fifo
@@ -84,12 +85,23 @@ world_inspect (struct graph *graph)
     graph_splice (graph, &inspect_api);
 }
 
+/* Sets who makes calls. checked: there is no kernel whose rights would count. */
+static void
+world_identify (struct client *client)
+{
+    client->patience = PATIENCE;
+    client->umask = 022;
+    client->checked = true;
+    client->lk_owner = 1;
+}
+
 struct world *
 world_new (const struct conform_options *options, const char *dir)
 {
     const bool reference = g_str_has_suffix (dir, "/bare");
     struct graph *graph = world_load (options, dir, reference);
     struct world *world = g_new0 (struct world, 1);
+    xlator_t *below = NULL;
 
     if (!graph)
         return NULL;
@@ -101,12 +113,16 @@ world_new (const struct conform_options *options, const char *dir)
         return NULL;
     }
     world->graph = graph;
+    world->options = options;
     world->inspected = !reference;
     world->client = client_new (graph->top);
-    world->client->patience = PATIENCE;
-    world->client->umask = 022;
-    world->client->checked = true;
-    world->client->lk_owner = 1;
+    world->maker = world->client;
+    if (!reference && !conform_below (options, graph, &below))
+        return NULL;
+    if (below)
+        world->maker = client_new (below);
+    world_identify (world->client);
+    world_identify (world->maker);
     return world;
 }
 
@@ -159,7 +175,7 @@ tree_mkdir (struct world *world, inode_t *dir, const char *name, inode_t **ret_i
 {
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
-    int r = sync_mkdir (world->client, &loc, 0755, 022, NULL, NULL);
+    int r = sync_mkdir (world->maker, &loc, 0755, 022, NULL, NULL);
 
     inode_unref (fresh);
     *ret_inode = r >= 0 ? world_look (world, dir, name, NULL) : NULL;
@@ -174,7 +190,7 @@ tree_write (struct world *world, fd_t *fd, size_t size)
 
     for (size_t i = 0; i < size; i++)
         text[i] = "Pack my box with five dozen liquor jugs! "[i % 41];
-    return sync_writev (world->client, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+    return sync_writev (world->maker, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
 }
 
 static int
@@ -183,7 +199,7 @@ tree_file (struct world *world, inode_t *dir, const char *name, size_t size, ino
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
     fd_t *fd = fd_new (&world->graph->fd_maker, fresh, O_RDWR, 1);
-    int r = sync_create (world->client, &loc, O_RDWR | O_EXCL, 0644, 022, fd, NULL, NULL);
+    int r = sync_create (world->maker, &loc, O_RDWR | O_EXCL, 0644, 022, fd, NULL, NULL);
 
     if (r >= 0 && size > 0)
         r = tree_write (world, fd, size);
@@ -199,10 +215,10 @@ tree_special (struct world *world)
     inode_t *link = inode_new (world->graph->itable), *fifo = inode_new (world->graph->itable);
     loc_t link_loc = { .name = "link", .parent = world->top, .inode = link };
     loc_t fifo_loc = { .name = "fifo", .parent = world->top, .inode = fifo };
-    int r = sync_symlink (world->client, "file", &link_loc, 022, NULL, NULL);
+    int r = sync_symlink (world->maker, "file", &link_loc, 022, NULL, NULL);
 
     if (r >= 0)
-        r = sync_mknod (world->client, &fifo_loc, S_IFIFO | 0644, 0, 022, NULL, NULL);
+        r = sync_mknod (world->maker, &fifo_loc, S_IFIFO | 0644, 0, 022, NULL, NULL);
     inode_unref (link);
     inode_unref (fifo);
     world->link = world_look (world, world->top, "link", NULL);
@@ -213,11 +229,16 @@ tree_special (struct world *world)
 static int
 tree_open (struct world *world, int which, inode_t *inode, uint32_t flags)
 {
-    fd_t *fd = fd_new (&world->graph->fd_maker, inode, flags, 1);
+    fd_t *fd = fd_new (&world->graph->fd_maker, inode, world->only_readers ? O_RDONLY : flags, 1);
     loc_t loc = { .inode = inode };
     int r = which == FD_DIR ? sync_opendir (world->client, &loc, fd, NULL, NULL)
-                            : sync_open (world->client, &loc, flags, fd, NULL, NULL);
+                            : sync_open (world->client, &loc, fd->flags, fd, NULL, NULL);
 
+    if (fd->flags != O_RDONLY && conform_refused (world->options, "open", -r)) {
+        fd_unref (fd);
+        world->only_readers = true;
+        return tree_open (world, which, inode, O_RDONLY);
+    }
     world->fds[which] = fd;
     return r;
 }
@@ -233,7 +254,7 @@ tree_files (struct world *world)
         r = tree_open (world, FD_UNLINKED, unlinked, O_RDWR);
     loc.inode = unlinked;
     if (r >= 0)
-        r = sync_unlink (world->client, &loc, 0, NULL, NULL);
+        r = sync_unlink (world->maker, &loc, 0, NULL, NULL);
     inode_unlink (world->top, "unlinked");
     inode_unref (unlinked);
     static const struct { int which; uint32_t flags; } opens[] = {
@@ -259,9 +280,9 @@ tree_gone (struct world *world)
     file.inode = world->gone;
     dir.inode = world->gone_directory;
     if (r >= 0)
-        r = sync_unlink (world->client, &file, 0, NULL, NULL);
+        r = sync_unlink (world->maker, &file, 0, NULL, NULL);
     if (r >= 0)
-        r = sync_rmdir (world->client, &dir, 0, NULL, NULL);
+        r = sync_rmdir (world->maker, &dir, 0, NULL, NULL);
     inode_unlink (world->top, "gone");
     inode_unlink (world->top, "gone-dir");
     return r;
@@ -293,7 +314,7 @@ tree_attribute (struct world *world)
     loc_t loc = { .inode = world->file };
 
     dict_set_str (dict, "user.known", "known");
-    sync_setxattr (world->client, &loc, dict, 0, NULL, NULL); /* some file systems have no extended
+    sync_setxattr (world->maker, &loc, dict, 0, NULL, NULL); /* some file systems have no extended
                                                                  attributes */
 }
 
@@ -354,6 +375,8 @@ void
 world_free (struct world *world)
 {
     world_drop (world);
+    if (world->maker != world->client)
+        client_free (world->maker);
     client_free (world->client);
     graph_free (world->graph);
     g_free (world);

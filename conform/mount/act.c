@@ -12,19 +12,51 @@
 #include <time.h>
 
 static const struct actor *actor;
-static int out;
+static const struct run_place *place;
+static pid_t runs_cases; /* not a child of a case */
+static int out, twin = -1;
+static unsigned running; /* the number of the case */
 
 void
-act_begin (const struct actor *who, int fd)
+act_begin (const struct actor *who, const struct run_place *where, int fd)
 {
     actor = who;
+    place = where;
     out = fd;
+    runs_cases = getpid ();
 }
 
 const struct actor *
 act_actor (void)
 {
     return actor;
+}
+
+void
+act_case (unsigned number, int directory)
+{
+    running = number;
+    twin = directory;
+}
+
+void
+act_case_end (void)
+{
+    g_autofree char *text = g_strdup_printf ("%u", running);
+
+    act_put ('<', text);
+}
+
+/* A call failed. If it was refused by design, the case ends, since what follows could not be
+ * compared: another process goes on with the next case. */
+static void
+act_refused (int error)
+{
+    if (!place->refused || !place->refused (place->data, error))
+        return;
+    if (getpid () == runs_cases)
+        act_case_end ();
+    _exit (0);
 }
 
 /* --- output --------------------------------------------------------------------------------- */
@@ -72,10 +104,12 @@ errno_name (int error)
 long
 tell (const char *what, long result)
 {
-    if (result < 0)
+    if (result < 0) {
         say ("%s: %s", what, errno_name (errno));
-    else
+        act_refused (errno);
+    } else {
         say ("%s: %ld", what, result);
+    }
     return result;
 }
 
@@ -83,6 +117,8 @@ int
 tell_fd (const char *what, int fd)
 {
     say ("%s: %s", what, fd < 0 ? errno_name (errno) : "ok");
+    if (fd < 0)
+        act_refused (errno);
     return fd;
 }
 
@@ -106,8 +142,10 @@ need (const char *what, long result)
 
     if (result >= 0)
         return;
-    text = g_strdup_printf ("preparation failed: %s: %s", what, errno_name (errno));
+    const int error = errno;
+    text = g_strdup_printf ("preparation failed: %s: %s", what, errno_name (error));
     act_put ('!', text);
+    act_refused (error);
 }
 
 /* --- showing -------------------------------------------------------------------------------- */
@@ -212,8 +250,28 @@ show_content (const char *path)
 
 /* --- making --------------------------------------------------------------------------------- */
 
-int
-make_file (const char *path, const char *text)
+/* Goes to the directory below the mount, if there is one. Returns a descriptor for make_end. */
+static int
+make_begin (void)
+{
+    const int here = twin < 0 ? -1 : open (".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (here >= 0)
+        NEED (fchdir (twin));
+    return here;
+}
+
+static void
+make_end (int here)
+{
+    if (here < 0)
+        return;
+    NEED (fchdir (here));
+    close (here);
+}
+
+static int
+make_file_here (const char *path, const char *text)
 {
     const int fd = open (path, O_RDWR | O_CREAT | O_TRUNC, 0644);
     const size_t size = strlen (text);
@@ -223,14 +281,29 @@ make_file (const char *path, const char *text)
     return fd;
 }
 
+int
+make_file (const char *path, const char *text)
+{
+    const int here = make_begin (), made = make_file_here (path, text);
+    int fd = made;
+
+    make_end (here);
+    if (here >= 0) {
+        close (made);
+        fd = open (path, O_RDWR);
+        need (path, fd);
+    }
+    return fd;
+}
+
 static int
 make_thing (char kind, const char *name, const char *target)
 {
     int fd;
 
     switch (kind) {
-    case 'f': fd = make_file (name, ""); return close (fd);
-    case 'F': fd = make_file (name, "0123456789"); return close (fd);
+    case 'f': fd = make_file_here (name, ""); return close (fd);
+    case 'F': fd = make_file_here (name, "0123456789"); return close (fd);
     case 'd': return mkdir (name, 0755);
     case 'l': return symlink (target, name);
     case 'h': return link (target, name);
@@ -246,6 +319,7 @@ void
 make (const char *spec)
 {
     g_auto (GStrv) words = g_strsplit (spec, " ", -1);
+    const int here = make_begin ();
 
     for (char **word = words; *word; word++) {
         g_auto (GStrv) parts = g_strsplit (*word, ":", 3);
@@ -266,6 +340,7 @@ make (const char *spec)
         if (mode && chmod (name, strtoul (mode + 1, NULL, 8)) < 0)
             need (*word, -1);
     }
+    make_end (here);
 }
 
 /* --- times ---------------------------------------------------------------------------------- */
@@ -274,8 +349,10 @@ void
 age (const char *path)
 {
     const struct timespec times[2] = { { LONG_AGO, 1 }, { LONG_AGO, 1 } };
+    const int here = make_begin ();
 
     NEED (utimensat (AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW));
+    make_end (here);
 }
 
 void

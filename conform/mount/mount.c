@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs themes on the bare directory and through the mount, and reports differences. */
 #include "conform/mount/mount.h"
+#include "core/base/errors.h"
 
 #include <stdarg.h>
 #include <signal.h>
@@ -127,6 +128,56 @@ tell_failure (const struct mount_run *run, const char *name, const char *text)
     conform_fail (run->report, who, command, text);
 }
 
+/* Returns why the line, "what: ERRNO", is a refusal by design, or NULL. */
+static const char *
+refused_line (const struct mount_run *run, const char *line)
+{
+    const char *name = strrchr (line, ' ');
+
+    return name ? conform_refused (run->options, NULL, error_of_name (name + 1)) : NULL;
+}
+
+/* A case goes on after a refusal, but nothing that it prints then can be compared. Returns the
+ * number of lines before the first refusal, or -1 if there is none. */
+static int
+verdict_refused (struct verdict *verdict, const struct outcome *mount)
+{
+    for (guint i = 0; i < mount->broken->len && !verdict->reason; i++)
+        verdict->reason = refused_line (verdict->run, mount->broken->pdata[i]);
+    if (verdict->reason) /* while it was prepared */
+        return 0;
+    for (guint i = 0; i < mount->lines->len; i++) {
+        verdict->reason = refused_line (verdict->run, mount->lines->pdata[i]);
+        if (verdict->reason)
+            return (int) i;
+    }
+    return -1;
+}
+
+/* Compares what both print; after a refusal only what came before it. */
+static void
+verdict_compare (struct verdict *verdict, const struct outcome *bare, const struct outcome *mount)
+{
+    const int before = verdict_refused (verdict, mount);
+
+    if (before < 0) {
+        diff_lines (bare->lines, mount->lines, verdict_differ, verdict);
+        verdict_end (verdict, "bare", bare);
+        verdict_end (verdict, "mount", mount);
+        return;
+    }
+    for (guint i = 0; i < (guint) before; i++) {
+        const char *line = i < bare->lines->len ? bare->lines->pdata[i] : "";
+
+        if (strcmp (line, mount->lines->pdata[i]) == 0)
+            continue;
+        verdict_line (verdict, "bare", line);
+        verdict_line (verdict, "mount", mount->lines->pdata[i]);
+    }
+    if (mount->bad)
+        verdict_line (verdict, "mount", mount->bad);
+}
+
 /* Evaluates one case for the report. */
 static void
 judge (const struct mount_run *run, const char *name, const struct outcome *bare,
@@ -139,9 +190,7 @@ judge (const struct mount_run *run, const char *name, const struct outcome *bare
         conform_skip (run->report, name, bare->cannot);
         return;
     }
-    diff_lines (bare->lines, mount->lines, verdict_differ, &verdict);
-    verdict_end (&verdict, "bare", bare);
-    verdict_end (&verdict, "mount", mount);
+    verdict_compare (&verdict, bare, mount);
     if (mount->cannot)
         g_string_append_printf (text, "%-6s %s\n", "mount", mount->cannot);
     if (log)
@@ -194,12 +243,12 @@ static GPtrArray *
 run_bare (struct mount_run *run, GPtrArray *cases, const char *theme)
 {
     const struct run_watch watch = { .stuck = bare_stuck };
+    const struct run_place place = { .path = stage_bare (run->stage) };
     GPtrArray *outcomes = outcomes_new (cases->len);
     int next = 0;
 
     while (next >= 0 && (guint) next < cases->len)
-        next = run_cases (cases, outcomes, next, stage_bare (run->stage), theme, run->actor,
-                          &watch);
+        next = run_cases (cases, outcomes, next, &place, theme, run->actor, &watch);
     return outcomes;
 }
 
@@ -217,16 +266,23 @@ revive (struct mount_run *run, struct outcome *last, unsigned number)
     return ++run->restarts <= RESTARTS_MAX && stage_mount (run->stage) == 0;
 }
 
+static bool
+mount_refuses (const void *options, int error)
+{
+    return conform_refused (options, NULL, error) != NULL;
+}
+
 static GPtrArray *
 run_mounted (struct mount_run *run, GPtrArray *cases, const char *theme)
 {
     const struct run_watch watch = { .done = collect_log, .stuck = free_stuck, .data = run };
+    const struct run_place place = { stage_mounted (run->stage), stage_twin (run->stage),
+                                     mount_refuses, run->options };
     GPtrArray *outcomes = outcomes_new (cases->len);
     unsigned next = 0;
 
     while (next < cases->len) {
-        int r = run_cases (cases, outcomes, next, stage_mounted (run->stage), theme, run->actor,
-                           &watch);
+        int r = run_cases (cases, outcomes, next, &place, theme, run->actor, &watch);
         const unsigned last = r <= 0 ? next : (unsigned) r - 1;
 
         next = MAX ((unsigned) MAX (r, 0), next + 1);
@@ -332,13 +388,28 @@ list_cases (const struct conform_options *options)
     }
 }
 
+/* Returns whether something can be made in the mount, if that is needed; false after a message. */
+static bool
+stage_permits (const struct stage *stage)
+{
+    g_autofree char *path = g_build_filename (stage_mounted (stage), "first", NULL);
+
+    if (stage_twin (stage) || mkdir (path, 0755) == 0)
+        return true;
+    fprintf (stderr,
+             "windlass conform: a directory can't be made in the mount: %s; if a translator "
+             "refuses it by design, say so with --allow: windlass-conform(8)\n",
+             g_strerror (errno));
+    return false;
+}
+
 /* Starts a daemon for one actor. Returns NULL after a message. */
 static struct stage *
 stage_begin (const struct conform_options *options)
 {
     struct stage *stage = stage_new (options);
 
-    if (stage && stage_mount (stage) < 0)
+    if (stage && (stage_mount (stage) < 0 || !stage_permits (stage)))
         g_clear_pointer (&stage, stage_free);
     return stage;
 }

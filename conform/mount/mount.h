@@ -64,8 +64,13 @@ struct actor {
 };
 
 /* Call before the first case. out: descriptor for output lines. */
-void act_begin (const struct actor *actor, int out);
+struct run_place;
+void act_begin (const struct actor *actor, const struct run_place *place, int out);
 const struct actor *act_actor (void);
+/* A case begins. twin: make, make_file and age work in this directory, which is the working
+ * directory as seen below the mount; -1: in the working directory. */
+void act_case (unsigned number, int twin);
+void act_case_end (void);
 /* A line of the protocol between the child and its parent: run.c. */
 void act_put (char kind, const char *text);
 
@@ -139,12 +144,22 @@ struct run_watch {
     void *data;
 };
 
-/* Runs the cases of list from number `from` on, below path, for the actor, and fills in outcomes,
+struct run_place {
+    const char *path; /* of the bare directory or the mount */
+    const char *twin; /* NULL, or the directory below the mount: cases make there what they need
+                         before their calls, since the mount refuses it by design */
+    /* Returns true if a call may fail so by design; NULL: none may. */
+    bool (*refused) (const void *data, int error);
+    const void *data;
+};
+
+/* Runs the cases of list from number `from` on, in the place, for the actor, and fills in outcomes,
  * which has the same length. Returns list->len if all were run. If a case hung or died, its outcome
  * says so, and the number of the next case is returned. Returns a negative errno if it could not
  * start. */
-int run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const char *path,
-               const char *theme, const struct actor *actor, const struct run_watch *watch);
+int run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from,
+               const struct run_place *place, const char *theme,
+               const struct actor *actor, const struct run_watch *watch);
 
 /* --- stage.c: directories and the daemon --- */
 
@@ -156,6 +171,8 @@ void stage_free (struct stage *stage); /* unmounts and removes everything; takes
 void stage_leave (const struct stage *stage); /* for a forked process: the stage is the parent's */
 const char *stage_bare (const struct stage *stage);
 const char *stage_mounted (const struct stage *stage);
+/* NULL, or the backing directory: --allow has refusals, and there is one storage/posix volume. */
+const char *stage_twin (const struct stage *stage);
 /* Returns 0 when the mount works; a negative errno after a message. */
 int stage_mount (struct stage *stage);
 /* Waits for the daemon's end. Returns 0, or -ETIMEDOUT if it had to be killed. */

@@ -57,49 +57,88 @@ enter (const char *name, const struct actor *actor)
     return chdir (name) == 0;
 }
 
+/* Makes it below the mount, where nothing is refused, and enters it in both places. The working
+ * directory is then that of the mount. */
+static bool
+enter_twin (const char *name, unsigned number, int theme, int twin, const struct actor *actor)
+{
+    int below;
+
+    if (fchdir (twin) < 0 || !enter (name, actor))
+        return false;
+    below = open (".", O_RDONLY | O_DIRECTORY);
+    act_case (number, below);
+    return below >= 0 && fchdir (theme) == 0 && chdir (name) == 0;
+}
+
 static void
-child_case (const struct mount_case *c, unsigned number, int theme, const struct actor *actor)
+child_case (const struct mount_case *c, unsigned number, int theme, int twin,
+            const struct actor *actor)
 {
     g_autofree char *text = g_strdup_printf ("%u", number);
 
     act_put ('>', text);
+    act_case (number, -1);
     umask (022);
-    if (fchdir (theme) < 0 || !enter (text, actor)) {
-        say ("no directory to work in: %s", errno_name (errno));
+    if (twin >= 0 ? !enter_twin (text, number, theme, twin, actor)
+                  : fchdir (theme) < 0 || !enter (text, actor)) {
+        need ("a directory to work in", -1);
     } else {
         become_actor ();
         c->run (c);
         become_root ();
     }
     close_range (FIRST_FREE, ~0U, 0);
-    act_put ('<', text);
+    act_case_end ();
 }
 
-/* Standard input and output are /dev/null, so that no process can wait for them; descriptors below
- * FIRST_FREE are in use. */
-static bool
-child_descriptors (int *out, int *theme)
-{
-    const int null = open ("/dev/null", O_RDWR), low = open (".", O_RDONLY | O_DIRECTORY);
+/* The descriptors that a child keeps, below FIRST_FREE. */
+enum { KEPT_TWIN = FIRST_FREE - 3, KEPT_THEME, KEPT_OUT };
 
-    if (null < 0 || low < 0 || dup2 (*out, FIRST_FREE - 1) < 0 || dup2 (low, FIRST_FREE - 2) < 0)
+/* Standard input and output are /dev/null, so that no process can wait for them; descriptors below
+ * FIRST_FREE are in use. twin: a directory, or -1. */
+static bool
+child_descriptors (int out, int theme, int twin)
+{
+    const int null = fcntl (open ("/dev/null", O_RDWR), F_DUPFD, FIRST_FREE);
+
+    /* Out of the way of the numbers that are given next. */
+    out = fcntl (out, F_DUPFD, FIRST_FREE);
+    theme = fcntl (theme, F_DUPFD, FIRST_FREE);
+    twin = fcntl (twin >= 0 ? twin : null, F_DUPFD, FIRST_FREE);
+    if (null < 0 || dup2 (out, KEPT_OUT) < 0 || dup2 (theme, KEPT_THEME) < 0
+        || dup2 (twin, KEPT_TWIN) < 0)
         return false;
     dup2 (null, STDIN_FILENO);
     dup2 (null, STDOUT_FILENO);
-    for (int fd = STDERR_FILENO + 1; fd < FIRST_FREE - 2; fd++)
+    for (int fd = STDERR_FILENO + 1; fd < KEPT_TWIN; fd++)
         dup2 (null, fd);
     close_range (FIRST_FREE, ~0U, 0);
-    *out = FIRST_FREE - 1;
-    *theme = FIRST_FREE - 2;
     return true;
 }
 
+/* Makes the directory of a theme, below the mount if place has a twin. */
+static bool
+child_enter (const struct run_place *place, const char *theme, const struct actor *actor, int out)
+{
+    int twin = -1;
+
+    if (place->twin) {
+        if (chdir (place->twin) < 0 || !enter (theme, actor))
+            return false;
+        twin = open (".", O_RDONLY | O_DIRECTORY);
+        if (twin < 0 || chdir (place->path) < 0 || chdir (theme) < 0)
+            return false;
+    } else if (chdir (place->path) < 0 || !enter (theme, actor)) {
+        return false;
+    }
+    return child_descriptors (out, open (".", O_RDONLY | O_DIRECTORY), twin);
+}
+
 static void
-child_main (GPtrArray *list, unsigned from, const char *path, const char *theme_name,
+child_main (GPtrArray *list, unsigned from, const struct run_place *place, const char *theme,
             const struct actor *actor, int out)
 {
-    int theme;
-
     setpgid (0, 0);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     signal (SIGPIPE, SIG_DFL);
@@ -107,13 +146,14 @@ child_main (GPtrArray *list, unsigned from, const char *path, const char *theme_
     umask (022);
     if (actor->privileged)
         setgroups (0, NULL);
-    if (chdir (path) < 0 || !enter (theme_name, actor) || !child_descriptors (&out, &theme)) {
-        fprintf (stderr, "windlass conform: '%s/%s': %s\n", path, theme_name, g_strerror (errno));
+    if (!child_enter (place, theme, actor, out)) {
+        fprintf (stderr, "windlass conform: '%s/%s': %s\n", place->path, theme,
+                 g_strerror (errno));
         _exit (1);
     }
-    act_begin (actor, out);
+    act_begin (actor, place, KEPT_OUT);
     for (unsigned i = from; i < list->len; i++)
-        child_case (list->pdata[i], i, theme, actor);
+        child_case (list->pdata[i], i, KEPT_THEME, place->twin ? KEPT_TWIN : -1, actor);
     _exit (0);
 }
 
@@ -205,8 +245,8 @@ reader_end (struct reader *reader, bool over, int status)
 }
 
 int
-run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const char *path, const char *theme,
-           const struct actor *actor, const struct run_watch *watch)
+run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const struct run_place *place,
+           const char *theme, const struct actor *actor, const struct run_watch *watch)
 {
     struct reader reader = { .outcomes = outcomes, .watch = watch, .next = from };
     int ends[2], status = 0;
@@ -218,7 +258,7 @@ run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const char *path
         return -errno;
     pid = fork ();
     if (pid == 0)
-        child_main (list, from, path, theme, actor, ends[1]);
+        child_main (list, from, place, theme, actor, ends[1]);
     close (ends[1]);
     over = pid > 0 && reader_read (&reader, ends[0]);
     if (pid > 0 && !over) {

@@ -21,6 +21,7 @@
 
 struct stage {
     char *dir, *bare, *mnt, *log, *pid_file;
+    char *twin;       /* stage_twin, or NULL */
     char *program;    /* this program */
     GPtrArray *argv;  /* of the daemon, NULL at the end */
     GPtrArray *types; /* of the volfile's volumes */
@@ -43,6 +44,12 @@ stage_mounted (const struct stage *stage)
     return stage->mnt;
 }
 
+const char *
+stage_twin (const struct stage *stage)
+{
+    return stage->twin;
+}
+
 /* --- directories and options ---------------------------------------------------------------- */
 
 static void
@@ -63,8 +70,10 @@ stage_words (struct stage *stage, const char *option, const char *const *values)
 
 /* Gives each storage a directory of its own, in place of the one in the volfile. */
 static int
-stage_replace_storage (struct stage *stage, const struct volfile *volfile)
+stage_replace_storage (struct stage *stage, const struct volfile *volfile, bool refuses)
 {
+    unsigned storages = 0;
+
     for (guint i = 0; i < volfile->volumes->len; i++) {
         const struct volfile_volume *volume = volfile->volumes->pdata[i];
         g_autofree char *back = g_strdup_printf ("%s/back-%u", stage->dir, i);
@@ -76,12 +85,14 @@ stage_replace_storage (struct stage *stage, const struct volfile *volfile)
         if (mkdir (back, 0755) < 0)
             return -errno;
         stage_word (stage, "--xlator-option", option);
+        g_free (stage->twin);
+        stage->twin = refuses && storages++ == 0 ? g_steal_pointer (&back) : NULL;
     }
     return 0;
 }
 
 static int
-stage_read_volfile (struct stage *stage, const char *path)
+stage_read_volfile (struct stage *stage, const char *path, bool refuses)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (path, &error);
@@ -93,7 +104,7 @@ stage_read_volfile (struct stage *stage, const char *path)
         volfile_print_problems (volfile);
         r = -EINVAL;
     } else {
-        r = stage_replace_storage (stage, volfile);
+        r = stage_replace_storage (stage, volfile, refuses);
         if (r < 0)
             fprintf (stderr, "windlass conform: '%s': %s\n", stage->dir, g_strerror (-r));
     }
@@ -108,12 +119,16 @@ stage_fill (struct stage *stage, const struct conform_options *options)
 {
     stage->program = sibling_program ("windlass", SBINDIR);
     g_ptr_array_add (stage->argv, g_strdup ("windlass"));
-    if (stage_read_volfile (stage, options->volfile) < 0)
+    if (stage_read_volfile (stage, options->volfile, conform_may_refuse (options, NULL)) < 0)
         return -EINVAL;
     stage_word (stage, "-f", options->volfile);
     stage_word (stage, "-l", stage->log);
     stage_word (stage, "-L", "WARNING");
     stage_word (stage, "-p", stage->pid_file);
+    if (stage->twin) { /* the kernel shows at once what is made there */
+        stage_word (stage, "--attribute-timeout", "0");
+        stage_word (stage, "--entry-timeout", "0");
+    }
     if (geteuid () == 0)
         stage_word (stage, "-o", "suid,dev");
     stage_word (stage, "--volume-name", options->volume_name);
@@ -168,6 +183,7 @@ stage_free (struct stage *stage)
     g_free (stage->mnt);
     g_free (stage->log);
     g_free (stage->pid_file);
+    g_free (stage->twin);
     g_free (stage->program);
     g_ptr_array_unref (stage->argv);
     g_ptr_array_unref (stage->types);

@@ -80,4 +80,4 @@ expect_match "they go on" '^[0-9]+ passed, 0 failed, 0 skipped, [1-9][0-9]* diff
 out=$(conform --allow allow --in-process --case 'in-process/straight/readv/offset=4096' bad.vol)
 expect_match "the command that repeats it" 'repeat: .* --allow allow' "$out"
 expect_error "half:1:1: this paragraph has no 'why'" conform --allow half posix.vol
-expect_error "wrong:2:1: 'lines y': a line is 'case GLOB'" conform --allow wrong posix.vol
+expect_error "wrong:2:1: 'lines y': a line begins with 'case', 'line'" conform --allow wrong posix.vol

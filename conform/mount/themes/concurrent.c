@@ -261,6 +261,8 @@ run_make_and_remove (const struct mount_case *c)
     pid_t pids[PROCESSES];
 
     make ("d:d");
+    NEED (mkdir ("d/sub", 0700));
+    NEED (rmdir ("d/sub"));
     for (unsigned i = 0; i < PROCESSES; i++)
         pids[i] = child_start (make_and_remove, shared);
     for (unsigned i = 0; i < PROCESSES; i++)

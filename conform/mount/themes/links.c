@@ -124,7 +124,7 @@ run_name (const struct mount_case *c)
                     *other = g_strnfill (name_sizes[c->a], 'o');
 
     TELL ("look", access (name, F_OK));
-    TELL ("create", close (open (name, O_CREAT | O_WRONLY, 0600)));
+    close (TELL_FD ("create", open (name, O_CREAT | O_WRONLY, 0600)));
     TELL ("mkdir", mkdir (other, 0700));
     TELL ("symlink", symlink ("x", other));
     TELL ("link", link (name, other));

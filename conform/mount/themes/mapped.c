@@ -185,6 +185,7 @@ run_append (const struct mount_case *c)
     const int fd = open ("file", O_RDWR | O_CREAT | O_APPEND, 0644);
     char *map;
 
+    need ("open", fd);
     NEED (write (fd, "0123456789", 10));
     map = map_file (fd, 4096, PROT_READ | PROT_WRITE, MAP_SHARED);
     if (!map)
