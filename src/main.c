@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,6 +190,21 @@ fail_logged (const char *text)
     return 1;
 }
 
+/* Warns in the log, and on the terminal where the log is not: whoever mounts would not look. */
+static void G_GNUC_PRINTF (1, 2)
+warn (const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start (args, format);
+    text = g_strdup_vprintf (format, args);
+    va_end (args);
+    gf_log (NULL, GF_LOG_WARNING, "%s", text);
+    if (log_fd () != STDERR_FILENO)
+        fprintf (stderr, "windlass: warning: %s\n", text);
+}
+
 static int
 fail_to_start (const char *what, int r)
 {
@@ -324,11 +340,9 @@ serve_control (struct program *program)
     program->control = control_serve (program->graph, program->mountpoint, running_commands,
                                       &program->running, &error);
     if (!program->control)
-        gf_log (NULL, GF_LOG_WARNING,
-                "no control socket: %s; 'windlass reload', 'windlass counts' and the like will not "
-                "work with "
-                "this mount",
-                error);
+        warn ("no control socket: %s; 'windlass reload', 'windlass counts' and the like will not "
+              "work with this mount",
+              error);
     program->running.control = program->control;
 }
 

@@ -442,6 +442,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/removed-but-open.sh \
     %D%/mount/readdir-ahead.sh \
     %D%/mount/rot-13.sh \
+    %D%/mount/run-folders.sh \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \
     %D%/mount/same-as-bare.sh \

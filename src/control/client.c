@@ -3,10 +3,12 @@
 #include "control/control.h"
 
 #include "core/base/process.h"
+#include "core/base/rundir.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -84,7 +86,7 @@ listener_of (int fd, const struct mount *mount, struct ucred *ret_who)
 }
 
 static char *
-connect_error (const struct place *place, const GPtrArray *paths, int r)
+connect_error (const struct place *place, char **dirs, int r)
 {
     const char *mountpoint = place->mountpoint;
     g_autofree char *all = NULL;
@@ -105,26 +107,40 @@ connect_error (const struct place *place, const GPtrArray *paths, int r)
     if (r != -ENOENT)
         return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint,
                                 g_strerror (-r));
-    all = g_strjoinv (", ", (char **) paths->pdata);
+    all = g_strjoinv (", ", dirs);
     if (strcmp (place->mount.type, "fuse.windlass") != 0)
         return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': "
-                                "there is no socket, looked for %s",
-                                mountpoint, place->mount.type, all);
+                                "there is no socket '%u:%u.sock' in %s",
+                                mountpoint, place->mount.type, place->mount.major,
+                                place->mount.minor, all);
     return g_strdup_printf ("the daemon of '%s' can't be reached: it is gone, or could not make "
-                            "its socket, which its log says; looked "
-                            "for %s",
-                            mountpoint, all);
+                            "its socket, which its log says; there is no '%u:%u.sock' in %s",
+                            mountpoint, place->mount.major, place->mount.minor, all);
+}
+
+/* A folder of another user is not looked into: who may read it is decided there. */
+static int
+folder_try (const char *dir, const struct mount *mount, int *ret_fd)
+{
+    g_autofree char *path = control_path (dir, mount);
+    struct stat st;
+
+    if (lstat (dir, &st) < 0)
+        return -errno;
+    if (!S_ISDIR (st.st_mode) || st.st_uid != mount->user_id)
+        return -ENOENT;
+    return socket_try (path, ret_fd);
 }
 
 /* Returns a connected socket, or a negative errno. An error of an existing socket is preferred to
  * the error of a missing one. */
 static int
-sockets_try (const struct mount *mount, const GPtrArray *paths, struct ucred *ret_who)
+sockets_try (const struct mount *mount, char **dirs, struct ucred *ret_who)
 {
     int worst = -ENOENT, fd = -1;
 
-    for (guint i = 0; i < paths->len && fd < 0; i++) {
-        int r = socket_try (paths->pdata[i], &fd);
+    for (char **dir = dirs; *dir && fd < 0; dir++) {
+        int r = folder_try (*dir, mount, &fd);
 
         if (r == 0 && !listener_of (fd, mount, ret_who)) {
             close (fd);
@@ -141,27 +157,25 @@ sockets_try (const struct mount *mount, const GPtrArray *paths, struct ucred *re
 static int
 daemon_connect (const struct place *place, char **ret_error)
 {
-    g_autoptr (GPtrArray) paths = control_paths (&place->mount);
+    g_auto (GStrv) dirs = run_dirs (place->mount.user_id);
     struct ucred who;
-    int fd = sockets_try (&place->mount, paths, &who);
+    int fd = sockets_try (&place->mount, dirs, &who);
 
     if (fd >= 0 && process_was_killed (who.pid)) {
         close (fd);
         fd = -EOWNERDEAD;
     }
-    if (fd >= 0)
-        return fd;
-    g_ptr_array_add (paths, NULL);
-    *ret_error = connect_error (place, paths, fd);
+    if (fd < 0)
+        *ret_error = connect_error (place, dirs, fd);
     return fd;
 }
 
 pid_t
 control_daemon_pid (const struct mount *mount)
 {
-    g_autoptr (GPtrArray) paths = control_paths (mount);
+    g_auto (GStrv) dirs = run_dirs (mount->user_id);
     struct ucred who;
-    const int fd = sockets_try (mount, paths, &who);
+    const int fd = sockets_try (mount, dirs, &who);
 
     if (fd < 0)
         return 0;

@@ -6,7 +6,7 @@
  * /proc/self/mountinfo has for the mount.
  *
  *   root's daemon      /run/windlass/MAJOR:MINOR.sock
- *   a user's           $XDG_RUNTIME_DIR/windlass/..., without that variable /tmp/windlass-UID/...
+ *   a user's           $XDG_RUNTIME_DIR/windlass/..., or as core/base/rundir.h has it
  *
  * One request and one answer for each connection: protocol.c.
  *
@@ -96,13 +96,11 @@ char *mount_around (const char *path, char **ret_rest, char **ret_error);
 
 /* --- path.c: locations of sockets --- */
 
-/* Returns the possible paths of a mount's socket, the likeliest first; for the daemon itself the
- * first is the one. user_id: the daemon's user. Freed with g_ptr_array_unref. */
-GPtrArray *control_paths (const struct mount *mount);
+/* The path of a mount's socket in one of run_dirs. Freed with g_free. */
+char *control_path (const char *dir, const struct mount *mount);
 
-/* Opens the folder of a socket, made on demand, and locks it (flock) until the descriptor is
- * closed. Refuses a folder that is not for its owner alone: another user could have made it.
- * Returns a descriptor, or a negative errno and *ret_error (NULL before). */
+/* Opens the folder of a socket with run_dir_open, and locks it (flock) until the descriptor is
+ * closed. Returns a descriptor, or a negative errno and *ret_error (NULL before). */
 int control_open_dir (const char *path, char **ret_error);
 
 /* --- server.c: the daemon's side --- */

@@ -6,6 +6,8 @@
  */
 #include "control/control.h"
 
+#include "core/base/rundir.h"
+
 #include <errno.h>
 #include <glib-unix.h>
 #include <string.h>
@@ -258,17 +260,53 @@ socket_bind (struct control_server *server, char **ret_error)
         && listen (server->fd, CONNECTIONS_MAX) == 0 && lstat (server->path, &server->file) == 0)
         return 0;
     *ret_error = g_strdup_printf ("'%s': %s", server->path, g_strerror (errno));
+    if (server->fd >= 0)
+        close (server->fd);
+    server->fd = -1;
     return -EIO;
 }
 
 static int
-socket_make (struct control_server *server, char **ret_error)
+socket_make_in (struct control_server *server, const char *dir, const struct mount *mount,
+                char **ret_error)
 {
-    const int dir = control_open_dir (server->path, ret_error);
-    int r = dir < 0 ? dir : socket_bind (server, ret_error);
+    int fd, r;
 
-    if (dir >= 0)
-        close (dir);
+    g_free (server->path);
+    server->path = control_path (dir, mount);
+    fd = control_open_dir (server->path, ret_error);
+    r = fd < 0 ? fd : socket_bind (server, ret_error);
+    if (fd >= 0)
+        close (fd);
+    return r;
+}
+
+/* Tries all folders, the last resort, too. *ret_error has the reasons of all. */
+static int
+socket_make (struct control_server *server, const struct mount *mount, char **ret_error)
+{
+    g_auto (GStrv) dirs = run_dirs (geteuid ());
+    g_autoptr (GString) reasons = g_string_new (NULL);
+    int r = -ENOENT;
+
+    for (char **dir = dirs; *dir && r < 0; dir++) {
+        g_autofree char *error = NULL;
+
+        r = socket_make_in (server, *dir, mount, &error);
+        if (r < 0)
+            g_string_append_printf (reasons, "%s; ", error);
+    }
+    if (r < 0) {
+        g_autofree char *error = NULL, *made = run_dir_make (&error);
+
+        r = made ? socket_make_in (server, made, mount, &error) : -EACCES;
+        if (r < 0)
+            g_string_append (reasons, error);
+    }
+    if (r < 0)
+        *ret_error = g_strdup (reasons->str);
+    else if (reasons->len)
+        gf_log (NULL, GF_LOG_INFO, "the control socket is '%s': %s", server->path, reasons->str);
     return r;
 }
 
@@ -290,22 +328,21 @@ socket_remove (const struct control_server *server)
     close (dir);
 }
 
-static char *
-socket_path (const char *mountpoint, char **ret_error)
+static int
+socket_serve (struct control_server *server, const char *mountpoint, char **ret_error)
 {
     g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) paths = NULL;
     struct mount mount;
+    int r;
 
     if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
         || !mount_find (mountinfo, mountpoint, &mount)) {
         *ret_error = g_strdup ("the mount is not in /proc/self/mountinfo");
-        return NULL;
+        return -ENOENT;
     }
-    mount.user_id = geteuid ();
-    paths = control_paths (&mount);
+    r = socket_make (server, &mount, ret_error);
     mount_clear (&mount);
-    return g_strdup (paths->pdata[0]);
+    return r;
 }
 
 struct control_server *
@@ -318,8 +355,7 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
     server->commands = commands;
     server->data = data;
     server->fd = -1;
-    server->path = socket_path (mountpoint, ret_error);
-    if (server->path && socket_make (server, ret_error) == 0) {
+    if (socket_serve (server, mountpoint, ret_error) == 0) {
         server_listen (server);
         return server;
     }

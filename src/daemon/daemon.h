@@ -162,10 +162,10 @@ int command_trace_cat (void *data, GBytes *input, GString *answer);
 /* --- paths.c: default paths --- */
 #define DIR_LOG "/var/log/windlass"
 
-/* Folders of a user other than root. Freed with g_free. */
+/* The folder of logs. Freed with g_free. */
 char *path_log_dir (void);
-char *path_run_dir (void);
-/* The log of a mount point; makes its folder on demand. Freed with g_free. NULL, and *ret_error. */
+/* The log of a mount point; makes its folder on demand. If that can't be used, tells on stderr of
+ * another. Freed with g_free. NULL, and *ret_error. */
 char *path_log (const char *mountpoint, char **ret_error);
 /* Relative to the current folder. Freed with g_free. */
 char *path_absolute (const char *path);

@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 
 #include "cli/cli.h"
+#include "core/base/rundir.h"
 #include "core/base/suggest.h"
 #include "rpc/volfile/volfile-server.h"
 
@@ -109,7 +110,8 @@ context_new (struct parsed *parsed)
           "OPTION,..." },
         { "fuse-mountopts", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME_ARRAY,
           &parsed->mount_words, "", "" },
-        { "no-daemon", 'N', 0, G_OPTION_ARG_NONE, &o->no_daemon, "stay in the foreground", NULL },
+        { "no-daemon", 'N', 0, G_OPTION_ARG_NONE, &o->no_daemon,
+          "stay in the foreground; closing the terminal does not end it", NULL },
         { "debug", 0, 0, G_OPTION_ARG_NONE, &o->debug, "the same as -N -L DEBUG -l -", NULL },
         { "log-file", 'l', 0, G_OPTION_ARG_FILENAME, &o->log_file, "the log; '-' is the terminal",
           "FILE" },
@@ -184,7 +186,7 @@ static bool
 print_and_go (const struct parsed *parsed)
 {
     g_autofree char *log = path_log_dir ();
-    g_autofree char *run = path_run_dir ();
+    g_autofree char *run = run_dir ();
 
     if (parsed->version)
         printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());

@@ -4,8 +4,12 @@
 #include "core/base/rundir.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define HASH_SIZE 16 /* characters */
 
 char *
 path_log_dir (void)
@@ -15,32 +19,70 @@ path_log_dir (void)
 }
 
 char *
-path_run_dir (void)
-{
-    return run_dir ();
-}
-
-char *
 path_absolute (const char *path)
 {
     return g_canonicalize_filename (path, NULL);
 }
 
+/* The end of a long name is replaced by a hash of all of it. */
+static char *
+path_log_shortened (const char *name)
+{
+    g_autofree char *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, name, -1);
+    size_t size = NAME_MAX - strlen ("-.log") - HASH_SIZE;
+
+    while ((name[size] & 0xc0) == 0x80) /* not inside a character of UTF-8 */
+        size--;
+    return g_strdup_printf ("%.*s-%.*s.log", (int) size, name, HASH_SIZE, hash);
+}
+
 /* The log of /srv/import is srv-import.log, as in GlusterFS. */
+static char *
+path_log_name (const char *mountpoint)
+{
+    const char *from = mountpoint + strspn (mountpoint, "/");
+    g_autofree char *name = g_strdelimit (g_strdup (*from ? from : "root"), "/", '-');
+
+    return strlen (name) + strlen (".log") <= NAME_MAX ? g_strconcat (name, ".log", NULL)
+                                                       : path_log_shortened (name);
+}
+
+/* A user of a service often has no home directory; the mount has a log all the same. */
+static char *
+path_log_dir_instead (const char *dir, int error, char **ret_error)
+{
+    g_autofree char *no_run = NULL;
+    char *instead = NULL;
+    const int fd = run_dir_take (&instead, &no_run);
+
+    if (fd < 0) {
+        *ret_error = g_strdup_printf ("no log can be in the folder '%s': %s; -l FILE names another "
+                                      "log, -l - the terminal",
+                                      dir, g_strerror (error));
+        return NULL;
+    }
+    close (fd);
+    fprintf (stderr,
+             "windlass: notice: no log can be in the folder '%s': %s; it is in '%s' (-l FILE names "
+             "another)\n",
+             dir, g_strerror (error), instead);
+    return instead;
+}
+
 char *
 path_log (const char *mountpoint, char **ret_error)
 {
-    g_autofree char *dir = path_log_dir ();
-    g_autofree char *name = NULL;
+    g_autofree char *name = path_log_name (mountpoint);
+    char *dir = path_log_dir (), *path;
 
-    while (*mountpoint == '/')
-        mountpoint++;
-    name = g_strdup_printf ("%s.log", *mountpoint ? mountpoint : "root");
-    g_strdelimit (name, "/", '-');
-    if (g_mkdir_with_parents (dir, 0700) < 0) {
-        *ret_error = g_strdup_printf ("can't make the folder '%s' for the log: %s", dir,
-                                      g_strerror (errno));
-        return NULL;
+    if (g_mkdir_with_parents (dir, 0700) < 0 || access (dir, W_OK | X_OK) < 0) {
+        const int error = errno;
+        char *instead = path_log_dir_instead (dir, error, ret_error);
+
+        g_free (dir);
+        dir = instead;
     }
-    return g_build_filename (dir, name, NULL);
+    path = dir ? g_build_filename (dir, name, NULL) : NULL;
+    g_free (dir);
+    return path;
 }

@@ -24,8 +24,13 @@ expect "the mount" hello "$(cat "$MNT/file")"
 rm /run/windlass/room
 expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
 
-# Another user could put a file there: none is written.
+# Another user could put a file there: it is written to the next folder.
 chmod 777 /run/windlass
-expect_error 'Operation not permitted' setfattr -n trusted.io-stats-dump -v full "$MNT"
+rm /run/windlass/full.io-stats-1
+mkdir -p -m 700 /tmp/windlass-0
+mount -t tmpfs -o mode=700 run /tmp/windlass-0
+expect_ok setfattr -n trusted.io-stats-dump -v full "$MNT"
+expect "the file" "/tmp/windlass-0/full.io-stats-1" \
+    "$(ls -d /run/windlass/full* /tmp/windlass-0/full* 2>/dev/null)"
 chmod 700 /run/windlass
 unmount

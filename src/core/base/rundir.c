@@ -3,37 +3,174 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define DIR_RUN "/run/windlass"
+#define DIR_TMP "/tmp"
+
+/* --- the folders that there may be --- */
+
+static void
+run_dirs_add (GPtrArray *dirs, char *dir)
+{
+    if (g_ptr_array_find_with_equal_func (dirs, dir, g_str_equal, NULL))
+        g_free (dir);
+    else
+        g_ptr_array_add (dirs, dir);
+}
+
+/* The folder of the session is this user's, or for all as /tmp is. After su it may be of the user
+ * before. */
+static bool
+run_dirs_session_is_ours (const char *session)
+{
+    struct stat st;
+
+    return session && *session == '/' && stat (session, &st) == 0
+        && (st.st_uid == geteuid () || st.st_uid == 0);
+}
+
+/* A folder of the user and of nobody else. */
+static bool
+run_dir_is_of (const struct stat *st, uid_t user)
+{
+    return S_ISDIR (st->st_mode) && st->st_uid == user && (st->st_mode & 077) == 0;
+}
+
+/* Adds what run_dir_make has made: anybody may make such a name, but not for this user. */
+static void
+run_dirs_add_made (GPtrArray *dirs, uid_t user)
+{
+    g_autofree char *prefix = g_strdup_printf ("windlass-%u.", user);
+    g_autoptr (GDir) tmp = g_dir_open (DIR_TMP, 0, NULL);
+    const char *name;
+
+    while (tmp && (name = g_dir_read_name (tmp))) {
+        g_autofree char *path = g_build_filename (DIR_TMP, name, NULL);
+        struct stat st;
+
+        if (g_str_has_prefix (name, prefix) && lstat (path, &st) == 0 && run_dir_is_of (&st, user))
+            run_dirs_add (dirs, g_steal_pointer (&path));
+    }
+}
+
+/* A daemon may run without the variable of its user's session, and root's value differs. */
+char **
+run_dirs (uid_t user)
+{
+    GPtrArray *dirs = g_ptr_array_new ();
+    const char *session = g_getenv ("XDG_RUNTIME_DIR");
+
+    if (user == 0)
+        run_dirs_add (dirs, g_strdup (DIR_RUN));
+    else if (user == geteuid () && run_dirs_session_is_ours (session))
+        run_dirs_add (dirs, g_build_filename (session, "windlass", NULL));
+    if (user != 0)
+        run_dirs_add (dirs, g_strdup_printf ("/run/user/%u/windlass", user));
+    run_dirs_add (dirs, g_strdup_printf (DIR_TMP "/windlass-%u", user));
+    run_dirs_add_made (dirs, user);
+    g_ptr_array_add (dirs, NULL);
+    return (char **) g_ptr_array_free (dirs, FALSE);
+}
+
+/* --- the folder of this process --- */
+
+/* The checks are made on the opened descriptor, so a change of the name does not matter. */
+static int
+run_dir_check (int fd, const char *dir, char **ret_error)
+{
+    struct stat st;
+
+    if (fstat (fd, &st) < 0)
+        return -errno;
+    if (run_dir_is_of (&st, geteuid ()))
+        return 0;
+    *ret_error = g_strdup_printf ("the folder '%s' must belong to user %u and be open to nobody "
+                                  "else, mode 0700; it belongs to user "
+                                  "%u and has mode %04o",
+                                  dir, geteuid (), st.st_uid, st.st_mode & 07777);
+    return -EPERM;
+}
+
+int
+run_dir_open (const char *dir, char **ret_error)
+{
+    int fd = mkdir (dir, 0700) < 0 && errno != EEXIST
+               ? -1
+               : open (dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = fd < 0 ? -errno : run_dir_check (fd, dir, ret_error);
+
+    if (r == 0)
+        return fd;
+    if (fd >= 0)
+        close (fd);
+    if (!*ret_error)
+        *ret_error = g_strdup_printf ("the folder '%s' is of no use: %s", dir, g_strerror (-r));
+    return r;
+}
+
+char *
+run_dir_make (char **ret_error)
+{
+    char *dir = g_strdup_printf (DIR_TMP "/windlass-%u.XXXXXX", geteuid ());
+
+    if (mkdtemp (dir))
+        return dir;
+    *ret_error = g_strdup_printf ("no folder '%s' can be made: %s", dir, g_strerror (errno));
+    g_free (dir);
+    return NULL;
+}
+
+int
+run_dir_take (char **ret_dir, char **ret_error)
+{
+    g_auto (GStrv) dirs = run_dirs (geteuid ());
+    g_autofree char *made = NULL;
+    int fd = -ENOENT;
+
+    for (char **dir = dirs; *dir && fd < 0; dir++) {
+        g_clear_pointer (ret_error, g_free);
+        fd = run_dir_open (*dir, ret_error);
+        if (fd >= 0)
+            *ret_dir = g_strdup (*dir);
+    }
+    if (fd >= 0)
+        return fd;
+    g_clear_pointer (ret_error, g_free);
+    made = run_dir_make (ret_error);
+    fd = made ? run_dir_open (made, ret_error) : -EACCES;
+    if (fd >= 0)
+        *ret_dir = g_steal_pointer (&made);
+    return fd;
+}
+
+static bool
+run_dir_can_be_taken (const char *dir)
+{
+    g_autofree char *above = g_path_get_dirname (dir);
+    struct stat st;
+
+    return lstat (dir, &st) < 0 ? errno == ENOENT && access (above, W_OK | X_OK) == 0
+                                : run_dir_is_of (&st, geteuid ());
+}
 
 char *
 run_dir (void)
 {
-    return geteuid () == 0 ? g_strdup (DIR_RUN)
-                           : g_build_filename (g_get_user_runtime_dir (), "windlass", NULL);
+    g_auto (GStrv) dirs = run_dirs (geteuid ());
+
+    for (char **dir = dirs; *dir; dir++)
+        if (run_dir_can_be_taken (*dir))
+            return g_strdup (*dir);
+    return g_strdup_printf (DIR_TMP "/windlass-%u.XXXXXX", geteuid ());
 }
 
-/* Opens the folder and then checks it, so that later changes of the path don't matter. */
-static int
-run_dir_open (const char *path)
-{
-    struct stat st;
-    int fd;
-
-    if (g_mkdir_with_parents (path, 0700) < 0)
-        return -errno;
-    fd = open (path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    if (fstat (fd, &st) == 0 && st.st_uid == geteuid () && !(st.st_mode & 022))
-        return fd;
-    close (fd);
-    return -EPERM;
-}
+/* --- files in it --- */
 
 static int
 write_all (int fd, const char *bytes, size_t size)
@@ -87,12 +224,12 @@ write_beside (int dir, const char *name, const char *bytes, size_t size)
 int
 run_dir_write (const char *name, const char *bytes, size_t size, char **ret_path)
 {
-    g_autofree char *path = run_dir ();
+    g_autofree char *path = NULL, *error = NULL;
     int dir, r;
 
     if (!*name || strchr (name, '/') || strcmp (name, ".") == 0 || strcmp (name, "..") == 0)
         return -EINVAL;
-    dir = run_dir_open (path);
+    dir = run_dir_take (&path, &error);
     if (dir < 0)
         return dir;
     r = may_replace (dir, name);

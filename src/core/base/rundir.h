@@ -1,12 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The folder for files that a daemon writes about itself while it runs: /run/windlass, or the
- * user's own. */
+/*
+ * The folder for files that a daemon writes about itself while it runs, and for its control socket.
+ *
+ *   root       /run/windlass
+ *   a user     $XDG_RUNTIME_DIR/windlass, /run/user/UID/windlass
+ *   both       /tmp/windlass-UID, /tmp/windlass-UID.XXXXXX
+ *
+ * A daemon takes the first that it can make, or that is its user's own and closed to all others.
+ * The variable may be another user's (su keeps it), and anybody may have made /tmp/windlass-UID
+ * first. So the last name is a new one: nobody can make it before, and whoever looks for it, such
+ * as root, finds it by its owner.
+ */
 #ifndef WINDLASS_CORE_BASE_RUNDIR_H
 #define WINDLASS_CORE_BASE_RUNDIR_H
 
 #include <glib.h>
+#include <sys/types.h>
 
-/* Returns the path; g_free it. The folder may not exist yet. */
+/* Returns the folders that a daemon of a user may have taken, the likeliest first; not all exist.
+ * Freed with g_strfreev. */
+char **run_dirs (uid_t user);
+
+/* Opens one of run_dirs of this process, made on demand. Refuses a folder that is not for this user
+ * alone. Returns a descriptor, or a negative errno and *ret_error (g_free it; NULL before). */
+int run_dir_open (const char *dir, char **ret_error);
+
+/* Makes the last resort. Returns its path (g_free it), or NULL and *ret_error. */
+char *run_dir_make (char **ret_error);
+
+/* Opens the folder of this process, made on demand. Returns a descriptor and *ret_dir (g_free it);
+ * or a negative errno and *ret_error (g_free it; NULL before). */
+int run_dir_take (char **ret_dir, char **ret_error);
+
+/* Returns the path that run_dir_take would take, without making a folder; g_free it. */
 char *run_dir (void);
 
 /* Writes a file to the folder, with mode 0600. The new file replaces an older one only when it is

@@ -54,9 +54,15 @@ write_to (const char *path, const GString *out)
 }
 
 static char *
-write_to_run_dir (const char *name, const GString *out)
+write_to_run_dir (const char *name, const GString *out, char **path)
 {
-    const int r = run_dir_write (name, out->str, out->len, NULL);
+    char *written = NULL;
+    const int r = run_dir_write (name, out->str, out->len, &written);
+
+    if (r == 0) {
+        g_free (*path);
+        *path = written;
+    }
 
     return r < 0 ? g_strdup (g_strerror (-r)) : NULL;
 }
@@ -80,14 +86,14 @@ int
 statedump (const struct running *running, GString *answer)
 {
     g_autoptr (GString) out = g_string_new (NULL);
-    g_autofree char *dir = path_run_dir (), *path = NULL, *error = NULL;
+    g_autofree char *dir = run_dir (), *path = NULL, *error = NULL;
     g_autofree char *name = new_name ();
     struct dump_wanted wanted;
 
     dump_wanted_read (&wanted, dir);
     path = g_build_filename (wanted.path ? wanted.path : dir, name, NULL);
     append_all (out, running, &wanted);
-    error = wanted.path ? write_to (path, out) : write_to_run_dir (name, out);
+    error = wanted.path ? write_to (path, out) : write_to_run_dir (name, out, &path);
     g_free (wanted.path);
     if (error) {
         gf_log (NULL, GF_LOG_ERROR, "can't dump the state to '%s': %s", path, error);
