@@ -39,6 +39,24 @@ for option in -N --debug; do
     expect "its exit status after an unmount" 0 $?
 done
 
+# The terminal of -N is closed, which the help tells of: the mount works on.
+expect_match "the help of -N" 'foreground; closing the terminal does not end it' \
+    "$("$WINDLASS" --help)"
+python3 - "$WINDLASS" --debug -f test.vol -p pid mnt <<'END'
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+while not os.path.ismount("mnt"):
+    os.read(terminal, 4096)
+os.close(terminal)
+END
+DAEMON=$(cat pid)
+wait_until 'grep -qE "^ShdPnd:[[:space:]]0+$" "/proc/$DAEMON/status"' # SIGHUP is taken
+echo works >mnt/after || fail "the mount does not work after the terminal"
+expect "the process" "pid=$DAEMON" "$("$WINDLASS" counts mnt | grep ^pid=)"
+unmount
+
 # The daemon of the mount before holds the pid file for a moment longer, and then takes it away.
 python3 -c '
 import fcntl, os, time
