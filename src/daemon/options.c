@@ -112,7 +112,8 @@ context_new (struct parsed *parsed)
           &parsed->mount_words, "", "" },
         { "no-daemon", 'N', 0, G_OPTION_ARG_NONE, &o->no_daemon,
           "stay in the foreground; closing the terminal does not end it", NULL },
-        { "debug", 0, 0, G_OPTION_ARG_NONE, &o->debug, "the same as -N -L DEBUG -l -", NULL },
+        { "debug", 0, 0, G_OPTION_ARG_NONE, &o->debug,
+          "the same as -N -L DEBUG -l -; another -L or -l counts instead", NULL },
         { "log-file", 'l', 0, G_OPTION_ARG_FILENAME, &o->log_file, "the log; '-' is the terminal",
           "FILE" },
         { "log-level", 'L', 0, G_OPTION_ARG_FILENAME, &o->log_level, LOG_LEVEL_NAMES, "LEVEL" },
@@ -203,8 +204,8 @@ print_and_go (const struct parsed *parsed)
 static void
 set_default (char **text, const char *value)
 {
-    g_free (*text);
-    *text = g_strdup (value);
+    if (!*text)
+        *text = g_strdup (value);
 }
 
 /* Names the volfile by -s SERVER --volfile-id=VOLUME, or by SERVER:/VOLUME before the mount

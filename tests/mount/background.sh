@@ -29,15 +29,18 @@ expect "the pid file" "$DAEMON" "$(cat pid)"
 unmount
 [ ! -e pid ] || fail "the pid file is left"
 
-for option in -N --debug; do
-    "$WINDLASS" $option -f test.vol -p pid $([ $option = --debug ] || echo -l log) mnt >said 2>&1 &
+for option in "-N -l log" "--debug -l debug.log" --debug; do
+    # shellcheck disable=SC2086 # these are words
+    "$WINDLASS" $option -f test.vol -p pid mnt >said 2>&1 &
     started=$!
     wait_until is_mounted
     expect "the process that runs with $option" $started "$(cat pid)"
     umount mnt 2>/dev/null || fusermount3 -u mnt
     wait $started
     expect "its exit status after an unmount" 0 $?
+    [ "$option" = --debug ] || expect "the terminal with $option" "" "$(cat said)"
 done
+expect_match "the log with --debug -l" ' D \[' "$(cat debug.log)"
 
 # The terminal of -N is closed, which the help tells of: the mount works on.
 expect_match "the help of -N" 'foreground; closing the terminal does not end it' \
