@@ -259,6 +259,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/includes.sh \
     %D%/unit/lines.sh \
     %D%/unit/readme-files.sh \
+    %D%/unit/pages.sh \
     %D%/unit/replay.sh \
     %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
