@@ -96,7 +96,7 @@ expect_match "an option beside it" "^volume 'online-1': option 'number': '20' ->
 stack test/online,number=22,fixed=3,text=new test/online,number=6,fixed=7
 moved "a second volume" "volume 'online-2': option 'fixed': '5' -> '7'$"
 expect "how many options are told" 3 "$(grep -c ': option ' answer)"
-write number=20
+stack test/online,number=20
 moved "one option" "volume 'online-2' of type 'test/online' is not in the graph any more$"
 expect_match "an option with a new shape" "option 'fixed': '3' -> '1'" "$(cat answer)"
 stack "test/online,number=5" test/pass
