@@ -323,6 +323,18 @@ start (struct program *program)
     return 0;
 }
 
+/* fusermount3 mounts without the file that it takes to unmount. */
+static void
+warn_of_unmount (const char *mountpoint)
+{
+    const char *missing = bridge_mtab_missing ();
+
+    if (missing)
+        warn ("%s: neither 'fusermount3 -u' nor the end of this daemon will unmount '%s'; 'umount "
+              "%s' does",
+              missing, mountpoint, mountpoint);
+}
+
 /* A failure is no error, since the mount works without the control socket. */
 static void
 serve_control (struct program *program)
@@ -443,6 +455,7 @@ mount_and_run (struct program *program)
         log_graph (program->graph);
         serve_control (program);
         gf_log (NULL, GF_LOG_INFO, "'%s' is mounted", program->mountpoint);
+        warn_of_unmount (program->mountpoint);
         log_set_tee (false);
         background_ready (terminal);
         run (program);

@@ -416,6 +416,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mounts-lib.sh \
     %D%/mount/mount-points.sh \
     %D%/mount/moved-into-child.sh \
+    %D%/mount/no-mtab.sh \
     %D%/mount/open-behind.sh \
     %D%/mount/output-files.sh \
     %D%/mount/new-shape.sh \

@@ -139,11 +139,12 @@ static int
 unmount_and_tell (const char *path, const struct mount *mount, bool killed, char **ret_error)
 {
     const int r = unmount_stale (path, mount, killed);
+    const char *missing = bridge_mtab_missing ();
 
     if (r < 0)
         *ret_error = g_strdup_printf (
             "mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
-            g_strerror (-r));
+            missing ? missing : g_strerror (-r));
     else
         fprintf (stderr,
                  "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was "

@@ -149,7 +149,16 @@ cause_for_user (const struct bridge *bridge)
         return g_strdup_printf ("%s lies in a file system mounted with 'nosuid', so it can't mount "
                                 "for users",
                                 path);
-    return bridge->terms.for_others ? cause_of_sharing () : NULL;
+    return bridge->terms.for_others ? cause_of_sharing () : g_strdup (bridge_mtab_missing ());
+}
+
+const char *
+bridge_mtab_missing (void)
+{
+    if (geteuid () == 0 || access ("/etc/mtab", R_OK) == 0)
+        return NULL;
+    return "/etc/mtab is not there, where " FUSERMOUNT " looks for what a user may unmount (as "
+           "root, 'ln -s /proc/self/mounts /etc/mtab')";
 }
 
 char *

@@ -155,12 +155,13 @@ static void
 bridge_unmount_again (struct bridge *bridge)
 {
     const int r = unmount (bridge->mountpoint, true);
+    const char *missing = bridge_mtab_missing ();
 
     bridge->left = r == -EAGAIN;
     if (r < 0 && !bridge->left)
         gf_log (&bridge->xlator, GF_LOG_WARNING, "can't unmount '%s': %s; '%s %s' does",
-                bridge->mountpoint, g_strerror (-r),
-                geteuid () == 0 ? "umount" : "fusermount3 -u", bridge->mountpoint);
+                bridge->mountpoint, missing ? missing : g_strerror (-r),
+                missing || geteuid () == 0 ? "umount" : "fusermount3 -u", bridge->mountpoint);
 }
 
 static void

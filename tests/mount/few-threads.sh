@@ -9,6 +9,7 @@
 need_root
 id games >/dev/null 2>&1 || skip "needs the user games"
 need_command setpriv fusermount3 prlimit
+need_mtab
 
 number () { # KEY: of what the bridge tells of itself; as the mount's owner
     as_games sed -n "s/^$1 = //p" "$MNT/.meta/master/private"

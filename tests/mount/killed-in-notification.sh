@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command fusermount3
+need_mtab
 mount -t fusectl fusectl /sys/fs/fuse/connections || skip "needs /sys/fs/fuse/connections"
 
 # The number of a connection belongs to the mount; without it, to the next mount on the machine.

@@ -9,6 +9,7 @@
 need_root
 id games >/dev/null 2>&1 || skip "needs the user games"
 need_command setpriv fusermount3 prlimit
+need_mtab
 
 as_games () {
     prlimit --memlock=8388608 setpriv --reuid games --regid games --clear-groups \
