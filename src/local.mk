@@ -411,7 +411,10 @@ src_windlass_SOURCES = \
     %D%/daemon/commands/way.c \
     %D%/daemon/commands/words.c \
     %D%/daemon/confine.c \
+    %D%/daemon/crash-core.c \
+    %D%/daemon/crash-lines.c \
     %D%/daemon/crash.c \
+    %D%/daemon/crash.h \
     %D%/daemon/daemon.h \
     %D%/daemon/follow.c \
     %D%/daemon/mount-options.c \
@@ -433,7 +436,7 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/wanted.c \
     %D%/main.c
 src_windlass_CFLAGS = $(untraced_cflags)
-src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS)
+src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)
 
 # A libfuse of which the system's loader does not know is installed with the program, which is
 # linked a second time: it looks for that copy, and never into the folder of the build, to which

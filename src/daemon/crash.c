@@ -6,6 +6,7 @@
 #include "daemon/daemon.h"
 
 #include "core/report/request-snapshot.h"
+#include "daemon/crash.h"
 
 #include <ctype.h>
 #include <execinfo.h>
@@ -22,8 +23,8 @@
 
 static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGSYS };
 
-static void
-say (const char *text)
+void
+crash_say (const char *text)
 {
     size_t size = strlen (text);
 
@@ -36,8 +37,8 @@ say (const char *text)
     }
 }
 
-static void
-say_number (uint64_t number)
+void
+crash_say_number (uint64_t number)
 {
     char text[24], *p = text + sizeof text - 1;
 
@@ -45,7 +46,19 @@ say_number (uint64_t number)
     do
         *--p = '0' + number % 10;
     while (number /= 10);
-    say (p);
+    crash_say (p);
+}
+
+void
+crash_say_hex (uint64_t number)
+{
+    char text[20], *p = text + sizeof text - 1;
+
+    *p = '\0';
+    do
+        *--p = "0123456789abcdef"[number & 15];
+    while (number >>= 4);
+    crash_say (p);
 }
 
 /* GlusterFS's names of operations, which its users know. */
@@ -56,18 +69,18 @@ say_op (enum fop op)
     size_t i = 0;
 
     if (op == FOP_readv || op == FOP_writev || op == FOP_flock) {
-        say (op == FOP_readv ? "READ" : op == FOP_writev ? "WRITE" : "FLOCK");
+        crash_say (op == FOP_readv ? "READ" : op == FOP_writev ? "WRITE" : "FLOCK");
         return;
     }
     for (const char *p = op < FOP_MAX ? fop_name (op) : "?"; *p && i < sizeof text - 1; p++)
         text[i++] = *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p;
     text[i] = '\0';
-    say (text);
+    crash_say (text);
 }
 
 /* Names may contain any bytes. */
-static void
-say_safely (const char *text)
+void
+crash_say_safely (const char *text)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -76,7 +89,7 @@ say_safely (const char *text)
 
         if (*p < 0x20 || *p == 0x7f)
             memcpy (one, (char[]){ '\\', 'x', digits[*p >> 4], digits[*p & 15], '\0' }, 5);
-        say (one);
+        crash_say (one);
     }
 }
 
@@ -84,24 +97,24 @@ say_safely (const char *text)
 static void
 say_frame (const struct seen_frame *frame, unsigned number)
 {
-    say ("  ");
-    say_number (number);
-    say (": ");
-    say_safely (frame->xl->name);
-    say (" (");
-    say (frame->xl->type);
-    say (") ");
+    crash_say ("  ");
+    crash_say_number (number);
+    crash_say (": ");
+    crash_say_safely (frame->xl->name);
+    crash_say (" (");
+    crash_say (frame->xl->type);
+    crash_say (") ");
     say_op (frame->op);
     if (frame->from) {
-        say (" from ");
-        say (frame->from->file);
-        say (":");
-        say_number (frame->from->line);
-        say (" (");
-        say (frame->from->function);
-        say (")");
+        crash_say (" from ");
+        crash_say (frame->from->file);
+        crash_say (":");
+        crash_say_number (frame->from->line);
+        crash_say (" (");
+        crash_say (frame->from->function);
+        crash_say (")");
     }
-    say ("\n");
+    crash_say ("\n");
 }
 
 /* Prints the translator that has the request now, and the way it took. The path is only printed if
@@ -114,23 +127,25 @@ say_request (const call_stack_t *root, void *data)
 
     if (++*listed > LISTED_MAX || !stack_see (root, false, &seen))
         return;
-    say ("frame : type(1) op(");
+    crash_say ("frame : type(1) op(");
     say_op (seen.op);
-    say (") unique(");
-    say_number (seen.unique);
-    say (") at(");
-    say_safely (seen.n ? seen.frames[seen.n - 1].xl->name : seen.maker ? seen.maker->name : "?");
-    say (")\n");
+    crash_say (") unique(");
+    crash_say_number (seen.unique);
+    crash_say (") at(");
+    crash_say_safely (seen.n       ? seen.frames[seen.n - 1].xl->name
+                      : seen.maker ? seen.maker->name
+                                   : "?");
+    crash_say (")\n");
     if (*seen.path) {
-        say ("  path: ");
-        say_safely (seen.path);
-        say ("\n");
+        crash_say ("  path: ");
+        crash_say_safely (seen.path);
+        crash_say ("\n");
     }
-    say ("  pid: ");
-    say_number (seen.pid);
-    say (" uid: ");
-    say_number (seen.uid);
-    say ("\n");
+    crash_say ("  pid: ");
+    crash_say_number (seen.pid);
+    crash_say (" uid: ");
+    crash_say_number (seen.uid);
+    crash_say ("\n");
     for (unsigned i = 0; i < seen.n; i++)
         say_frame (&seen.frames[i], i + 1);
 }
@@ -144,27 +159,33 @@ say_time (void)
 
     clock_gettime (CLOCK_REALTIME, &now);
     if (gmtime_r (&now.tv_sec, &tm) && strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm))
-        say (text);
-    say (" +0000\n");
+        crash_say (text);
+    crash_say (" +0000\n");
 }
 
 static void
-report (int number)
+report (int number, const siginfo_t *info, const void *context)
 {
     void *frames[FRAMES_MAX];
     unsigned listed = 0;
+    int n;
 
-    say ("pending frames:\n");
+    crash_say ("pending frames:\n");
     stack_foreach (say_request, &listed);
     if (listed > LISTED_MAX)
-        say ("... and more\n");
-    say ("patchset: none\nsignal received: ");
-    say_number (number);
-    say ("\ntime of crash:\n");
+        crash_say ("... and more\n");
+    crash_say ("patchset: none\nsignal received: ");
+    crash_say_number (number);
+    crash_say ("\n");
+    crash_say_sender (info);
+    crash_say ("time of crash:\n");
     say_time ();
-    say ("configuration details:\npackage-string: windlass " PACKAGE_VERSION "\n");
-    backtrace_symbols_fd (frames, backtrace (frames, FRAMES_MAX), log_fd ());
-    say ("---------\n");
+    crash_say ("configuration details:\npackage-string: windlass " PACKAGE_VERSION "\n");
+    n = backtrace (frames, FRAMES_MAX);
+    backtrace_symbols_fd (frames, n, log_fd ());
+    crash_say_lines (frames, n, context);
+    crash_say_core (number);
+    crash_say ("---------\n");
 }
 
 /* A core dump is owned by the user that this thread acts as, and contains other users' data. So the
@@ -191,7 +212,7 @@ void
 crash_abort (void)
 {
     if (abort_file >= 0 && write (abort_file, "1", 1) < 0)
-        say ("the connection to the kernel can't be aborted\n");
+        crash_say ("the connection to the kernel can't be aborted\n");
 }
 
 /* The first thread that comes here reports, aborts the connection, and then raises the default
@@ -205,7 +226,7 @@ crash (int number, siginfo_t *info, void *context)
 
     if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        report (number);
+        report (number, info, context);
     else if (nobody != me)
         sleep (10);
     act_as_oneself ();
@@ -225,6 +246,8 @@ crash_init (void)
 
     /* Loads the library that backtrace needs, while that is still permitted. */
     backtrace (&frame, 1);
+    crash_lines_init ();
+    crash_core_init ();
     sigaltstack (&alternate, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS (crash_signals); i++)
         sigaction (crash_signals[i], &action, NULL);

@@ -3,7 +3,7 @@
 # A crash leaves a report in the log: which requests were pending and where, and where it happened.
 # builds: release only
 . "$(dirname "$0")/lib.sh"
-ulimit -c 0
+ulimit -S -c 0
 
 # report: the last one, whose end has come.
 report () {
@@ -22,6 +22,15 @@ expect_match "what it was about" '^  path: /oops$' "$said"
 expect_match "the way" \
     '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(mkdir_wind\)$' "$said"
 expect_match "the signal" '^signal received: 11$' "$said"
+expect_match "the reason" '^reason: access to address 0x0$' "$said"
+line=$(grep -n nowhere "$SOURCE_DIR/tests/xlators/test/oops.c" | tail -1 | cut -d: -f1)
+if grep -q '^#define HAVE_LIBBACKTRACE 1' "$BUILD_DIR/config.h"; then
+    expect_match "the line" "^  #0 oops_mkdir at .*tests/xlators/test/oops\.c:$line$" "$said"
+    expect_match "its caller" '^  #[0-9]+ mkdir_wind at .*src/fuse/[a-z/]+\.c:[0-9]+$' "$said"
+else
+    expect_match "how lines are found" "addr2line" "$said"
+fi
+expect_match "no core" "^core: none, since RLIMIT_CORE is 0: 'ulimit -c unlimited' before" "$said"
 expect_match "when" '^time of crash:$' "$said"
 expect_match "what crashed" '^package-string: windlass [0-9]' "$said"
 expect_match "the backtrace" 'oops\.so.*\[0x[0-9a-f]+\]' "$said"
@@ -36,3 +45,27 @@ kill -SEGV "$DAEMON"
 said=$(report)
 expect_no_match "pending frames" '^frame' "$said"
 expect_match "the signal" '^signal received: 11$' "$said"
+expect_match "who sent it" "^reason: sent by process $$ \(.*\), uid $(id -u)$" "$said"
+umount -l "$MNT" 2>/dev/null || fusermount3 -uz "$MNT"
+
+# Where the core goes. The kernel writes none here: the limit is less than a page.
+need_root
+ulimit -S -c 1 || skip "needs a core limit above 0 for the last part"
+core_goes () { # PATTERN REGEX
+    rm -f "$LOG" pid
+    echo "$1" >pattern
+    mount --bind pattern /proc/sys/kernel/core_pattern
+    mount_volfile "$VOL"
+    kill -ABRT "$DAEMON"
+    said=$(report)
+    expect_match "the core with '$1'" "$2" "$said"
+    umount -l "$MNT"
+    umount /proc/sys/kernel/core_pattern
+}
+core_goes '/var/crash/core.%p.%%.%t' "^core: the kernel writes it to '/var/crash/core.[0-9]+.%.\*', \
+cut at 1024 bytes .RLIMIT_CORE.; 'gdb /.*/windlass /var/crash/core.[0-9]+.%.\*' reads it$"
+core_goes core "^core: the kernel writes it to '/core[.0-9]*', cut"
+core_goes '|/usr/lib/systemd/systemd-coredump %P %u' \
+    "^core: the kernel gives it to '/usr/lib/systemd/.*'; as root, 'coredumpctl gdb [0-9]+'"
+core_goes '|/usr/share/apport/apport -p%p' "^core: .*/var/crash: 'apport-unpack REPORT FOLDER'"
+core_goes '|/opt/keeper' "^core: the kernel gives it to '/opt/keeper', whose manual says"

@@ -28,6 +28,9 @@ uring_open (struct uring *ret_uring, unsigned entries, int device, int eventfd)
     int r = io_uring_queue_init_params (entries, &ret_uring->io, &params);
 
     ret_uring->open = r == 0;
+    /* A child that outlives the daemon (daemon/crash-lines.c) would keep the connection alive. */
+    if (r == 0)
+        r = io_uring_ring_dontfork (&ret_uring->io);
     if (r == 0)
         r = io_uring_register_files (&ret_uring->io, files, N_FILES);
     if (r < 0)
