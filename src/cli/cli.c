@@ -19,7 +19,7 @@ const struct cli_command cli_commands[] = {
       cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]",
       "make operations of a mount fail, by rules", cli_fault },
-    { "graph", "FILE|MOUNTPOINT",
+    { "graph", "FILE|MOUNTPOINT [--dot|--svg]",
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
     { "heal", "MOUNTPOINT PATH|PATH",
       "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },

@@ -101,10 +101,7 @@ draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
         picture_svg (seen, &head, out);
     cli_print_safely (stdout, out->str);
     if (off)
-        fprintf (stderr,
-                 "windlass %s: measuring is off, numbers are from earlier; start with: windlass "
-                 "stats %s --on\n",
-                 command->name, mountpoint);
+        numbers_say_off (command, mountpoint, seen->period > 0);
     numbers_seen_free (seen);
     return CLI_OK;
 }
@@ -144,11 +141,8 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
     else if (argc == 2)
         status = draw (command, &options, argv[1], dot, svg);
     else
-        fprintf (stderr,
-                 "windlass graph: one volfile or mount point is wanted, got %d; usage: windlass "
-                 "graph [--dot|--svg] "
-                 "FILE|MOUNTPOINT\n",
-                 argc - 1);
+        cli_usage (command, argc < 2 ? "which volfile or mount point?"
+                                     : "one volfile or mount point is wanted");
     cli_graph_clear (&options);
     return status;
 }

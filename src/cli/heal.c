@@ -60,14 +60,14 @@ show_progress (const char *volume, const char *answer)
         fprintf (stderr, "\r%s: %llu of %llu MB ", volume, done >> 20, total >> 20);
 }
 
-/* Waits until a heal has ended, and prints its report. */
-static int
+/* Returns the last answer about a heal, when it has ended (freed with g_free), or NULL after a
+ * message. */
+static char *
 follow (const struct cli_command *command, const char *mountpoint, const char *volume,
         const char *number)
 {
-    g_autofree char *answer = ask (command, mountpoint, volume, "heal-progress", number);
+    char *answer = ask (command, mountpoint, volume, "heal-progress", number);
     useconds_t pause = FIRST_PAUSE;
-    const char *report;
 
     while (answer && g_str_has_prefix (answer, "running")) {
         show_progress (volume, answer);
@@ -76,20 +76,64 @@ follow (const struct cli_command *command, const char *mountpoint, const char *v
         g_free (answer);
         answer = ask (command, mountpoint, volume, "heal-progress", number);
     }
-    if (!answer)
-        return CLI_FAILED;
-    report = strchr (answer, '\n');
-    cli_print_safely (stdout, report ? report + 1 : "");
-    return g_str_has_prefix (answer, "finished") ? CLI_OK : CLI_FAILED;
+    return answer;
 }
 
-static int
+/* Each line names the volume if there are several. */
+static void
+print_report (const char *volume, const char *report)
+{
+    g_auto (GStrv) lines = g_strsplit (report, "\n", 0);
+
+    for (char **line = lines; *line; line++) {
+        g_autofree char *text = g_strdup_printf ("%s%s%s\n", volume ? volume : "",
+                                                 volume ? ": " : "", *line);
+
+        if (**line)
+            cli_print_safely (stdout, text);
+    }
+}
+
+enum result { HEALED, FAILED, MISSING };
+
+static enum result
 heal_on (const struct cli_command *command, const char *mountpoint, const char *volume,
-         const char *path)
+         bool several, const char *path)
 {
     g_autofree char *number = ask (command, mountpoint, volume, "heal", path);
+    g_autofree char *answer =
+        number ? follow (command, mountpoint, volume, g_strchomp (number)) : NULL;
+    const char *report = answer ? strchr (answer, '\n') : NULL;
 
-    return number ? follow (command, mountpoint, volume, g_strchomp (number)) : CLI_FAILED;
+    if (!answer)
+        return FAILED;
+    if (g_str_has_prefix (answer, "missing"))
+        return MISSING;
+    print_report (several ? volume : NULL, report ? report + 1 : "");
+    return g_str_has_prefix (answer, "finished") ? HEALED : FAILED;
+}
+
+/* A file of a distributed volume is in one of its sets of copies, a directory in all. */
+static int
+heal_all (const struct cli_command *command, const char *mountpoint, const GPtrArray *healers,
+          const char *path)
+{
+    unsigned missing = 0, failed = 0;
+
+    for (guint i = 0; i < healers->len; i++) {
+        const enum result result = heal_on (command, mountpoint, healers->pdata[i],
+                                            healers->len > 1, path);
+
+        failed += result == FAILED;
+        missing += result == MISSING;
+    }
+    if (missing == healers->len) {
+        g_autofree char *text = g_strdup_printf ("'%s': no copy has a file of that name", path);
+
+        fprintf (stderr, "windlass %s: ", command->name);
+        cli_print_safely (stderr, text);
+    }
+    return failed || missing == healers->len ? CLI_FAILED : CLI_OK;
 }
 
 int
@@ -97,7 +141,6 @@ cli_heal (const struct cli_command *command, int argc, char **argv)
 {
     g_autofree char *error = NULL, *mountpoint = NULL, *rest = NULL, *path = NULL;
     g_autoptr (GPtrArray) healers = NULL;
-    int status = CLI_OK;
 
     if (!cli_parse (command, &argc, argv, NULL, NULL))
         return CLI_USAGE;
@@ -118,8 +161,5 @@ cli_heal (const struct cli_command *command, int argc, char **argv)
                  command->name, mountpoint);
     if (!healers || healers->len == 0)
         return CLI_FAILED;
-    for (guint i = 0; i < healers->len; i++)
-        if (heal_on (command, mountpoint, healers->pdata[i], path) != CLI_OK)
-            status = CLI_FAILED;
-    return status;
+    return heal_all (command, mountpoint, healers, path);
 }

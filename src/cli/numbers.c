@@ -280,6 +280,14 @@ numbers_seen_ask (const struct cli_command *command, const char *mountpoint, con
     return numbers_seen_parse (answer->str);
 }
 
+void
+numbers_say_off (const struct cli_command *command, const char *mountpoint, bool any)
+{
+    fprintf (stderr, "windlass %s: measuring is off, %s; start with: windlass stats %s --on\n",
+             command->name, any ? "numbers are from earlier" : "and nothing was measured yet",
+             mountpoint);
+}
+
 /* --- finding and printing --------------------------------------------------------------------- */
 
 struct seen_xlator *

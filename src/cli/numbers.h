@@ -56,6 +56,9 @@ numbers_seen_ask (const struct cli_command *command, const char *mountpoint, con
 struct seen *numbers_seen_parse (const char *text);
 void numbers_seen_free (struct seen *seen);
 
+/* Says that measuring is off, and how to start it. any: there are numbers of earlier. */
+void numbers_say_off (const struct cli_command *command, const char *mountpoint, bool any);
+
 struct seen_xlator *numbers_seen_find (const struct seen *seen, const char *name);
 struct seen_fop *numbers_seen_fop (const struct seen_xlator *xl, const char *name);
 

@@ -157,15 +157,6 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
     return CLI_OK;
 }
 
-static void
-say_off (const struct cli_command *command, const char *mountpoint)
-{
-    fprintf (stderr,
-             "windlass %s: measuring is off, numbers are from earlier; start with: windlass stats "
-             "%s --on\n",
-             command->name, mountpoint);
-}
-
 static int
 draw (const struct cli_command *command, const char *mountpoint, const char *wanted)
 {
@@ -185,7 +176,10 @@ draw (const struct cli_command *command, const char *mountpoint, const char *wan
         status = draw_wanted (command, seen, wanted, out);
     cli_print_safely (stdout, out->str);
     if (strcmp (seen->measuring, "off") == 0)
-        say_off (command, mountpoint);
+        numbers_say_off (command, mountpoint, seen->period > 0);
+    else if (out->len == 0 && status == CLI_OK)
+        fprintf (stderr, "windlass %s: no request was answered since measuring is on\n",
+                 command->name);
     numbers_seen_free (seen);
     return status;
 }
@@ -208,7 +202,9 @@ print (const struct cli_command *command, const char *mountpoint, const char *wo
     cli_print_safely (stdout, answer->str);
     if (strstr (answer->str, "\nwindlass_measuring 0\n")
         || strstr (answer->str, ",\"measuring\":false,"))
-        say_off (command, mountpoint);
+        numbers_say_off (command, mountpoint,
+                         strstr (answer->str, "\nwindlass_fop_seconds_count")
+                             || strstr (answer->str, "\"failed\":"));
     return CLI_OK;
 }
 

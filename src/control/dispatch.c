@@ -10,7 +10,7 @@
 static void
 add_line (GString *out, const char *name, const char *about)
 {
-    g_string_append_printf (out, "  %-12s %s\n", name, about);
+    g_string_append_printf (out, "  %-14s %s\n", name, about);
 }
 
 static void

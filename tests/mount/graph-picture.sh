@@ -40,7 +40,7 @@ expect "as text" "$("$WINDLASS" tell "$MNT" - graph)" "$(graph "$MNT")"
 
 graph "$MNT" --svg >off.svg 2>said || fail "graph --svg"
 expect_match "off" \
-    "measuring is off, numbers are from earlier; start with: windlass stats $MNT --on" "$(cat said)"
+    "measuring is off, and nothing was measured yet; start with: windlass stats $MNT --on" "$(cat said)"
 said=$(texts off.svg) || fail "this is no picture"
 expect_match "boxes" '^4 boxes, 4 arrows$' "$said"
 expect_match "a name" '^<ro&t>$' "$said"

@@ -29,7 +29,7 @@ mount_volfile "$VOL"
 # Off: the process's numbers, and how to have more.
 said=$(stats "$MNT" 2>&1) || fail "stats while it is off"
 expect_match "off" \
-    "measuring is off, numbers are from earlier; start with: windlass stats .*/m.* --on" "$said"
+    "measuring is off, and nothing was measured yet; start with: windlass stats .*/m.* --on" "$said"
 expect_match "off" '^windlass_measuring 0$' "$said"
 expect_match "the process" '^windlass_threads [1-9]' "$said"
 expect_no_match "nothing was counted" '^windlass_fop_[a-z_]*[^s ]{' "$said"

@@ -111,6 +111,7 @@ heal_find (struct heal *heal)
     }
     if (!inode)
         heal_tell (heal, "%s: %s", heal->path, error ? g_strerror (-error) : "not known yet");
+    heal->missing = !inode && error == -ENOENT && heal->there == copies_all (priv->n);
     return inode;
 }
 
@@ -478,8 +479,8 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
     return number ? 0 : -ESHUTDOWN;
 }
 
-/* Tells "running DONE TOTAL", or "finished", or "failed", then the report, and forgets a heal that
- * has finished. */
+/* Tells "running DONE TOTAL"; or "finished", "failed", or "missing" if no copy has the path, then
+ * the report; and forgets a heal that has finished. */
 static int
 heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
 {
@@ -497,7 +498,10 @@ heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
             continue;
         r = 0;
         if (heal->finished)
-            g_string_append_printf (answer, "%s\n%s", heal->failed ? "failed" : "finished",
+            g_string_append_printf (answer, "%s\n%s",
+                                    heal->missing  ? "missing"
+                                    : heal->failed ? "failed"
+                                                   : "finished",
                                     heal->report->str);
         else
             g_string_append_printf (answer, "running %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",

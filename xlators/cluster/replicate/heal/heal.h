@@ -56,6 +56,7 @@ struct heal {
     GString *report;
     uint64_t done, total; /* bytes of the present file */
     bool finished, failed;
+    bool missing; /* it failed since no copy has the path; written before `finished` */
     int64_t finished_at;
 };
 
