@@ -70,11 +70,11 @@ tests_fuzz_xattr_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_xlators)
 
 # Parts of the program that are in no library, as objects of it: make knows what these depend on.
 fuzz_daemon = \
-    src/daemon/windlass-bridge-options.$(OBJEXT) \
-    src/daemon/windlass-mount-options.$(OBJEXT) \
-    src/daemon/windlass-oom.$(OBJEXT) \
-    src/daemon/windlass-options.$(OBJEXT) \
-    src/daemon/windlass-paths.$(OBJEXT)
+    src/daemon/src_windlass-bridge-options.$(OBJEXT) \
+    src/daemon/src_windlass-mount-options.$(OBJEXT) \
+    src/daemon/src_windlass-oom.$(OBJEXT) \
+    src/daemon/src_windlass-options.$(OBJEXT) \
+    src/daemon/src_windlass-paths.$(OBJEXT)
 
 # Where targets that load modules find them.
 fuzz_xlators = -DFUZZ_XLATOR_PATH='"$(abs_top_builddir)/xlators"'
