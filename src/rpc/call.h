@@ -72,11 +72,11 @@ struct rpc_call {
     int payload_parts;
     size_t weight; /* bytes of payload, there or back: what the window of a connection counts */
     bool patient;  /* may take longer than frame-timeout: a lock of a program */
-    /* Called once, on the loop's thread, on that of a timer (ETIMEDOUT), or by rpc_send on its
+    /* Called once, on the loop's thread and before rpc_events.closed, or by rpc_send on its
      * caller's. */
     void (*answered) (struct rpc_call *call, struct rpc_reply *reply);
     /* NULL: after frame-timeout the call is answered with ETIMEDOUT, and a reply that comes later
-     * is dropped. Else this is called once instead, on a timer's thread: the call still waits for
+     * is dropped. Else this is called once instead, on the loop's thread: the call still waits for
      * the reply, with which, or with ENOTCONN, answered is called. */
     void (*overdue) (struct rpc_call *call);
     /* Frees the call and what it holds, after answered, on any thread. */

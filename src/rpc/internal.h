@@ -49,6 +49,7 @@ struct rpc_connection {
     struct work_item resolving;
     struct loop_task begun, failed;
     struct loop_task unread; /* the stream may have more bytes, of which epoll doesn't know */
+    struct loop_task look;   /* at the timeouts; posted at most once, by the timer of `ticking` */
     bool reading_on;         /* unread is posted; the loop's thread */
     struct receiver receiver;
 
@@ -125,6 +126,7 @@ void connection_receive (struct rpc_connection *c);
 void receiver_clear (struct receiver *receiver);
 
 /* timeouts.c */
+void connection_look (struct loop_task *look);
 void connection_tick_locked (struct rpc_connection *c);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* While calls wait for answers, a timer looks once a second whether the server still speaks, and
- * whether a call has waited too long. */
+/* While calls wait for answers, the loop's thread looks once a second whether the server still
+ * speaks, and whether a call has waited too long. A timer only posts that look: an answer on the
+ * timer's thread could come after the connection's last event, when its user is gone. */
 #include "rpc/internal.h"
 
 #include "core/time/clock.h"
 #include "core/time/timer.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #define SECOND 1000000000LL
 #define PROCEDURE_PING 2
@@ -75,10 +77,10 @@ late_end (struct rpc_call *call)
     rpc_call_unref (call);
 }
 
-static void
-tick (void *data)
+void
+connection_look (struct loop_task *task)
 {
-    struct rpc_connection *c = data;
+    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, look));
     const int64_t now = clock_now ();
     g_autoptr (GPtrArray) late = g_ptr_array_new ();
     bool pinged = false, silent = false;
@@ -100,6 +102,22 @@ tick (void *data)
     for (guint i = 0; i < late->len; i++)
         late_end (late->pdata[i]);
     rpc_connection_unref (c);
+}
+
+/* Once the connection is closed, the loop may have ended, too. */
+static void
+tick (void *data)
+{
+    struct rpc_connection *c = data;
+    bool open;
+
+    pthread_mutex_lock (&c->lock);
+    open = c->state == RPC_OPEN;
+    if (open)
+        loop_post (&c->look);
+    pthread_mutex_unlock (&c->lock);
+    if (!open)
+        rpc_connection_unref (c);
 }
 
 void

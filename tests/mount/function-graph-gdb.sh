@@ -22,7 +22,7 @@ end
 shell touch attached
 continue
 END
-timeout 100 gdb -nx -batch -p "$DAEMON" -x script >gdb.out 2>&1 &
+timeout 250 gdb -nx -batch -p "$DAEMON" -x script >gdb.out 2>&1 &
 wait_until 60 "[ -e attached ]"
 
 # hits N: gdb has seen so many writes, and goes on.

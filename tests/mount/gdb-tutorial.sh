@@ -60,7 +60,7 @@ END
 ) &
 case $TEST_THROUGH in device) io_uring=off serves='fuse-[0-9]+' ;; *) io_uring=required \
     serves='fuse-ring-[0-9]+' ;; esac
-RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" --debug --io-uring=$io_uring -f "$VOL" \
+RUN="gdb -nx -batch -x script" timeout 250 "$WINDLASS" --debug --io-uring=$io_uring -f "$VOL" \
     "$MNT" >gdb.out 2>gdb.err
 wait
 

@@ -51,7 +51,7 @@ END
     if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
     wait
 ) >/dev/null 2>&1 &
-RUN="gdb -nx -batch -x script" timeout 100 "$WINDLASS" -N -l "$LOG" -f "$VOL" \
+RUN="gdb -nx -batch -x script" timeout 250 "$WINDLASS" -N -l "$LOG" -f "$VOL" \
     "$MNT" >gdb.out 2>gdb.err
 expect_match "it ran to its end" '^=== end$' "$(cat gdb.out gdb.err)"
 expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"

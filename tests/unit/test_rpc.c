@@ -29,7 +29,8 @@ struct server {
 
 struct question {
     struct rpc_call rpc;
-    int error;           /* this and what follows is the answer, valid once `freed` */
+    pthread_t thread;    /* that answered; this and what follows is valid once `freed` */
+    int error;
     uint32_t numbers[2];
     GBytes *payload;
     bool freed;          /* no thread uses the question any more; state.lock */
@@ -39,6 +40,7 @@ static struct {
     GMutex lock;
     GCond changed;
     bool open;    /* lock */
+    pthread_t loop; /* set before open */
     char *reason; /* lock */
 } state;
 
@@ -46,6 +48,7 @@ static void
 on_connected (void *data)
 {
     g_mutex_lock (&state.lock);
+    state.loop = pthread_self ();
     state.open = true;
     g_cond_broadcast (&state.changed);
     g_mutex_unlock (&state.lock);
@@ -186,6 +189,7 @@ question_answered (struct rpc_call *rpc, struct rpc_reply *reply)
     for (int i = 0; i < reply->payload_parts; i++)
         g_byte_array_append (payload, reply->payload[i].iov_base,
                              (guint) reply->payload[i].iov_len);
+    question->thread = pthread_self ();
     question->error = reply->error;
     question->numbers[0] = xdr_get_u32 (&reply->results);
     question->numbers[1] = xdr_get_u32 (&reply->results);
@@ -564,6 +568,38 @@ START_TEST (a_ping_is_no_call_of_the_user)
 }
 END_TEST
 
+static void
+serve_nothing (struct server *server)
+{
+    char byte;
+
+    server_read (server);
+    ck_assert_int_eq (recv (server->link, &byte, 1, 0), 0);
+}
+
+/* On another thread the answer could come after the connection's last event, at which its user may
+ * free what the answer needs. */
+START_TEST (a_call_times_out_on_the_thread_of_events)
+{
+    const struct rpc_timeouts timeouts = { .frame = 1 };
+    struct server server;
+    struct rpc_connection *connection = server_connect (&server, serve_nothing, 0);
+    struct question question;
+
+    rpc_set_timeouts (connection, &timeouts);
+    ask (connection, &question);
+    g_mutex_lock (&state.lock);
+    while (!question.freed)
+        g_cond_wait (&state.changed, &state.lock);
+    g_mutex_unlock (&state.lock);
+    ck_assert_int_eq (question.error, ETIMEDOUT);
+    ck_assert (pthread_equal (question.thread, state.loop));
+    g_bytes_unref (question.payload);
+    rpc_hang_up (connection, "the test ends");
+    g_free (server_end (&server, connection));
+}
+END_TEST
+
 TEST_PROGRAM (test_rpc)
 {
     Suite *suite = suite_create ("rpc");
@@ -578,6 +614,7 @@ TEST_PROGRAM (test_rpc)
     tcase_add_loop_test (answers, payloads_of_many_threads_go_whole, 0, TLS_MODES);
     tcase_add_loop_test (answers, calls_beyond_the_window_wait_their_turn, 0, TLS_MODES);
     tcase_add_test (answers, a_ping_is_no_call_of_the_user);
+    tcase_add_test (answers, a_call_times_out_on_the_thread_of_events);
     tcase_set_timeout (answers, 60);
     suite_add_tcase (suite, answers);
     return suite_run (suite);
