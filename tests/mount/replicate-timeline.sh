@@ -24,6 +24,8 @@ expect_ok "$WINDLASS" timeline start "$MNT"
 expect_ok "$WINDLASS" heal "$MNT"
 printed
 is_shown 'client \(on '
+is_shown '^ *request .*, windlass itself, uid 0, '
+expect_no_match "a number that is no process" 'process -' "$(cat text)"
 is_shown 'LOOKUP 127.0.0.1:c2$'
 
 # The calls before and after the move are on the tracks of their bricks.

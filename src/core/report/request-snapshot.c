@@ -112,7 +112,9 @@ process_append (GString *out, pid_t pid)
 {
     g_autofree char *path = g_strdup_printf ("/proc/%d/comm", pid), *name = NULL;
 
-    if (pid <= 0) {
+    if (pid < 0) { /* as GlusterFS numbers requests of clients themselves */
+        g_string_append (out, "windlass itself");
+    } else if (pid == 0) {
         g_string_append (out, "the kernel, or a process of another pid namespace");
     } else if (g_file_get_contents (path, &name, NULL, NULL)) {
         line_append (out, g_strchomp (name), 64);

@@ -61,7 +61,7 @@ void stack_path (const call_stack_t *root, bool may_wait, char ret_path[SEEN_PAT
  * requests. */
 void seen_waits_for (const struct seen_request *seen, const struct seen_frame *frame, GString *out);
 
-/* Appends a process as "cat (4711)". */
+/* Appends a process as "cat (4711)"; a negative number is a translator's own request. */
 void process_append (GString *out, pid_t pid);
 
 #endif

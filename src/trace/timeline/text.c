@@ -44,8 +44,10 @@ append_head (const struct recording *recording, const struct timeline_request *r
     if (request->size)
         g_string_append_printf (out, ", offset %" G_GINT64_FORMAT ", %u bytes", request->offset,
                                 request->size);
-    if (request->pid)
+    if (request->pid > 0)
         g_string_append_printf (out, ", process %d", request->pid);
+    else if (request->pid < 0)
+        g_string_append (out, ", windlass itself");
     g_string_append_printf (out, ", uid %u, at %.6f s", request->uid,
                             recording_ns (recording, request->begin) / 1e9);
     if (request->caused_by)
