@@ -313,7 +313,8 @@ line_put_in_order (struct maker *maker, struct line *line)
 static struct line *
 line_make (struct maker *maker, unsigned number, unsigned clients)
 {
-    static const mode_t modes[] = { 0644, 0600, 0755, 0700 };
+    /* The model knows no rights: an owner who isn't root may search each directory, too. */
+    static const mode_t modes[] = { 0744, 0700, 0755, 0711 };
     struct line *line = g_new0 (struct line, 1);
 
     line->number = number;
