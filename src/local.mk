@@ -420,6 +420,7 @@ src_windlass_SOURCES = \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \
     %D%/daemon/move.c \
+    %D%/daemon/namespaces.c \
     %D%/daemon/oom.c \
     %D%/daemon/options.c \
     %D%/daemon/paths.c \

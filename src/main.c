@@ -440,8 +440,10 @@ static int
 mount_and_run (struct program *program)
 {
     bool terminal;
-    int status = load (program);
+    int status;
 
+    namespaces_look ();
+    status = load (program);
     if (status == 0)
         status = check_mountpoint (program);
     if (status == 0)
@@ -454,6 +456,7 @@ mount_and_run (struct program *program)
         terminal = strcmp (program->options.log_file, "-") == 0;
         log_graph (program->graph);
         serve_control (program);
+        namespaces_warn (program->mountpoint);
         gf_log (NULL, GF_LOG_INFO, "'%s' is mounted", program->mountpoint);
         warn_of_unmount (program->mountpoint);
         log_set_tee (false);

@@ -433,6 +433,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/privileges-dropped.sh \
     %D%/mount/posix-acl.sh \
     %D%/mount/power-cut-sqlite.sh \
+    %D%/mount/pid-namespaces.sh \
     %D%/mount/power-cut.sh \
     %D%/mount/privileges-killed.sh \
     %D%/mount/probes.sh \

@@ -78,6 +78,7 @@ struct mount {
     char *type;      /* "fuse.windlass" */
     char *source;
     int64_t user_id; /* the user of the daemon; -1: not a fuse mount */
+    bool shared;     /* mounts on it appear in other mount namespaces too, and it itself did */
 };
 
 /* Finds the topmost mount on path in the text of a mountinfo file. Returns false if nothing is

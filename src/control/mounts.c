@@ -34,18 +34,20 @@ line_parse (const char *line, const char *path, struct mount *ret_mount)
     g_autofree char *where = g_strv_length (fields) > 6 ? g_strcompress (fields[4]) : NULL;
     char **rest = fields;
     unsigned major, minor;
+    bool shared = false;
 
     if (!where || strcmp (where, path) != 0 || sscanf (fields[2], "%u:%u", &major, &minor) != 2)
         return false;
-    while (*rest && strcmp (*rest, "-") != 0)
-        rest++;
+    for (; *rest && strcmp (*rest, "-") != 0; rest++)
+        shared |= g_str_has_prefix (*rest, "shared:");
     if (!rest[0] || !rest[1] || !rest[2] || !rest[3])
         return false;
     *ret_mount = (struct mount){ .major = major,
                                  .minor = minor,
                                  .type = g_strdup (rest[1]),
                                  .source = g_strcompress (rest[2]),
-                                 .user_id = user_id_of (rest[3]) };
+                                 .user_id = user_id_of (rest[3]),
+                                 .shared = shared };
     return true;
 }
 

@@ -184,6 +184,14 @@ int mountpoint_check_storage (const struct graph *graph, const char *mountpoint,
 /* Warns on stderr about files that the mount hides. */
 void mountpoint_notice (const struct graph *graph, const char *mountpoint);
 
+/* --- namespaces.c: pid namespaces --- */
+
+/* Has the system not asked about callers if /proc is not of this process's pid namespace. Call it
+ * while the process has one thread. */
+void namespaces_look (void);
+/* Logs a warning if groups of callers can't be known. */
+void namespaces_warn (const char *mountpoint);
+
 /* --- stale.c: mounts whose daemon is gone --- */
 
 /* Unmounts the FUSE mounts at a mount point whose daemon is gone, or was killed and cannot end.

@@ -2,15 +2,25 @@
 /*
  * Supplementary groups of callers. The kernel's requests don't carry them. They are read from /proc
  * and cached for a short time, since reading costs more than most requests.
+ *
+ * /proc has no groups of a caller in another pid namespace, for which the kernel sends number 0,
+ * nor of a server in the kernel, such as that of NFS, which acts as its client. Since Linux 6.3 a
+ * request to make an object carries one group if the caller is in it: that of the directory.
  */
 #include "fuse/internal.h"
 
 #include "core/base/process.h"
 #include "core/edge/stack.h"
 
+#include <linux/fuse.h>
 #include <stdlib.h>
 
 #define CACHE_LIMIT 1024
+
+/* An extension of a request: linux/fuse.h before 6.3 lacks it. */
+#define EXT_GROUPS 32
+#define EXT_UNIT 8
+#define EXT_LENGTH_AT (offsetof (struct fuse_in_header, pid) + sizeof (uint32_t))
 
 struct caller {
     pid_t pid;
@@ -27,6 +37,7 @@ struct groups_entry {
 
 struct groups_cache {
     int64_t timeout;
+    bool warned;          /* of a caller in another pid namespace; atomic */
     pthread_mutex_t lock; /* a leaf */
     GHashTable *entries;  /* lock; struct caller to struct groups_entry */
 };
@@ -123,13 +134,28 @@ groups_parse (const struct caller *caller, const char *status)
     return entry;
 }
 
+/* Warns once, since each request of that caller would tell the same. */
+static void
+warn_of_other_namespace (const struct bridge *bridge, const struct caller *caller)
+{
+    if (caller->pid || caller->uid == 0
+        || __atomic_exchange_n (&bridge->groups->warned, true, __ATOMIC_RELAXED))
+        return;
+    gf_log (&bridge->xlator, GF_LOG_WARNING,
+            "a caller with uid %u is in another pid namespace than the daemon, so its "
+            "supplementary groups are not known: what only these allow is refused; see "
+            "'Containers and pid namespaces' in windlass(8)",
+            caller->uid);
+}
+
 /* Returns no groups for a caller outside the daemon's pid namespace, which has number 0, and for
  * one that has ended, which has no file. */
 static struct groups_entry *
-groups_ask (const struct caller *caller)
+groups_ask (const struct bridge *bridge, const struct caller *caller)
 {
     g_autofree char *status = process_status (caller->pid);
 
+    warn_of_other_namespace (bridge, caller);
     return groups_parse (caller, status ? status : "");
 }
 
@@ -171,7 +197,7 @@ groups_find (call_stack_t *root)
 
     if (count >= 0)
         return count;
-    entry = groups_ask (&caller);
+    entry = groups_ask (bridge, &caller);
     count = groups_give (root, entry);
     entry->until = clock_now () + cache->timeout;
     pthread_mutex_lock (&cache->lock);
@@ -180,4 +206,46 @@ groups_find (call_stack_t *root)
     g_hash_table_replace (cache->entries, &entry->caller, entry);
     pthread_mutex_unlock (&cache->lock);
     return count;
+}
+
+gid_t
+groups_sent (const void *message, size_t size)
+{
+    const char *at = message, *end = at + size;
+    struct {
+        uint32_t size, type, count, group;
+    } extension;
+    uint16_t units;
+
+    memcpy (&units, at + EXT_LENGTH_AT, sizeof units);
+    if (G_LIKELY (units == 0) || size < sizeof (struct fuse_in_header) + units * EXT_UNIT)
+        return NO_GROUP;
+    for (at = end - units * EXT_UNIT; end - at >= (ptrdiff_t) sizeof extension;
+         at += (extension.size + EXT_UNIT - 1) / EXT_UNIT * EXT_UNIT) {
+        memcpy (&extension, at, sizeof extension);
+        if (extension.size == 0 || extension.size > end - at)
+            break;
+        if (extension.type == EXT_GROUPS && extension.size >= sizeof extension
+            && extension.count > 0)
+            return extension.group;
+    }
+    return NO_GROUP;
+}
+
+void
+groups_add (call_stack_t *root, gid_t group)
+{
+    const gid_t *groups;
+    const int count = stack_groups (root, &groups);
+    gid_t *more;
+
+    for (int i = 0; i < count; i++)
+        if (groups[i] == group)
+            return;
+    more = stack_alloc (root, (count + 1) * sizeof (gid_t), NULL);
+    if (count > 0)
+        memcpy (more, groups, count * sizeof (gid_t));
+    more[count] = group;
+    root->groups = more;
+    root->ngroups = count + 1;
 }

@@ -246,11 +246,12 @@ void bridge_dump (xlator_t *this, GString *out);
 void bridge_timer_begins (struct bridge *bridge);
 void bridge_timer_ends (struct bridge *bridge);
 void loop_set_state (struct bridge *bridge, enum bridge_state state);
-/* The buffer of this thread's current request, and the number in its header. loop_lend sets
- * both. */
+/* The buffer of this thread's current request, the number in its header, and groups_sent of it.
+ * loop_lend sets them. */
 struct iobref *loop_iobref (void);
 uint64_t loop_number (void);
-void loop_lend (struct iobref *iobref, uint64_t number);
+gid_t loop_group (void);
+void loop_lend (struct iobref *iobref, const void *message, size_t size);
 /* Makes sure that reader->iobref is a buffer that no other code uses. Returns false if there is no
  * memory. */
 bool loop_buffer (struct reader *reader);
@@ -338,6 +339,11 @@ bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_
 struct groups_cache *groups_cache_new (int64_t timeout);
 void groups_cache_free (struct groups_cache *cache);
 int groups_find (call_stack_t *root);
+/* Returns the group that the kernel sent along with a message, or NO_GROUP. */
+#define NO_GROUP ((gid_t) -1)
+gid_t groups_sent (const void *message, size_t size);
+/* Adds a group to those of the caller. Before the first wind of the request. */
+void groups_add (call_stack_t *root, gid_t group);
 
 /* --- requests.c: beginning and end of each request --- */
 

@@ -116,6 +116,8 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->maker.number = loop_number ();
     root->maker.lent_inodes[0] = root->maker.lent_inodes[1] = NULL;
     root->maker.lent_fds[0] = root->maker.lent_fds[1] = NULL;
+    if (G_UNLIKELY (loop_group () != NO_GROUP))
+        groups_add (root, loop_group ());
     return &root->frames[0];
 }
 

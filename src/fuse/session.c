@@ -118,6 +118,8 @@ want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
+#define FLAG_CREATE_SUPP_GROUP (1ULL << 34) /* since kernel 6.3: groups.c */
+
 #define FLAG_HAS_EXPIRE_ONLY (1ULL << 35) /* since kernel 6.5, and in later 6.2 to 6.4 */
 
 #define FLAG_DIRECT_IO_ALLOW_MMAP (1ULL << 36) /* since kernel 6.6: mmap works with direct I/O
@@ -150,7 +152,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
     want_idmap (bridge, conn);
     want_killpriv (bridge, conn);
-    bridge->terms.init.wanted |= FUSE_PARALLEL_DIROPS;
+    bridge->terms.init.wanted |= FUSE_PARALLEL_DIROPS | FLAG_CREATE_SUPP_GROUP;
     passthrough_negotiate (bridge, conn);
     conn->max_write = MIN (conn->max_write, MAX_PAYLOAD);
     conn->max_background = settings->background_qlen;

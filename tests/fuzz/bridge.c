@@ -379,7 +379,7 @@ serve (struct bridge *bridge)
                                       - WRITE_HEADER };
         if (fuse_session_receive_buf (bridge->session, &buf) <= 0)
             break;
-        loop_lend (reader.iobref, ((const struct fuse_in_header *) buf.mem)->unique);
+        loop_lend (reader.iobref, buf.mem, buf.size);
         fuse_session_process_buf (bridge->session, &buf);
     }
     iobref_unref (reader.iobref);

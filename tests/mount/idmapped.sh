@@ -60,6 +60,16 @@ for who in 0 1001; do
 done
 expect "what nobody owns" "" "$(find "$BACK" -name 'nobodys*')"
 
+# By a supplementary group, which the kernel sends since Linux 6.3.
+mkdir -m 775 "$BACK/of-group"
+chown 0:3000 "$BACK/of-group"
+if printf '6.3\n%s\n' "$(uname -r)" | sort -VC; then
+    expect_ok setpriv --reuid 101001 --regid 101001 --groups 103000 touch mapped/of-group/new
+    expect "whose it is" "1001 1001" "$(stat -c '%u %g' "$BACK/of-group/new")"
+fi
+expect_error 'Permission denied' setpriv --reuid 101001 --regid 101001 --groups 103001 \
+    touch mapped/of-group/other
+
 # Elsewhere it is as it was.
 expect "what another user reads" "cat: mnt/root: Permission denied" "$(as 1001 'cat mnt/root')"
 expect "whose it is" 1001 "$(as 1001 'echo x >mnt/plain' && stat -c %u "$BACK/plain")"

@@ -41,7 +41,17 @@ process_status (pid_t thread)
     char path[64], *status = NULL;
 
     snprintf (path, sizeof path, "/proc/%d/status", thread);
-    return thread > 0 && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
+    return is_known (thread) && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
+}
+
+char *
+process_comm (pid_t thread)
+{
+    char path[64], *name = NULL;
+
+    snprintf (path, sizeof path, "/proc/%d/comm", thread);
+    return is_known (thread) && g_file_get_contents (path, &name, NULL, NULL) ? g_strchomp (name)
+                                                                            : NULL;
 }
 
 /* Returns the number after "\nName:\t", or 0. */
@@ -110,7 +120,7 @@ pending (const char *status)
 bool
 process_has_signal (pid_t thread)
 {
-    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+    g_autofree char *status = process_status (thread);
 
     return status && pending (status);
 }
@@ -122,7 +132,7 @@ process_gives_up (pid_t thread)
                             | bit_of (SIGCHLD) | bit_of (SIGWINCH) | bit_of (SIGURG)
                             | bit_of (SIGIO) | bit_of (SIGCONT) | bit_of (SIGSTOP)
                             | bit_of (SIGTSTP) | bit_of (SIGTTIN) | bit_of (SIGTTOU);
-    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+    g_autofree char *status = process_status (thread);
 
     return !status || pending (status) & ~harmless;
 }
@@ -131,7 +141,7 @@ process_gives_up (pid_t thread)
 bool
 process_is_dying (pid_t thread)
 {
-    g_autofree char *status = is_known (thread) ? process_status (thread) : NULL;
+    g_autofree char *status = process_status (thread);
 
     return status && status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL);
 }
@@ -139,7 +149,7 @@ process_is_dying (pid_t thread)
 bool
 process_was_killed (pid_t process)
 {
-    g_autofree char *status = is_known (process) ? process_status (process) : NULL;
+    g_autofree char *status = process_status (process);
     const char *state = status ? strstr (status, "\nState:\t") : NULL;
 
     return state && (strchr ("ZX", state[strlen ("\nState:\t")])

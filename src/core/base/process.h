@@ -11,12 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* false while the numbers of requests are invented, as under a scheduler: then the system isn't
- * asked. Set while the process has one thread. */
+/* false while the numbers of requests are invented, as under a scheduler, or /proc has the numbers
+ * of another pid namespace: then the system isn't asked. Set while the process has one thread. */
 extern bool processes_are_known;
 
 /* Returns /proc/NUMBER/status, or NULL. g_free it. */
 char *process_status (pid_t thread);
+
+/* Returns the name of a process or thread, or NULL. g_free it. */
+char *process_comm (pid_t thread);
 
 /* Returns the process of a thread; the thread's number if it isn't known. now: clock_now or
  * clock_roughly; results are cached for half a second or less. */

@@ -2,6 +2,7 @@
 #include "core/report/request-snapshot.h"
 #include "core/time/clock.h"
 #include "core/base/printable.h"
+#include "core/base/process.h"
 #include "core/edge/stack.h"
 
 #include <stdio.h>
@@ -110,14 +111,14 @@ stack_see (const call_stack_t *root, bool may_wait, struct seen_request *seen)
 void
 process_append (GString *out, pid_t pid)
 {
-    g_autofree char *path = g_strdup_printf ("/proc/%d/comm", pid), *name = NULL;
+    g_autofree char *name = process_comm (pid);
 
     if (pid < 0) { /* as GlusterFS numbers requests of clients themselves */
         g_string_append (out, "windlass itself");
     } else if (pid == 0) {
         g_string_append (out, "the kernel, or a process of another pid namespace");
-    } else if (g_file_get_contents (path, &name, NULL, NULL)) {
-        line_append (out, g_strchomp (name), 64);
+    } else if (name) {
+        line_append (out, name, 64);
         g_string_append_printf (out, " (%d)", pid);
     } else {
         g_string_append_printf (out, "%d, which is gone", pid);

@@ -5,6 +5,7 @@
  */
 #include "daemon/daemon.h"
 
+#include "core/base/process.h"
 #include "core/base/rundir.h"
 #include "core/edge/frame.h"
 #include "core/work/limit.h"
@@ -202,15 +203,15 @@ name_of (const struct running *running, enum busy_by by, const struct busy_row *
     const uint64_t key = row->key;
     g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key)
                                                 : NULL;
-    g_autofree char *file = g_strdup_printf ("/proc/%" G_GUINT64_FORMAT "/comm", key), *comm = NULL;
+    g_autofree char *comm = by == BUSY_PATH ? NULL : process_comm ((pid_t) key);
 
     if (by == BUSY_PATH)
         return inode ? inode_path (inode, NULL) : g_strdup (*row->name ? row->name : "(forgotten)");
     if (key == 0)
         return g_strdup ("(kernel)");
-    if (!g_file_get_contents (file, &comm, NULL, NULL))
+    if (!comm)
         return g_strdup_printf ("%s%s" BUSY_ENDED, row->name, *row->name ? " " : "");
-    return g_strndup (g_strchomp (comm), COMM_MAX);
+    return g_strndup (comm, COMM_MAX);
 }
 
 /* path|process KEY COUNT OVER FAILED BYTES SUM MAX NAME */

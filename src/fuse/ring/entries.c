@@ -102,10 +102,10 @@ entry_assemble (struct ring_entry *entry, char **ret_request)
         return 0;
     in.unique = request_number (entry, in.unique);
     __atomic_store_n (&entry->open, in.unique, __ATOMIC_RELEASE);
-    loop_lend (entry->lender->reader.iobref, in.unique);
     *ret_request = to - fixed - sizeof in;
     memcpy (*ret_request, &in, sizeof in);
     memcpy (to - fixed, entry->header->op_in, fixed);
+    loop_lend (entry->lender->reader.iobref, *ret_request, in.len);
     return in.len;
 }
 

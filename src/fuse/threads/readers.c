@@ -30,9 +30,10 @@
 
 #define CRASH_STACK (64 * 1024)
 
-/* The buffer and the number of this thread's current request. */
+/* The buffer of this thread's current request, its number, and the group that came with it. */
 static __thread struct iobref *lent;
 static __thread uint64_t number;
+static __thread gid_t group;
 
 struct iobref *
 loop_iobref (void)
@@ -46,11 +47,18 @@ loop_number (void)
     return number;
 }
 
+gid_t
+loop_group (void)
+{
+    return group;
+}
+
 void
-loop_lend (struct iobref *iobref, uint64_t number_)
+loop_lend (struct iobref *iobref, const void *message, size_t size)
 {
     lent = iobref;
-    number = number_;
+    number = ((const struct fuse_in_header *) message)->unique;
+    group = groups_sent (message, size);
 }
 
 void
@@ -309,7 +317,7 @@ reader_loop (struct reader *reader)
             place_taken (&reader->place, ((const struct fuse_in_header *) buf.mem)->pid);
         if (bridge_uses_io_uring (bridge))
             ring_interrupt (bridge, buf.mem, n);
-        loop_lend (reader->iobref, ((const struct fuse_in_header *) buf.mem)->unique);
+        loop_lend (reader->iobref, buf.mem, buf.size);
         hold_process (reader, &buf);
         if (follows)
             place_answered (&reader->place);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/metrics/busy.h"
 
+#include "core/base/process.h"
 #include "core/edge/frame.h"
 #include "core/data/inode.h"
 #include "core/edge/watch.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SLOTS (2 * BUSY_ROWS) /* a power of two */
 #define FREE UINT16_MAX
@@ -91,9 +90,7 @@ add_locked (struct table *table, uint64_t key)
 static void
 note_name (enum busy_by by, uint64_t key, char *ret_name)
 {
-    char path[40];
-    ssize_t n;
-    int fd;
+    g_autofree char *comm = by == BUSY_PATH ? NULL : process_comm ((pid_t) key);
 
     *ret_name = '\0';
     if (by == BUSY_PATH) {
@@ -102,14 +99,8 @@ note_name (enum busy_by by, uint64_t key, char *ret_name)
             *ret_name = '\0';
         return;
     }
-    g_snprintf (path, sizeof path, "/proc/%" G_GUINT64_FORMAT "/comm", key);
-    fd = open (path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    n = read (fd, ret_name, BUSY_NAME - 1);
-    close (fd);
-    ret_name[MAX (n, 0)] = '\0';
-    g_strchomp (ret_name);
+    if (comm)
+        g_strlcpy (ret_name, comm, BUSY_NAME);
 }
 
 /* The name is found without the lock, and only for a new row. */
