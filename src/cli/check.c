@@ -28,6 +28,26 @@ warn_of_directory (const struct graph *graph, const xlator_t *xl)
     }
 }
 
+/* What a mount of the volfile needs besides it. */
+static void
+warn_of_decider (const struct graph *graph, const xlator_t *xl)
+{
+    fprintf (stderr,
+             "%s:%d:%d: warning: volume '%s' (%s) decides about rights only if the volfile is "
+             "mounted with acl=translator; without it the kernel decides first\n",
+             graph->volfile->path, xl->line, xl->column, xl->name, xl->type);
+}
+
+/* Problems that refuse nothing. */
+static void
+warn_of_volume (const struct graph *graph, const xlator_t *xl)
+{
+    if (strcmp (xl->type, "storage/posix") == 0)
+        warn_of_directory (graph, xl);
+    else if (strcmp (xl->type, "system/posix-acl") == 0)
+        warn_of_decider (graph, xl);
+}
+
 static bool
 check_file (const struct cli_graph *options, const char *path)
 {
@@ -35,8 +55,7 @@ check_file (const struct cli_graph *options, const char *path)
     const bool good = graph && !volfile_has_errors (graph->volfile);
 
     for (guint i = 0; good && i < graph->xlators->len; i++)
-        if (strcmp (((xlator_t *) graph->xlators->pdata[i])->type, "storage/posix") == 0)
-            warn_of_directory (graph, graph->xlators->pdata[i]);
+        warn_of_volume (graph, graph->xlators->pdata[i]);
     if (good)
         printf ("%s: ok, %u volume%s, top '%s'\n", graph->volfile->path, graph->xlators->len,
                 graph->xlators->len == 1 ? "" : "s", graph->top->name);

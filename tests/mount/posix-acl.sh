@@ -17,10 +17,16 @@ as () { # UID COMMAND...
 
 # --- as a second check, and alone
 stack system/posix-acl
+expect_match "by check" "test.vol:5:8: warning: volume 'posix-acl-1' .*acl=translator" \
+    "$("$WINDLASS" check "$VOL" 2>&1)"
 for options in "" --acl=translator; do
     # shellcheck disable=SC2086 # none or one
     # One process is many callers here, by turns.
+    : >"$LOG"
     mount_volfile "$VOL" $options -o suid,dev --gid-timeout=0
+    # Who decides is said at the mount.
+    said=$(grep -c "test.vol:5:8: volume 'posix-acl-1' .*second check.*acl=translator" "$LOG")
+    expect "a warning with '$options'" "$([ -n "$options" ] || echo 1)" "${said#0}"
     "$PROGRAMS/rights" bare "$MNT" "$SEED" "${CASES:-50}" ${options:+refused} >out ||
         fail "rights differ with '$options': $(cat out)"
     tail -1 out
