@@ -182,6 +182,16 @@ usage_parse (const struct parsed *parsed, const GError *error, char **argv, int 
     return usage (text, ret_status);
 }
 
+static void
+print_version (void)
+{
+    const char *lacks = bridge_library_lacks ();
+
+    printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());
+    if (lacks)
+        printf ("not in the libfuse that it was built with: %s\n", lacks);
+}
+
 /* Handles options that only print. Returns true if there was one. */
 static bool
 print_and_go (const struct parsed *parsed)
@@ -190,7 +200,7 @@ print_and_go (const struct parsed *parsed)
     g_autofree char *run = run_dir ();
 
     if (parsed->version)
-        printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());
+        print_version ();
     if (parsed->print_xlatordir)
         printf ("%s\n", XLATORDIR);
     if (parsed->print_logdir)

@@ -9,6 +9,24 @@ bridge_library (void)
     return fuse_pkgversion ();
 }
 
+const char *
+bridge_library_lacks (void)
+{
+    static const char *const lacks = ""
+#ifndef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE
+        ", files without a name (O_TMPFILE)"
+#endif
+#ifndef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_STATX
+        ", times of birth (statx)"
+#endif
+#ifndef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
+        ", direct writes of a file in parallel"
+#endif
+        ;
+
+    return *lacks ? lacks + strlen (", ") : NULL;
+}
+
 /* Returns whether a request of this kind names an entry of the directory that it is about. */
 static bool
 op_names (enum fop op)

@@ -12,6 +12,8 @@
 
 /* Returns the version of libfuse that runs. */
 const char *bridge_library (void);
+/* What the libfuse that the program was built with cannot do, unlike a newer one; NULL: nothing. */
+const char *bridge_library_lacks (void);
 
 /* Values of the rows in bridge_options (windlass help mount/fuse). */
 struct bridge_settings;

@@ -63,7 +63,16 @@ usage "'xlator-dir' must be a directory, got '$VOL', which is not a directory" -
 usage "'xlator-dir' must be a directory, got '/nonexist'" check --xlator-dir=/nonexist "$VOL"
 ! is_mounted || fail "it is mounted"
 
-expect_match "the version" '^windlass [0-9]' "$("$WINDLASS" --version)"
+version=$("$WINDLASS" --version)
+expect_match "the version" '^windlass [0-9]' "$version"
+# What the program does without, of this libfuse, is said as well.
+for part in OPS_TMPFILE:O_TMPFILE OPS_STATX:statx PARALLEL_DIRECT_WRITES:parallel; do
+    if grep -q "define HAVE_STRUCT_FUSE_.*${part%:*} 1" "$BUILD_DIR/config.h"; then
+        expect_no_match "with $part" "^not in the libfuse.*${part#*:}" "$version"
+    else
+        expect_match "without $part" "^not in the libfuse.*${part#*:}" "$version"
+    fi
+done
 help=$("$WINDLASS" --help)
 expect_match "the help" 'MOUNTPOINT' "$help"
 expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$help"
