@@ -251,7 +251,8 @@ src_libcontrol_a_SOURCES = \
     %D%/control/path.c \
     %D%/control/pieces.c \
     %D%/control/protocol.c \
-    %D%/control/server.c
+    %D%/control/server.c \
+    %D%/control/unmount.c
 
 # --- meta: what goes on, as files -----------------------------------------------------------------
 
@@ -377,6 +378,7 @@ src_windlass_SOURCES = \
     %D%/cli/heal.c \
     %D%/cli/help.c \
     %D%/cli/inflight.c \
+    %D%/cli/list.c \
     %D%/cli/man.c \
     %D%/cli/numbers.c \
     %D%/cli/numbers.h \
@@ -398,6 +400,7 @@ src_windlass_SOURCES = \
     %D%/cli/top/top.c \
     %D%/cli/top/top.h \
     %D%/cli/trace.c \
+    %D%/cli/umount.c \
     %D%/daemon/background.c \
     %D%/daemon/bridge-options.c \
     %D%/daemon/commands/commands.c \

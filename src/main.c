@@ -400,9 +400,9 @@ run (struct program *program)
 static void
 stop (struct program *program)
 {
+    struct control_ending *ending = control_stop (program->control);
     bool left, ended;
 
-    control_stop (program->control);
     follow_end (&program->running);
     move_end (&program->running);
     if (program->bridge)
@@ -412,6 +412,7 @@ stop (struct program *program)
         /* Threads still run translators' code, so nothing can be freed. */
         gf_log (NULL, GF_LOG_ERROR, "gone with requests unanswered");
         pid_file_drop ();
+        control_ended (ending, false);
         crash_abort ();
         if (left)
             bridge_become_unmount (program->mountpoint);
@@ -430,6 +431,7 @@ stop (struct program *program)
         numbers_free (program->graph->xlators);
     graph_free (program->graph);
     pid_file_drop ();
+    control_ended (ending, true);
     log_close ();
     if (left)
         bridge_become_unmount (program->mountpoint);

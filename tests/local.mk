@@ -395,6 +395,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/kills.sh \
     %D%/mount/large-files.sh \
     %D%/mount/left-clean.sh \
+    %D%/mount/list-umount.sh \
     %D%/mount/listed-again.sh \
     %D%/mount/locks.sh \
     %D%/mount/many-entries.sh \

@@ -23,12 +23,15 @@ const struct cli_command cli_commands[] = {
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
     { "heal", "MOUNTPOINT PATH|PATH",
       "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },
-    { "help", "[TYPE]", "list the translators, or describe a translator and its options",
+    { "help", "[TYPE|COMMAND]",
+      "list commands and translators, or describe a translator and its options, or a command",
       cli_help },
     { "inflight", "MOUNTPOINT [--older TIME] [--json]",
       "print the unanswered requests of a mount, the translator that has each, and the reason for "
       "its wait",
       cli_inflight },
+    { "list", "[--json]", "list the mounts of this machine, with their daemons and states",
+      cli_list },
     { "power-cut", "MOUNTPOINT",
       "simulate a power failure: drop the changes of a mount that are not durable, and end the "
       "mount",
@@ -54,6 +57,8 @@ const struct cli_command cli_commands[] = {
       "record which functions the daemon of a mount runs, and how long each call "
       "takes",
       cli_trace },
+    { "umount", "MOUNTPOINT [--lazy]",
+      "unmount, and wait until everything is written; or tell who uses the mount", cli_umount },
     { NULL, NULL, NULL, NULL },
 };
 

@@ -69,6 +69,11 @@ int cli_conform (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 
+/* list.c, umount.c */
+
+int cli_list (const struct cli_command *command, int argc, char **argv);
+int cli_umount (const struct cli_command *command, int argc, char **argv);
+
 /* trace.c */
 
 int cli_trace (const struct cli_command *command, int argc, char **argv);

@@ -133,6 +133,21 @@ help_print (const char *type, const char *about, const struct xlator_api *api,
     }
 }
 
+/* `windlass help top` is `windlass top --help`. Returns false if there is no such command. */
+static bool
+help_command (const char *name, int *ret_status)
+{
+    char *argv[] = { (char *) name, (char *) "--help", NULL };
+
+    for (const struct cli_command *command = cli_commands; command->name; command++) {
+        if (strcmp (command->name, name) == 0) {
+            *ret_status = command->run (command, 2, argv);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int
 help_type (const char *type, const char *const *dirs, bool man)
 {
@@ -150,6 +165,23 @@ help_type (const char *type, const char *const *dirs, bool man)
     else
         help_print (own ? own->type : api->type, own ? own->about : api->about, api, options);
     return CLI_OK;
+}
+
+/* A type has a slash, a command has none. */
+static int
+help_about (const char *word, const char *const *dirs, bool man)
+{
+    int status;
+
+    if (!man && help_command (word, &status))
+        return status;
+    if (strchr (word, '/'))
+        return help_type (word, dirs, man);
+    fprintf (stderr,
+             "windlass help: there is no command '%s', and a type is CATEGORY/NAME; 'windlass help' "
+             "lists both\n",
+             word);
+    return CLI_USAGE;
 }
 
 static int
@@ -183,7 +215,7 @@ cli_help (const struct cli_command *command, int argc, char **argv)
     else if (argc == 1 && !man)
         status = help_list (dirs);
     else if (argc == 2)
-        status = help_type (argv[1], dirs, man);
+        status = help_about (argv[1], dirs, man);
     else
         fprintf (stderr,
                  "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE | "

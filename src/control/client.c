@@ -6,6 +6,7 @@
 #include "core/base/rundir.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -289,4 +290,41 @@ control_call (const char *mountpoint, const char *target, const char *command, G
         close (fd);
     mount_clear (&place.mount);
     return r;
+}
+
+/* --- the end of a daemon --- */
+
+int
+control_await_begin (const struct mount *mount)
+{
+    g_auto (GStrv) dirs = run_dirs (mount->user_id);
+    g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0), bytes = NULL;
+    const struct control_request request = { (char *) CONTROL_AWAIT_END, (char *) "", nothing };
+    g_autofree char *error = NULL;
+    struct ucred who;
+    int fd = sockets_try (mount, dirs, &who), r;
+
+    if (fd < 0)
+        return fd;
+    bytes = control_pack (&request, &error);
+    r = bytes ? send_all (fd, bytes) : -EINVAL;
+    if (r == 0)
+        return fd;
+    close (fd);
+    return r;
+}
+
+int
+control_await_end (int fd, int milliseconds, GString *ret_text)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+    g_autofree char *error = NULL;
+    int status = 0, n, r;
+
+    while ((n = poll (&poll_fd, 1, milliseconds)) < 0 && errno == EINTR)
+        continue;
+    if (n <= 0)
+        return n < 0 ? -errno : -ETIMEDOUT;
+    r = receive_answer (fd, &status, ret_text, &error);
+    return r < 0 ? r : status;
 }

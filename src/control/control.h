@@ -75,16 +75,22 @@ GBytes *control_pack_answer (int status, const GString *text);
 /* A line of mountinfo. */
 struct mount {
     unsigned major, minor;
-    char *type;      /* "fuse.windlass" */
+    char *path;       /* the mount point */
+    char *type;       /* "fuse.windlass" */
     char *source;
-    int64_t user_id; /* the user of the daemon; -1: not a fuse mount */
-    bool shared;     /* mounts on it appear in other mount namespaces too, and it itself did */
+    int64_t user_id;  /* the user of the daemon; -1: not a fuse mount */
+    int64_t group_id; /* the daemon's group, or -1 */
+    bool allow_other; /* other users may use it */
+    bool shared;      /* mounts on it appear in other mount namespaces too, and it itself did */
 };
 
 /* Finds the topmost mount on path in the text of a mountinfo file. Returns false if nothing is
  * mounted there. */
 bool mount_find (const char *mountinfo, const char *path, struct mount *ret_mount);
 void mount_clear (struct mount *mount);
+
+/* All mounts, in the order of mountinfo: struct mount. Freed with g_ptr_array_unref. */
+GPtrArray *mounts_all (const char *mountinfo);
 
 /* Returns the real path of a mount point, without accessing a Windlass mount. NULL on error, with
  * *ret_error (freed with g_free). */
@@ -103,6 +109,19 @@ char *control_path (const char *dir, const struct mount *mount);
 /* Opens the folder of a socket with run_dir_open, and locks it (flock) until the descriptor is
  * closed. Returns a descriptor, or a negative errno and *ret_error (NULL before). */
 int control_open_dir (const char *path, char **ret_error);
+
+/* --- unmount.c --- */
+
+#define UNMOUNT_LAZY 1  /* detach it now; it ends with its last user */
+#define UNMOUNT_FORCE 2 /* abort the connection, for a daemon that was killed */
+
+/* Unmounts a mount: umount2(2), and for an ordinary user fusermount3(1). Returns 0, or a negative
+ * errno: -EBUSY; -EPERM and, from fusermount3, *ret_text, which says more (freed with g_free; NULL
+ * before). Waits for the kernel, which may wait for the daemon. */
+int unmount_path (const struct mount *mount, unsigned flags, char **ret_text);
+
+/* Opens the file by which the owner of a mount aborts its connection; -1 if there is none. */
+int unmount_abort_file (const struct mount *mount);
 
 /* --- server.c: the daemon's side --- */
 
@@ -123,7 +142,13 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
                void *data, char **ret_error);
 /* The daemon has another graph. */
 void control_set_graph (struct control_server *server, struct graph *graph);
-void control_stop (struct control_server *server); /* takes NULL; removes the socket */
+
+/* Removes the socket. Returns the callers of CONTROL_AWAIT_END, whom control_ended answers when the
+ * daemon has nothing left to write. Both take NULL. */
+struct control_ending *control_stop (struct control_server *server);
+/* complete: nothing was left undone. The answer has the warnings and errors that were logged since
+ * the caller asked. */
+void control_ended (struct control_ending *ending, bool complete);
 
 /* --- dispatch.c: targets and commands --- */
 
@@ -133,6 +158,16 @@ int control_dispatch (struct graph *graph, const struct control_command *command
                       const struct control_request *request, GString *answer);
 
 /* --- client.c: requests --- */
+
+/* A command of the daemon that is answered at its end. */
+#define CONTROL_AWAIT_END "await-end"
+
+/* Sends CONTROL_AWAIT_END to the daemon of a mount. Returns a descriptor, or a negative errno. */
+int control_await_begin (const struct mount *mount);
+/* Waits so many milliseconds for the end of the daemon. Returns 0 and the text of its answer, or
+ * the status of its answer; -ETIMEDOUT: it has not answered; -ECONNRESET: it has ended without an
+ * answer. Does not close the descriptor. */
+int control_await_end (int fd, int milliseconds, GString *ret_text);
 
 /* Returns the process that listens at the socket of a Windlass mount, or 0 if that cannot be found
  * out. process_was_killed tells whether it can end. */

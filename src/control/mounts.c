@@ -15,28 +15,35 @@
 
 /* "user_id=1000" in the options of the file system, which are the last field. */
 static int64_t
-user_id_of (const char *options)
+number_of (const char *options, const char *key)
 {
     g_auto (GStrv) words = g_strsplit (options, ",", -1);
 
     for (char **word = words; *word; word++)
-        if (g_str_has_prefix (*word, "user_id="))
-            return g_ascii_strtoll (*word + strlen ("user_id="), NULL, 10);
+        if (g_str_has_prefix (*word, key) && (*word)[strlen (key)] == '=')
+            return g_ascii_strtoll (*word + strlen (key) + 1, NULL, 10);
     return -1;
+}
+
+static bool
+has_option (const char *options, const char *option)
+{
+    g_auto (GStrv) words = g_strsplit (options, ",", -1);
+
+    return g_strv_contains ((const char *const *) words, option);
 }
 
 /* A line is: id, parent, major:minor, root, mount point, options, optional fields, "-", type,
  * source, options. A blank in a field is \040. */
 static bool
-line_parse (const char *line, const char *path, struct mount *ret_mount)
+line_parse (const char *line, struct mount *ret_mount)
 {
     g_auto (GStrv) fields = g_strsplit (line, " ", -1);
-    g_autofree char *where = g_strv_length (fields) > 6 ? g_strcompress (fields[4]) : NULL;
     char **rest = fields;
     unsigned major, minor;
     bool shared = false;
 
-    if (!where || strcmp (where, path) != 0 || sscanf (fields[2], "%u:%u", &major, &minor) != 2)
+    if (g_strv_length (fields) <= 6 || sscanf (fields[2], "%u:%u", &major, &minor) != 2)
         return false;
     for (; *rest && strcmp (*rest, "-") != 0; rest++)
         shared |= g_str_has_prefix (*rest, "shared:");
@@ -44,9 +51,12 @@ line_parse (const char *line, const char *path, struct mount *ret_mount)
         return false;
     *ret_mount = (struct mount){ .major = major,
                                  .minor = minor,
+                                 .path = g_strcompress (fields[4]),
                                  .type = g_strdup (rest[1]),
                                  .source = g_strcompress (rest[2]),
-                                 .user_id = user_id_of (rest[3]),
+                                 .user_id = number_of (rest[3], "user_id"),
+                                 .group_id = number_of (rest[3], "group_id"),
+                                 .allow_other = has_option (rest[3], "allow_other"),
                                  .shared = shared };
     return true;
 }
@@ -60,8 +70,12 @@ mount_find (const char *mountinfo, const char *path, struct mount *ret_mount)
     bool found = false;
 
     for (char **line = lines; *line; line++) {
-        if (!line_parse (*line, path, &next))
+        if (!line_parse (*line, &next))
             continue;
+        if (strcmp (next.path, path) != 0) {
+            mount_clear (&next);
+            continue;
+        }
         mount_clear (&mount);
         mount = next;
         found = true;
@@ -71,9 +85,30 @@ mount_find (const char *mountinfo, const char *path, struct mount *ret_mount)
     return found;
 }
 
+static void
+mount_free (gpointer mount)
+{
+    mount_clear (mount);
+    g_free (mount);
+}
+
+GPtrArray *
+mounts_all (const char *mountinfo)
+{
+    g_auto (GStrv) lines = g_strsplit (mountinfo, "\n", -1);
+    GPtrArray *all = g_ptr_array_new_with_free_func (mount_free);
+    struct mount next;
+
+    for (char **line = lines; *line; line++)
+        if (line_parse (*line, &next))
+            g_ptr_array_add (all, g_memdup2 (&next, sizeof next));
+    return all;
+}
+
 void
 mount_clear (struct mount *mount)
 {
+    g_clear_pointer (&mount->path, g_free);
     g_clear_pointer (&mount->type, g_free);
     g_clear_pointer (&mount->source, g_free);
 }

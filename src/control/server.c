@@ -32,6 +32,11 @@ struct control_server {
     GList *connections; /* struct connection */
 };
 
+/* The sockets of callers of CONTROL_AWAIT_END. */
+struct control_ending {
+    GArray *fds;
+};
+
 struct connection {
     struct control_server *server;
     int fd;
@@ -39,6 +44,7 @@ struct connection {
     GByteArray *in;
     GBytes *out; /* NULL until there is an answer */
     size_t sent;
+    bool awaits_end; /* it gets its answer from control_ended */
 };
 
 static void server_listen (struct control_server *server);
@@ -52,8 +58,10 @@ connection_end (struct connection *connection)
 
     server->connections = g_list_remove (server->connections, connection);
     g_source_remove (connection->watch);
-    g_source_remove (connection->timer);
-    close (connection->fd);
+    if (connection->timer)
+        g_source_remove (connection->timer);
+    if (connection->fd >= 0)
+        close (connection->fd);
     g_byte_array_unref (connection->in);
     g_bytes_unref (connection->out);
     g_free (connection);
@@ -121,12 +129,34 @@ connection_answer (struct connection *connection, int status, const GString *tex
     connection_wait (connection);
 }
 
+/* The caller may be gone before the end; then it no longer takes part. Lines are collected for the
+ * first of the callers that are there. */
+static void
+connection_await_end (struct connection *connection)
+{
+    bool first = true;
+
+    for (const GList *l = connection->server->connections; l; l = l->next)
+        first = first && !((const struct connection *) l->data)->awaits_end;
+    if (first)
+        log_collect (true);
+    g_source_remove (connection->timer);
+    connection->timer = 0;
+    connection->awaits_end = true;
+}
+
 static void
 connection_serve (struct connection *connection, const struct control_request *request)
 {
     const struct control_server *server = connection->server;
     g_autoptr (GString) answer = g_string_new (NULL);
-    int r = control_dispatch (server->graph, server->commands, server->data, request, answer);
+    int r;
+
+    if (strcmp (request->command, CONTROL_AWAIT_END) == 0 && !*request->target) {
+        connection_await_end (connection);
+        return;
+    }
+    r = control_dispatch (server->graph, server->commands, server->data, request, answer);
 
     gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target,
             r < 0 ? g_strerror (-r) : "done");
@@ -162,7 +192,7 @@ connection_read (gint fd, GIOCondition condition, gpointer data)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return G_SOURCE_CONTINUE;
-    if (n <= 0) {
+    if (n <= 0 || connection->awaits_end) {
         connection_end (connection);
         server_listen (server);
         return G_SOURCE_CONTINUE;
@@ -359,7 +389,7 @@ control_serve (struct graph *graph, const char *mountpoint, const struct control
         server_listen (server);
         return server;
     }
-    control_stop (server);
+    control_stop (server); /* nobody waits for its end yet */
     return NULL;
 }
 
@@ -385,14 +415,33 @@ connection_flush (const struct connection *connection)
                 g_strerror (errno));
 }
 
-void
+/* The connection no longer closes the socket. */
+static void
+ending_add (struct control_ending **ending, struct connection *connection)
+{
+    if (!*ending) {
+        *ending = g_new (struct control_ending, 1);
+        (*ending)->fds = g_array_new (FALSE, FALSE, sizeof (int));
+    }
+    g_array_append_val ((*ending)->fds, connection->fd);
+    connection->fd = -1;
+}
+
+struct control_ending *
 control_stop (struct control_server *server)
 {
+    struct control_ending *ending = NULL;
+
     if (!server)
-        return;
+        return NULL;
     while (server->connections) {
-        connection_flush (server->connections->data);
-        connection_end (server->connections->data);
+        struct connection *connection = server->connections->data;
+
+        if (connection->awaits_end)
+            ending_add (&ending, connection);
+        else
+            connection_flush (connection);
+        connection_end (connection);
     }
     if (server->watch)
         g_source_remove (server->watch);
@@ -404,4 +453,28 @@ control_stop (struct control_server *server)
         close (server->fd);
     g_free (server->path);
     g_free (server);
+    return ending;
+}
+
+void
+control_ended (struct control_ending *ending, bool complete)
+{
+    g_autofree char *collected = ending ? log_collected () : NULL;
+    g_autoptr (GString) text = g_string_new (collected);
+    g_autoptr (GBytes) bytes = control_pack_answer (complete ? 0 : -EIO, text);
+
+    if (!ending)
+        return;
+    for (guint i = 0; i < ending->fds->len; i++) {
+        const int fd = g_array_index (ending->fds, int, i);
+
+        if (send (fd, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes),
+                  MSG_NOSIGNAL | MSG_DONTWAIT)
+            < 0)
+            gf_log (NULL, GF_LOG_DEBUG, "control: a caller does not wait for the end: %s",
+                    g_strerror (errno));
+        close (fd);
+    }
+    g_array_unref (ending->fds);
+    g_free (ending);
 }

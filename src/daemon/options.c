@@ -160,16 +160,62 @@ usage (const char *text, int *ret_status)
     return false;
 }
 
+/* What other programs call a command of ours. */
+static const struct {
+    const char *word, *meant;
+} other_words[] = {
+    { "mount", "windlass -f VOLFILE MOUNTPOINT" },
+    { "unmount", "windlass umount" },
+    { "ls", "windlass list" },
+    { "mounts", "windlass list" },
+    { "ps", "windlass list" },
+    { "status", "windlass list" },
+    { "info", "windlass counts" },
+    { "version", "windlass --version" },
+};
+
+/* VOLFILE MOUNTPOINT without -f, perhaps after the word mount. Freed with g_free; NULL: it is
+ * something else. */
+static char *
+mount_meant (char **words)
+{
+    const int at = words[0] && strcmp (words[0], "mount") == 0;
+
+    return g_strv_length (words) == (guint) at + 2
+                && g_file_test (words[at], G_FILE_TEST_IS_REGULAR)
+             ? g_strdup_printf ("windlass -f %s %s", words[at], words[at + 1])
+             : NULL;
+}
+
 /* If the first word is not an option, it may be a misspelt subcommand. */
 static char *
 command_meant (char **argv)
 {
+    const char *word = argv[0] && argv[1] && *argv[1] != '-' ? argv[1] : "";
+    g_autofree char *mount = *word ? mount_meant (argv + 1) : NULL;
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
+    if (mount)
+        return suggest_text (mount);
+    for (size_t i = 0; i < G_N_ELEMENTS (other_words); i++)
+        if (strcmp (word, other_words[i].word) == 0)
+            return suggest_text (other_words[i].meant);
     for (const struct cli_command *command = cli_commands; command->name; command++)
         g_ptr_array_add (names, (char *) command->name);
-    return suggest_text (argv[0] && argv[1] && *argv[1] != '-' ? suggest_near (argv[1], names)
-                                                               : NULL);
+    return suggest_text (*word ? suggest_near (word, names) : NULL);
+}
+
+static bool
+usage_no_volfile (char **argv, int *ret_status)
+{
+    g_autofree char *command = command_meant (argv),
+                    *error = g_strconcat ("no volfile: -f FILE names it", command, NULL);
+
+    if (argv[0] && argv[1])
+        return usage (error, ret_status);
+    return usage ("no volfile and no mount point; 'windlass -f VOLFILE MOUNTPOINT' mounts, and "
+                  "'windlass help' lists the other commands",
+                  ret_status);
 }
 
 static bool
@@ -372,12 +418,8 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
     }
     if (options->oom_score && oom_score_check (options->oom_score, &error) < 0)
         return usage (error, ret_status);
-    if (!options->volfile) {
-        g_autofree char *command = command_meant (argv);
-
-        error = g_strconcat ("no volfile: -f FILE names it", command, NULL);
-        return usage (error, ret_status);
-    }
+    if (!options->volfile)
+        return usage_no_volfile (argv, ret_status);
     if (module_check_dirs ((const char *const *) options->xlator_dirs, &error) < 0)
         return usage (error, ret_status);
     if (!parsed->rest)

@@ -17,19 +17,12 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define STALE_MAX 16   /* mounts on top of each other */
 #define LOOK_AGAIN 100 /* milliseconds between looks at the daemon while the mount is asked */
-
-extern char **environ;
 
 enum verdict { DAEMON_LIVES, DAEMON_SILENT, DAEMON_GONE, DAEMON_KILLED };
 
@@ -83,62 +76,10 @@ verdict_on (const char *path, const struct mount *mount)
 /* --- unmounting --- */
 
 static int
-abort_file_of (const struct mount *mount)
-{
-    char path[64];
-
-    snprintf (path, sizeof path, "/sys/fs/fuse/connections/%u/abort", mount->minor);
-    return open (path, O_WRONLY | O_CLOEXEC);
-}
-
-/* For a user, whose file it is. */
-static void
-abort_connection (const struct mount *mount)
-{
-    const int fd = abort_file_of (mount);
-
-    if (fd < 0 || write (fd, "1", 1) < 0)
-        fprintf (stderr,
-                 "windlass: warning: can't abort the connection of a daemon that was killed "
-                 "(/sys/fs/fuse/connections/%u/abort): %s\n",
-                 mount->minor, g_strerror (errno));
-    if (fd >= 0)
-        close (fd);
-}
-
-static int
-unmount_by_fusermount (const char *path)
-{
-    const char *argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
-    int status;
-    pid_t pid;
-
-    if (posix_spawnp (&pid, argv[0], NULL, NULL, (char **) argv, environ) != 0)
-        return -EPERM;
-    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED (status) && WEXITSTATUS (status) == 0 ? 0 : -EPERM;
-}
-
-/* MNT_FORCE aborts the connection as well. */
-static int
-unmount_stale (const char *path, const struct mount *mount, bool killed)
-{
-    const int flags = MNT_DETACH | UMOUNT_NOFOLLOW | (killed ? MNT_FORCE : 0);
-
-    if (umount2 (path, flags) == 0)
-        return 0;
-    if (errno != EPERM)
-        return -errno;
-    if (killed)
-        abort_connection (mount);
-    return unmount_by_fusermount (path);
-}
-
-static int
 unmount_and_tell (const char *path, const struct mount *mount, bool killed, char **ret_error)
 {
-    const int r = unmount_stale (path, mount, killed);
+    g_autofree char *text = NULL;
+    const int r = unmount_path (mount, UNMOUNT_LAZY | (killed ? UNMOUNT_FORCE : 0), &text);
     const char *missing = bridge_mtab_missing ();
 
     if (r < 0)
@@ -203,7 +144,7 @@ stale_abort_file (const char *mountpoint)
 {
     struct mount mount = { 0 };
     g_autofree char *path = mount_at_point (mountpoint, &mount);
-    const int fd = path ? abort_file_of (&mount) : -1;
+    const int fd = path ? unmount_abort_file (&mount) : -1;
 
     mount_clear (&mount);
     return fd;

@@ -16,7 +16,15 @@ usage () {
 }
 
 stack
-usage "no volfile"
+usage "no volfile and no mount point; 'windlass -f VOLFILE MOUNTPOINT' mounts, and 'windlass help'"
+usage "did you mean 'windlass -f $VOL $MNT'\?" "$VOL" "$MNT"
+usage "did you mean 'windlass -f $VOL $MNT'\?" mount "$VOL" "$MNT"
+usage "did you mean 'windlass -f VOLFILE MOUNTPOINT'\?" mount
+usage "did you mean 'windlass umount'\?" unmount "$MNT"
+usage "did you mean 'windlass list'\?" mounts
+usage "there is no command 'stuff', and a type is CATEGORY/NAME" help stuff
+usage "which mount point\? usage: windlass umount" umount
+usage "no argument is wanted, got '$MNT'; usage: windlass list" list "$MNT"
 usage "no volfile" "$MNT"
 usage "no mount point" -f "$VOL"
 usage "one mount point too many: 'more'" -f "$VOL" "$MNT" more
@@ -73,6 +81,8 @@ for part in OPS_TMPFILE:O_TMPFILE OPS_STATX:statx PARALLEL_DIRECT_WRITES:paralle
         expect_match "without $part" "^not in the libfuse.*${part#*:}" "$version"
     fi
 done
+expect_match "the help of a command" '^  windlass top .* MOUNTPOINT$' "$("$WINDLASS" help top)"
+expect_match "the help of a command" '^ +--sort=' "$("$WINDLASS" help top)"
 help=$("$WINDLASS" --help)
 expect_match "the help" 'MOUNTPOINT' "$help"
 expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$help"

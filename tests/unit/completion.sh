@@ -38,6 +38,10 @@ offers () {
 offers check che
 offers 'graph' gra
 offers encryption/rot-13 help enc
+offers power-cut help power
+offers '' list m
+offers --lazy umount --la
+offers '' umount /nowhere-
 offers my.vol check m
 offers my.vol graph m
 offers my.vol -f ''

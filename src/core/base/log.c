@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define COLLECT_MAX 8192 /* bytes: an answer that a socket takes at once */
+
 static struct {
     pthread_mutex_t lock; /* a leaf; guards path, fd and the order of lines */
     char *path;           /* NULL: standard error */
@@ -19,6 +21,7 @@ static struct {
     gf_loglevel_t level; /* atomic */
     bool tee;            /* atomic */
     bool said_lost;      /* lock */
+    GString *collected;  /* lock; NULL: nothing is collected */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = GF_LOG_INFO };
 
 static const struct {
@@ -201,6 +204,40 @@ log_append_time (GString *line)
 }
 
 void
+log_collect (bool on)
+{
+    pthread_mutex_lock (&out.lock);
+    if (out.collected)
+        g_string_free (out.collected, TRUE);
+    out.collected = on ? g_string_new (NULL) : NULL;
+    pthread_mutex_unlock (&out.lock);
+}
+
+char *
+log_collected (void)
+{
+    char *text;
+
+    pthread_mutex_lock (&out.lock);
+    text = out.collected ? g_string_free (out.collected, FALSE) : NULL;
+    out.collected = NULL;
+    pthread_mutex_unlock (&out.lock);
+    return text;
+}
+
+static void
+log_collect_line (const struct log_source *source, const char *text)
+{
+    pthread_mutex_lock (&out.lock);
+    if (out.collected && out.collected->len < COLLECT_MAX) {
+        if (source)
+            g_string_append_printf (out.collected, "%s: ", source->name);
+        g_string_append_printf (out.collected, "%s\n", text);
+    }
+    pthread_mutex_unlock (&out.lock);
+}
+
+void
 log_append_safely (GString *line, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *) text; *p; p++) {
@@ -228,6 +265,8 @@ log_line_of (gf_loglevel_t level, const struct log_source *source, const char *f
         && log_fd () != STDERR_FILENO)
         dprintf (STDERR_FILENO, "windlass: %s%s%s\n", source ? source->name : "",
                  source ? ": " : "", text);
+    if (level <= GF_LOG_WARNING)
+        log_collect_line (source, text);
     log_append_time (out_line);
     g_string_append_printf (out_line, "%c [%s:%d:%s] 0-%s: ", levels[level].letter,
                             slash ? slash + 1 : file, line, function,

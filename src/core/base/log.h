@@ -45,6 +45,11 @@ void log_close (void);
 /* Also writes errors to the standard error while a program starts, for the user at the terminal:
  * "windlass: my-posix: text". No effect if the log goes there anyway. */
 void log_set_tee (bool on);
+/* Begins to keep warnings and errors that are logged, as the user at the terminal would read them,
+ * up to a few kilobytes; or drops what was kept. log_collected ends it and returns them (g_free
+ * it), or NULL if nothing was kept. */
+void log_collect (bool on);
+char *log_collected (void);
 char *log_path (void); /* as passed to log_open; NULL: the standard error. g_free it */
 int log_fd (void); /* for a crash report, which may take no lock */
 

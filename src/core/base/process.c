@@ -162,6 +162,28 @@ process_is_gone (pid_t thread)
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
 }
 
+/* In /proc/NUMBER/stat, the ticks from the start of the machine to that of the process are the 20th
+ * number after the name, which may contain anything. */
+int64_t
+process_began (pid_t process)
+{
+    char path[32];
+    g_autofree char *text = NULL;
+    g_auto (GStrv) numbers = NULL;
+    struct timespec now, up;
+    const char *end;
+
+    snprintf (path, sizeof path, "/proc/%d/stat", (int) process);
+    if (process <= 0 || !g_file_get_contents (path, &text, NULL, NULL))
+        return 0;
+    end = strrchr (text, ')');
+    numbers = g_strsplit (end ? end : "", " ", -1);
+    if (g_strv_length (numbers) < 21 || clock_gettime (CLOCK_REALTIME, &now) < 0
+        || clock_gettime (CLOCK_BOOTTIME, &up) < 0)
+        return 0;
+    return now.tv_sec - up.tv_sec + g_ascii_strtoll (numbers[20], NULL, 10) / sysconf (_SC_CLK_TCK);
+}
+
 bool
 process_is_under_valgrind (void)
 {
