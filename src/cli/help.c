@@ -178,8 +178,8 @@ help_about (const char *word, const char *const *dirs, bool man)
     if (strchr (word, '/'))
         return help_type (word, dirs, man);
     fprintf (stderr,
-             "windlass help: there is no command '%s', and a type is CATEGORY/NAME; 'windlass help' "
-             "lists both\n",
+             "windlass help: there is no command '%s', and a type is CATEGORY/NAME; 'windlass "
+             "help' lists both\n",
              word);
     return CLI_USAGE;
 }

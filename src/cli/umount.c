@@ -184,8 +184,9 @@ umount_tell_users (const char *path)
                                  : "you may look at; root sees those of all users");
     else
         cli_print_safely (stderr, users.text);
-    fprintf (stderr, "End these, or detach the mount with 'windlass umount --lazy': it is gone from "
-                     "its place at once, and ends when they are done\n");
+    fprintf (stderr,
+             "End these, or detach the mount with 'windlass umount --lazy': it is gone from its "
+             "place at once, and ends when they are done\n");
 }
 
 static int

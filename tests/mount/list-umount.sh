@@ -50,7 +50,8 @@ mkdir "$MNT/folder"
 echo text >"$MNT/file"
 (cd "$MNT/folder" && exec sleep 60) &
 inside=$!
-wait_until '[ "$(readlink /proc/$inside/cwd)" = "$MNT/folder" ] && grep -qx sleep /proc/$inside/comm'
+wait_until '[ "$(readlink /proc/$inside/cwd)" = "$MNT/folder" ]'
+wait_until 'grep -qx sleep /proc/$inside/comm'
 exec 7<"$MNT/file"
 mount --bind "$BACK" "$MNT/folder"
 said=$(end "$MNT" 2>&1) && fail "a busy mount was unmounted"
@@ -125,7 +126,8 @@ cd "$BACK" || exit 1
 $as_nobody env -C / sh -c 'exec 8>"$1/held"; exec sleep 60' - "$MNT" &
 inside=$!
 wait_until 'grep -qx sleep /proc/$inside/comm'
-expect_error "sleep \($inside\): open file $MNT/held" $as_nobody timeout 25 "$WINDLASS" umount "$MNT"
+expect_error "sleep \($inside\): open file $MNT/held" $as_nobody timeout 25 "$WINDLASS" umount \
+    "$MNT"
 kill $inside
 wait $inside 2>/dev/null
 expect_ok $as_nobody timeout 25 "$WINDLASS" umount "$MNT"

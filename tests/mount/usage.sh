@@ -93,7 +93,7 @@ expect_match "the subcommands" '^  check +check volfiles' "$("$WINDLASS" --help)
 "$WINDLASS" --help | sed -n '/^Other uses/,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
 sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass-commands.8.in" | sed 's/\\-/-/g' |
     grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
-    tr -d '"' | sed 's/|.*cat$//; s/ | /\n/' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
+    tr -d '"' | sed 's/|.*cat$//; s/ | /\n/g' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
 expect "the synopsis" "$(cat commands)" "$(cat synopsis)"
 expect_match "the folder of logs" '^/.*windlass' "$("$WINDLASS" --print-logdir)"
 expect_match "the folder of translators" '^/' "$("$WINDLASS" --print-xlatordir)"
