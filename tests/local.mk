@@ -351,6 +351,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/fstab.sh \
+    %D%/mount/fops-examples.sh \
     %D%/mount/function-graph-filters.sh \
     %D%/mount/function-graph-gdb.sh \
     %D%/mount/function-graph-starts.sh \

@@ -142,6 +142,30 @@ names_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dic
     loc_wipe_path (&below.loc);
 }
 
+static void
+names_entrylk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc,
+               const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
+{
+    char below[NAME_SIZE];
+
+    if (basename)
+        names_map (below, basename, sizeof below);
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), entrylk, volume, loc, basename ? below : NULL, cmd,
+                     type, xdata);
+}
+
+static void
+names_fentrylk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd,
+                const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
+{
+    char below[NAME_SIZE];
+
+    if (basename)
+        names_map (below, basename, sizeof below);
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), fentrylk, volume, fd, basename ? below : NULL, cmd,
+                     type, xdata);
+}
+
 /* --- listings --------------------------------------------------------------------------------- */
 
 /* The entries are lent, so a copy gets the names. */
@@ -193,12 +217,30 @@ names_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     dirents_free (copy);
 }
 
+/* --- changes that storage reports ------------------------------------------------------------ */
+
+static void
+names_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    const struct invalidation *below = event == XLATOR_INVALIDATE ? data : NULL;
+    char name[NAME_SIZE];
+
+    if (below && below->name) {
+        names_map (name, below->name, sizeof name);
+        xlator_pass_on (this, event,
+                        &(struct invalidation){ below->inode, below->what, name });
+    } else {
+        xlator_pass_on (this, event, data);
+    }
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "test/names",
     .about = "storage has each name in rot-13",
     .children = { .min = 1, .max = 1 },
     .touches = TOUCHES_NAMES,
+    .notify = names_notify,
     .fops = {
         .lookup = names_lookup,
         .mkdir = names_mkdir,
@@ -209,6 +251,8 @@ const struct xlator_api xlator_api = {
         .rename = names_rename,
         .unlink = names_unlink,
         .rmdir = names_rmdir,
+        .entrylk = names_entrylk,
+        .fentrylk = names_fentrylk,
         .readdir = names_readdir,
         .readdirp = names_readdirp,
     },
