@@ -14,23 +14,33 @@ CFLAGS = ("-std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer "
           "-Wno-unused-parameter").split()
 
 
-def compile_edge(bench):
-    """With its own copy of src/core, since a build tree may be a debug build."""
-    out = os.path.join(bench.tools, "edge")
+def core_of(source):
+    """What edge.c is linked with."""
+    return [*glob.glob(os.path.join(source, "src", "core", "*", "*.c")),
+            os.path.join(source, "src", "trace", "metrics", "numbers.c")]
+
+
+def compiler(bench, *words):
+    """Runs it with what edge.c needs."""
     include = os.path.join(bench.tools, "core", "table")
     os.makedirs(include, exist_ok=True)
-    core = os.path.join(bench.source, "src", "core")
     with open(os.path.join(include, "fops-rows.h"), "w", encoding="ascii") as rows:
-        subprocess.run(["awk", "-f", os.path.join(core, "table", "fops-rows.awk"),
+        subprocess.run(["awk", "-f",
+                        os.path.join(bench.source, "src", "core", "table", "fops-rows.awk"),
                         os.path.join(bench.source, "src", "fops.def")], stdout=rows, check=True)
     glib = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "gmodule-2.0"],
                           stdout=subprocess.PIPE,
                           text=True, check=True).stdout.split()
     subprocess.run(["cc", *CFLAGS, "-I" + bench.tools, "-I" + os.path.join(bench.source, "src"),
-                    os.path.join(bench.source, "tests", "bench", "edge.c"),
-                    *glob.glob(os.path.join(core, "*", "*.c")),
-                    os.path.join(bench.source, "src", "trace", "metrics", "numbers.c"),
-                    "-o", out, *glib, "-lpthread", "-lm"], check=True)
+                    *words, *glib, "-lpthread", "-lm"], check=True)
+
+
+def compile_edge(bench, core=None):
+    """With its own copy of src/core, since a build tree may be a debug build; or with these
+    objects."""
+    out = os.path.join(bench.tools, "edge")
+    compiler(bench, os.path.join(bench.source, "tests", "bench", "edge.c"),
+             *(core or core_of(bench.source)), "-o", out)
     return out
 
 
