@@ -70,8 +70,8 @@ meta_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
 {
     const struct meta_open *open = meta_open_get (this, fd);
     const GString *text = open ? open->text : NULL;
-    g_autoptr (fd_t) keep = fd_ref (fd); /* once the kernel has the answer, the file may be
-                                            closed */
+    /* Once the kernel has the answer, the file may be closed. */
+    G_GNUC_UNUSED g_autoptr (fd_t) keep = fd_ref (fd);
     size_t from = text && offset >= 0 ? MIN ((size_t) offset, text->len) : 0;
     struct iovec vector = { NULL, text ? MIN (size, text->len - from) : 0 };
     struct iatt buf;

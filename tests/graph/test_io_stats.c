@@ -56,7 +56,6 @@ START_TEST (threads_count_everything)
     struct world w = world_begin (STATS ("option latency-measurement on\n"));
     const long before = MAX (state (&w, "cumulative-STAT-hits"), 0);
     pthread_t threads[THSTATS_OF_EACH];
-    g_autofree char *text = NULL;
 
     for (int i = 0; i < THSTATS_OF_EACH; i++)
         ck_assert_int_eq (thread_new (&threads[i], "reader", stat_often, &w), 0);

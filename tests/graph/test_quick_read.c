@@ -156,7 +156,7 @@ START_TEST (a_lookup_brings_what_the_caller_may_read)
     dict_set_u64 (xdata, "glusterfs.content", 100);
     stat (path, &before);
     for (int i = 0; i < 2; i++) {
-        g_autoptr (inode_t) inode = loc.inode = inode_new (w.graph->itable);
+        G_GNUC_UNUSED g_autoptr (inode_t) inode = loc.inode = inode_new (w.graph->itable);
         struct lookup_reply reply;
         size_t size = 0;
 

@@ -46,7 +46,7 @@ byte_of (const struct change *c, long i)
 static const char *
 name_of (int file)
 {
-    static char names[FILES][16];
+    static char names[FILES][sizeof "a/file" + 11]; /* any int, for the compiler */
 
     snprintf (names[file], sizeof names[file], "%c/file%02d", "ab"[file % 2], file);
     return names[file];

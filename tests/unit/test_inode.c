@@ -195,9 +195,9 @@ START_TEST (a_directory_has_the_names_in_it_and_no_others)
     inode_t *root = itable_root (table);
     g_autoptr (inode_t) folder = linked (table, root, "folder", 1, IA_IFDIR);
     g_autoptr (inode_t) file = linked (table, folder, "a", 2, IA_IFREG);
-    g_autoptr (inode_t) linked_file = linked (table, root, "b", 2, IA_IFREG);
-    g_autoptr (inode_t) other = linked (table, folder, "c", 3, IA_IFREG);
-    g_autoptr (inode_t) third = linked (table, folder, "d", 4, IA_IFREG);
+    G_GNUC_UNUSED g_autoptr (inode_t) linked_file = linked (table, root, "b", 2, IA_IFREG);
+    G_GNUC_UNUSED g_autoptr (inode_t) other = linked (table, folder, "c", 3, IA_IFREG);
+    G_GNUC_UNUSED g_autoptr (inode_t) third = linked (table, folder, "d", 4, IA_IFREG);
 
     assert_children (root, "b folder ");
     assert_children (folder, "d c a ");

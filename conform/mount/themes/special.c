@@ -109,7 +109,7 @@ run_create (const struct mount_case *c)
     TELL ("write", write (fd, "text", 4));
     TELL ("open it again", open ("closed", O_RDWR) < 0);
     close (fd);
-    symlink ("through", "link");
+    TELL ("a link to it", symlink ("through", "link"));
     TELL_FD ("create through a link", open ("link", O_CREAT | O_WRONLY, 0600));
     TELL_FD ("not if it must be new", open ("link", O_CREAT | O_EXCL | O_WRONLY, 0600));
     show_tree (".");

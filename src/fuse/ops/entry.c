@@ -80,7 +80,7 @@ static void
 lookup_guarded (call_frame_t *frame, inode_t *inode, const struct iatt *buf)
 {
     struct fuse_local *local = frame->local;
-    g_autoptr (inode_t) before = local->inode;
+    G_GNUC_UNUSED g_autoptr (inode_t) before = local->inode;
     g_auto (loc_t) loc = { 0 };
 
     local->inode = request_link (inode, local->parent, local->name, buf);

@@ -5,8 +5,10 @@
 
 #ifdef HAVE_FUNCTION_GRAPH
 
-/* In each kind of build: it determines the cost of a traced call. */
+/* In each kind of build: it determines the cost of a traced call. clang has no such pragma. */
+#ifndef __clang__
 #pragma GCC optimize("O2")
+#endif
 
 #include "trace/functions/hook.h"
 

@@ -13,8 +13,7 @@
 
 /* A request under assembly. */
 struct building {
-    struct timeline_request head; /* without spans */
-    GArray *spans;                /* struct piece */
+    GArray *spans; /* struct piece */
     GString *name;
     gfid_t gfid;
     unsigned open;    /* spans without an answer so far */
@@ -22,6 +21,7 @@ struct building {
     bool idle;        /* it is in assembler->idle or waited */
     bool touched;     /* a record of it came in this round */
     bool has_about;
+    struct timeline_request head; /* without spans: their array ends it, so it is the last member */
 };
 
 /* A span under assembly. */

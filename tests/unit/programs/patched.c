@@ -24,7 +24,11 @@
     } while (0)
 
 #define UNTRACED __attribute__ ((patchable_function_entry (0, 0)))
+#ifdef __clang__ /* it makes no clones */
+#define TRACED __attribute__ ((noinline))
+#else
 #define TRACED __attribute__ ((noinline, noclone))
+#endif
 
 extern const uintptr_t __start___patchable_function_entries[],
     __stop___patchable_function_entries[];

@@ -216,7 +216,7 @@ unhashed_of (int value)
 }
 
 static int
-by_name (gconstpointer a, gconstpointer b, gpointer data)
+by_name (const void *a, const void *b, void *data)
 {
     const dht_private_t *priv = data;
 
@@ -239,7 +239,7 @@ children_find (xlator_t *this)
         priv->children[i] = child->xlator;
         priv->by_name[i] = i;
     }
-    g_qsort_with_data (priv->by_name, (gint) priv->n, sizeof priv->by_name[0], by_name, priv);
+    qsort_r (priv->by_name, priv->n, sizeof priv->by_name[0], by_name, priv);
 }
 
 static int
