@@ -440,8 +440,8 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/wanted.c \
     %D%/main.c
 src_windlass_CFLAGS = $(untraced_cflags)
-src_windlass_LDADD = $(whole_objects) $(whole_libs) $(SECCOMP_LIBS) $(NCURSES_LIBS) \
-    $(BACKTRACE_LIBS)
+src_windlass_LDADD = $(whole_objects) $(whole_libs) $(daemon_libs)
+daemon_libs = $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)
 
 # A libfuse of which the system's loader does not know is installed with the program, which is
 # linked a second time: it looks for that copy, and never into the folder of the build, to which
@@ -453,7 +453,7 @@ sbin_PROGRAMS += src/installed/windlass
 src_installed_windlass_SOURCES =
 src_installed_windlass_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(pkglibdir)
 src_installed_windlass_LDADD = $(src_windlass_OBJECTS) $(whole_objects) $(program_libs) \
-    $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)
+    $(daemon_libs)
 EXTRA_src_installed_windlass_DEPENDENCIES = $(src_windlass_OBJECTS) # automake leaves them out
 privateexecdir = $(pkglibdir)
 privateexec_DATA = $(private_libfuse)
