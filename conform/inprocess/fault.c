@@ -34,7 +34,7 @@ fault_place (const ucontext_t *context)
 static void
 fault_tell (const struct loan *loan, const void *address, const char *place)
 {
-    if (loan->op == FOP_NONE)
+    if (loan->local)
         finding_add ("local used after its request", loan->to, loan->op,
                      "%s touches frame->local of a request that is over", place);
     else if (loan->sealed)

@@ -114,7 +114,8 @@ struct loan {
     bool sealed, over;  /* read-only; not to be accessed any more */
     const xlator_t *to; /* the borrower */
     const xlator_t *from; /* the lender: for messages */
-    enum fop op;
+    enum fop op;        /* of a local: that of its frame */
+    bool local;
     struct call call;
     struct answer answer;
     void *values;       /* args of call, rets of answer */
@@ -153,7 +154,7 @@ void loans_check (void);
 const char *loan_part (const struct loan *loan, const void *address);
 
 /* Memory of locals, which may not be accessed after their request. */
-void *local_new (xlator_t *owner, size_t size);
+void *local_new (xlator_t *owner, int op, size_t size);
 void local_gone (void *local);
 
 /* --- fault.c --- */
@@ -217,6 +218,8 @@ struct crossing {
     int children, open;      /* atomic */
     bool marked;             /* xdata has the kit's key */
     bool child_marked;       /* the child's answer of the same operation had it too */
+    bool child_answered;     /* a call of the same operation, with this op_ret and errno: */
+    int child_ret, child_error;
     int error;               /* the errno of its answer, or 0 */
     bool faulty;             /* there was a finding in it or below */
     bool early;              /* a write answered before it was done, as by TOUCHES_ANSWERS, here or
@@ -234,6 +237,11 @@ struct seen {
     struct iatt pre, post;
 };
 extern struct seen inspect_seen;
+
+/* The lowest translator whose answer to the last such operation at the top has another op_ret or
+ * op_errno than its child's, as the end of a message: "; 'bad' (defects/pass) changed op_ret 4 to 3
+ * at bad.c:30"; "" if none has. */
+const char *inspect_changed (enum fop op);
 
 /* After a case: waits until all activity has ended, and reports missing answers. Frees the
  * crossings, unless answers are missing: then returns false, and the graph can't be used any more.

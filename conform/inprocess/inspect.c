@@ -11,6 +11,7 @@
 #include "core/edge/stack.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct seen inspect_seen;
@@ -19,6 +20,8 @@ static struct {
     GMutex lock;     /* a leaf */
     GPtrArray *all;  /* crossings of this case; lock */
 } crossings;
+
+static char changed[FOP_MAX][300]; /* for inspect_changed; crossings.lock */
 
 /* The time for a missing answer, in steps of 2 ms; and for a translator with work of its own, which
  * a busy machine may delay. */
@@ -196,6 +199,11 @@ inspect_every (const struct call *call)
         inspect_answer_failure (crossing, call);
         return;
     }
+    if (top && !variant->quiet) {
+        g_mutex_lock (&crossings.lock);
+        *changed[call->op] = '\0';
+        g_mutex_unlock (&crossings.lock);
+    }
     if (top && variant->interrupt_before)
         stack_interrupt (call->frame->root);
     if (inspect_lightly (call->op)) {
@@ -227,6 +235,34 @@ inspect_site (const call_frame_t *frame)
     return NULL;
 }
 
+const char *
+inspect_changed (enum fop op)
+{
+    return changed[op];
+}
+
+/* Which translator makes another result of its child's; for a finding at the top. */
+static void
+inspect_result (const struct crossing *crossing, const struct answer *answer,
+                const struct call_site *site)
+{
+    const int error = answer->op_ret < 0 ? answer->op_errno : 0;
+    char *text = changed[crossing->op];
+
+    if (!crossing->child_answered
+        || (crossing->child_ret == answer->op_ret && crossing->child_error == error))
+        return;
+    g_mutex_lock (&crossings.lock);
+    if (!*text)
+        snprintf (text, sizeof changed[0], "; '%s' (%s) changed op_ret %d%s%s to %d%s%s at %s:%d",
+                  crossing->callee->name, crossing->callee->type, crossing->child_ret,
+                  crossing->child_error ? " " : "",
+                  crossing->child_error ? error_name (crossing->child_error) : "",
+                  answer->op_ret, error ? " " : "", error ? error_name (error) : "",
+                  site ? site->file : "?", site ? site->line : 0);
+    g_mutex_unlock (&crossings.lock);
+}
+
 static void
 inspect_up (struct crossing *crossing, const struct answer *answer, const struct call_site *site)
 {
@@ -246,6 +282,8 @@ inspect_up (struct crossing *crossing, const struct answer *answer, const struct
     if (answer->op == FOP_writev && answer->op_ret >= 0
         && crossing->callee->api->touches & TOUCHES_ANSWERS)
         crossing->early = !answer->pre && !answer->post;
+    if (!variant->quiet)
+        inspect_result (crossing, answer, site);
     if (!crossing->faulty)
         rules_check (crossing, answer, site);
     if (findings_count () > before)
@@ -278,6 +316,11 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
     parent->last_wound = crossing->wound;
     parent->last_callback = (const void *) crossing->frame->ret;
     parent->faulty |= crossing->faulty;
+    if (parent->op == crossing->op) {
+        parent->child_answered = true;
+        parent->child_ret = answer->op_ret;
+        parent->child_error = crossing->error;
+    }
     parent->early |= parent->op == crossing->op && crossing->early;
     parent->child_marked |= parent->op == crossing->op && marked;
     __atomic_sub_fetch (&parent->open, 1, __ATOMIC_ACQ_REL);

@@ -522,14 +522,15 @@ loan_part (const struct loan *loan, const void *address)
 
 /* A loan of its own: the local is at the end of page 0. */
 void *
-local_new (xlator_t *owner, size_t size)
+local_new (xlator_t *owner, int op, size_t size)
 {
     struct loan *loan = loan_new (size);
 
     loan->to = owner;
     loan->values = NULL;
     loan->sealed = true;
-    loan->op = FOP_NONE;
+    loan->op = (enum fop) op;
+    loan->local = true;
     loan_remember (loan);
     *(struct loan **) loan->map = loan; /* for local_gone */
     return memset (loan_alloc (loan, size, PAGE), 0, size);

@@ -123,6 +123,25 @@ difference (const char *stack, const char *stack_name, const char *bare, const c
     return g_string_free (out, FALSE);
 }
 
+/* The only translator above storage; NULL: there are several. */
+static const xlator_t *
+under_test (void)
+{
+    const GPtrArray *all = worker.stack->graph->xlators;
+    const xlator_t *found = NULL;
+
+    for (guint i = 0; i < all->len; i++) {
+        const xlator_t *xl = all->pdata[i];
+
+        if (!xl->children || strcmp (xl->type, "conform/inspect") == 0)
+            continue;
+        if (found)
+            return NULL;
+        found = xl;
+    }
+    return found;
+}
+
 static void
 compare (const struct in_case *c, const char *what, const char *stack, const char *bare)
 {
@@ -135,8 +154,9 @@ compare (const struct in_case *c, const char *what, const char *stack, const cha
     if (strcmp (stack_rest, bare_rest) == 0)
         return;
     g_autofree char *lines = difference (stack_rest, "stack:", bare_rest, "bare: ");
-    finding_add ("result differs", NULL, c->choice.op, "%s is not that of storage/posix alone%s",
-                 what, lines);
+    finding_add ("result differs", under_test (), c->choice.op,
+                 "%s is not that of storage/posix alone%s%s", what,
+                 inspect_changed (c->choice.op), lines);
 }
 
 /* For work before and after a case. */

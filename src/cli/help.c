@@ -125,7 +125,7 @@ help_print (const char *type, const char *about, const struct xlator_api *api,
     printf ("%s: %s\n", type, about);
     if (api)
         help_needs (api);
-    printf ("\nOptions:\n");
+    printf ("\nOptions:%s\n", options && options->key[0] ? "" : " none of its own");
     help_rows (options, api && api->reconfigure);
     if (api) {
         printf ("\nOptions of every translator:\n");

@@ -31,8 +31,8 @@ struct audit {
     /* An fd or inode ends with a context of a translator that lacks the callback for it: release,
      * releasedir or forget. */
     void (*context_left) (const struct xlator *xlator, const char *callback, const void *ctx);
-    /* local_new returns zeroed memory for a frame's local; local_gone ends its use. */
-    void *(*local_new) (struct xlator *owner, size_t size);
+    /* local_new returns zeroed memory for a frame's local; local_gone ends its use. op: enum fop */
+    void *(*local_new) (struct xlator *owner, int op, size_t size);
     void (*local_gone) (void *local);
 };
 

@@ -134,6 +134,6 @@ frame_misused (call_frame_t *frame, void *cookie, xlator_t *this, ...)
 void *
 frame_local_new (call_frame_t *frame, size_t size)
 {
-    frame->local = stack_alloc (frame->root, size, frame->this);
+    frame->local = stack_alloc (frame->root, size, frame);
     return frame->local;
 }

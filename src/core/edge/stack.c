@@ -372,14 +372,15 @@ stack_done (call_stack_t *root)
 }
 
 void *
-stack_alloc (call_stack_t *root, size_t size, xlator_t *owner)
+stack_alloc (call_stack_t *root, size_t size, const call_frame_t *frame)
 {
+    xlator_t *owner = frame ? frame->this : NULL;
     size_t whole = (sizeof (struct stack_local) + size + 15) & ~(size_t) 15;
     struct stack_local *local;
 
     pthread_mutex_lock (&root->lock);
     if (G_UNLIKELY (audit) && owner) {
-        local = audit->local_new (owner, whole);
+        local = audit->local_new (owner, (int) frame->op, whole);
         local->audited = true;
     } else if (whole <= sizeof root->local_bytes - root->local_used) {
         local = (struct stack_local *) (root->local_bytes + root->local_used);

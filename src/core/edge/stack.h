@@ -30,9 +30,9 @@ struct stack_local {
  * parent. */
 void frames_lay_out (call_frame_t *frames, unsigned n, call_stack_t *root, call_frame_t *parent);
 
-/* Returns zeroed memory, valid until stack_done. stack_done calls owner's local_drop, unless owner
- * is NULL. */
-void *stack_alloc (call_stack_t *root, size_t size, xlator_t *owner);
+/* Returns zeroed memory, valid until stack_done. With a frame it is a local of it: stack_done calls
+ * local_drop of the frame's translator. */
+void *stack_alloc (call_stack_t *root, size_t size, const call_frame_t *frame);
 
 /* watch_log logs winds and unwinds at level TRACE. watch_bit_locked returns the watcher's bit in
  * xlator_t.watchers, which never changes; the caller holds the lock of the routes. */
