@@ -77,6 +77,29 @@ wait_until "port_listens ${BRICK_PORT[silent]}"
 tls_volfile silent client one
 refused 'the server did not finish the TLS handshake in 10 seconds'
 
+# A server that sends only alerts, which OpenSSL does not take for errors.
+alerts () { # NAME ALERT COUNT
+    BRICK_PORT[$1]=$((49600 + $2))
+    python3 - "${BRICK_PORT[$1]}" "$2" "$3" <<'EOF' &
+import socket, sys
+port, alert, count = map(int, sys.argv[1:])
+with socket.create_server(("127.0.0.1", port)) as server:
+    while True:
+        client, _ = server.accept()
+        client.recv(4096)
+        client.sendall(bytes([21, 3, 3, 0, 2, 1, alert]) * count)
+        client.recv(4096)
+        client.close()
+EOF
+    BRICK_PID[$1]=$!
+    wait_until "port_listens ${BRICK_PORT[$1]}"
+    tls_volfile "$1" client one
+}
+alerts closes 0 1
+refused "the server ended TLS with alert 0, 'close notify'"
+alerts warns 90 8
+refused "TLS failed: OpenSSL says '.*'; the server's last alert is 'user canceled'"
+
 # The reason is told while the mount lasts, too.
 tls_brick later server one
 tls_volfile later client one

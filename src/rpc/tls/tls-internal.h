@@ -34,6 +34,7 @@ struct tls {
     bool ended;           /* the server sends no more; lock */
     int error;            /* errno of the socket in the last operation; lock */
     char *problem;        /* of the first error of TLS; lock */
+    int alert;            /* the last one that the server sent; -1: none; lock */
     uint8_t gathered[TLS_RECORD]; /* small parts of what is written; the writing thread's */
 };
 

@@ -193,9 +193,8 @@ reason_of_alert (const struct tls *tls, int alert)
     if (alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_INSUFFICIENT_SECURITY)
         return g_strdup ("the server and this client have no cipher or no curve in common "
                          "(ssl-cipher-list, ssl-ec-curve)");
-    return g_strdup_printf ("the server ended the TLS handshake with alert %d, '%s'; its log may "
-                            "tell why",
-                            alert, SSL_alert_desc_string_long (alert));
+    return g_strdup_printf ("the server ended TLS with alert %d, '%s'; its log may tell why", alert,
+                            SSL_alert_desc_string_long (alert));
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -219,7 +218,10 @@ reason_of_error (const struct tls *tls, unsigned long error)
         return g_strdup ("bytes were changed on their way from the server: a record of TLS is "
                          "damaged");
     }
-    return g_strdup_printf ("TLS failed: OpenSSL says '%s'", ERR_reason_error_string (error));
+    return g_strdup_printf ("TLS failed: OpenSSL says '%s'%s%s%s", ERR_reason_error_string (error),
+                            tls->alert < 0 ? "" : "; the server's last alert is '",
+                            tls->alert < 0 ? "" : SSL_alert_desc_string_long (tls->alert),
+                            tls->alert < 0 ? "" : "'");
 }
 
 char *
@@ -228,7 +230,10 @@ tls_reason_of_stream (struct tls *tls)
     const unsigned long error = ERR_peek_error ();
 
     ERR_clear_error ();
-    return error ? reason_of_error (tls, error) : g_strdup ("TLS failed");
+    if (error)
+        return reason_of_error (tls, error);
+    return tls->alert >= 0 ? reason_of_alert (tls, tls->alert)
+                           : g_strdup ("TLS failed, and OpenSSL gives no reason");
 }
 
 char *

@@ -84,6 +84,17 @@ socket_method (void)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Alerts of the level "warning" are no errors of OpenSSL, but may be all that a server sends. The
+ * level is in the second byte. */
+static void
+note_alert (const SSL *ssl, int where, int value)
+{
+    struct tls *tls = SSL_get_app_data (ssl);
+
+    if (where & SSL_CB_ALERT && where & SSL_CB_READ)
+        tls->alert = value & 0xff;
+}
+
 static void
 check_name (struct tls *tls)
 {
@@ -112,6 +123,9 @@ tls_new (struct tls_context *context, int fd, const char *host)
     BIO_set_data (bio, tls);
     BIO_set_init (bio, 1);
     SSL_set_bio (tls->ssl, bio, bio);
+    tls->alert = -1;
+    SSL_set_app_data (tls->ssl, tls);
+    SSL_set_info_callback (tls->ssl, note_alert);
     check_name (tls);
     return tls;
 }
