@@ -6,7 +6,7 @@
 need_fuse
 need_command cc pkg-config
 
-PAGE=$BUILD_DIR/man/man7/fops.7
+PAGE=$SOURCE_DIR/man/fops.7.in
 # block REGEX: the first example that has such a line.
 block () {
     sed -e 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(ga/`/g; s/\\(ti/~/g; s/\\(ha/^/g' \
