@@ -3,7 +3,6 @@
 # Random histories over a wire: protocol/client speaks to bricks in the same process, which end and
 # begin as the seed decides. What was confirmed stays, and what was not happened or did not.
 # longer
-# timeout: 300
 . "$(dirname "$0")/../mount/lib.sh"
 
 # brick NAME: a volume of a brick.

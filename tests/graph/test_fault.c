@@ -403,7 +403,7 @@ TEST_PROGRAM (test_fault)
     Suite *suite = suite_create ("fault");
     TCase *tcase = tcase_create ("fault");
 
-    tcase_set_timeout (tcase, 180);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, exactly_those_requests_fail, 0, G_N_ELEMENTS (counts));
     tcase_add_test (tcase, a_seed_repeats_the_failures);
     tcase_add_loop_test (tcase, writes_go_wrong, 0, G_N_ELEMENTS (writes));

@@ -147,7 +147,7 @@ TEST_PROGRAM (test_io_stats)
     Suite *suite = suite_create ("io-stats");
     TCase *tcase = tcase_create ("io-stats");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, threads_count_everything);
     tcase_add_test (tcase, bytes_and_sizes_are_those_that_were_done);
     tcase_add_test (tcase, lists_keep_the_largest);

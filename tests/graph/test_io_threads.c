@@ -225,7 +225,7 @@ TEST_PROGRAM (test_io_threads)
     Suite *suite = suite_create ("io-threads");
     TCase *tcase = tcase_create ("io-threads");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, sixteen_readers_wait_for_the_disk_at_once);
     tcase_add_test (tcase, one_process_with_many_keeps_no_other_waiting);
     tcase_add_test (tcase, looking_comes_before_reading);

@@ -164,7 +164,7 @@ TEST_PROGRAM (test_io_threads_waits)
     Suite *suite = suite_create ("io-threads-waits");
     TCase *tcase = tcase_create ("io-threads-waits");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, threads_of_one_process_share_its_turns);
     tcase_add_test (tcase, a_flush_is_done_whoever_lost_patience);
     tcase_add_test (tcase, an_unlock_never_waits_behind_those_who_wait_for_it);

@@ -248,7 +248,7 @@ TEST_PROGRAM (test_limit)
     Suite *suite = suite_create ("limit");
     TCase *tcase = tcase_create ("limit");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, no_more_begin_than_may_and_another_class_does_not_wait);
     tcase_add_test (tcase, one_that_is_old_leaves_its_place_until_there_are_too_many);
     tcase_add_test (tcase, one_process_with_many_delays_another_by_one_turn);

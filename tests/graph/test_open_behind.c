@@ -71,7 +71,7 @@ TEST_PROGRAM (test_open_behind)
     Suite *suite = suite_create ("open-behind");
     TCase *tcase = tcase_create ("open-behind");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, reports_count_opens_while_they_are_sent);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

@@ -518,7 +518,7 @@ TEST_PROGRAM (test_posix)
     Suite *suite = suite_create ("posix");
     TCase *tcase = tcase_create ("every mode");
 
-    tcase_set_timeout (tcase, 120);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, attributes_are_the_real_ones, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, bad_names_are_refused, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, dots_stay_inside, 0, WORLD_MODES);

@@ -391,7 +391,7 @@ TEST_PROGRAM (test_posix_few)
     Suite *suite = suite_create ("few descriptors");
     TCase *tcase = tcase_create ("by handle");
 
-    tcase_set_timeout (tcase, 120);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, each_file_keeps_its_bytes, 2, WORLD_MODES);
     tcase_add_loop_test (tcase, what_loses_its_name_lives_on, 2, WORLD_MODES);
     tcase_add_loop_test (tcase, a_listing_goes_on_where_it_was, 2, WORLD_MODES);

@@ -549,7 +549,7 @@ TEST_PROGRAM (test_posix_shared)
     Suite *suite = suite_create ("posix, shared");
     TCase *tcase = tcase_create ("every mode");
 
-    tcase_set_timeout (tcase, 120);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, owners_lock_each_other_out, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, who_waits_for_a_lock_gets_it, 0, 2);
     tcase_add_test (tcase, who_waits_for_a_lock_is_interrupted);

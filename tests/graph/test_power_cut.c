@@ -497,7 +497,7 @@ TEST_PROGRAM (test_power_cut)
     TCase *tcase = tcase_create ("power-cut");
 
     log_set_level (GF_LOG_ERROR); /* suppresses the losses of each cut */
-    tcase_set_timeout (tcase, 180);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, all_is_refused_after_a_cut);
     tcase_add_loop_test (tcase, each_way_to_make_bytes_durable, 0, WAYS);
     tcase_add_test (tcase, a_synchronous_write_beside_another);

@@ -489,7 +489,7 @@ TEST_PROGRAM (test_power_cut_random)
     TCase *tcase = tcase_create ("power-cut-random");
 
     log_set_level (GF_LOG_ERROR); /* suppresses the losses of each cut */
-    tcase_set_timeout (tcase, 180);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, what_is_durable_and_nothing_else_is_left, 0, WORLD_MODES);
     tcase_add_loop_test (tcase, whatever_survives_the_cut_gets_through, 0, G_N_ELEMENTS (chances));
     suite_add_tcase (suite, tcase);

@@ -366,7 +366,7 @@ TEST_PROGRAM (test_quick_read)
     Suite *suite = suite_create ("quick-read");
     TCase *tcase = tcase_create ("quick-read");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, any_part_of_a_file_is_as_in_storage, 0, G_N_ELEMENTS (sizes));
     tcase_add_test (tcase, what_is_too_large_is_read);
     tcase_add_test (tcase, memory_is_bounded_and_priorities_count);

@@ -548,7 +548,7 @@ TEST_PROGRAM (test_readdir_ahead)
     Suite *suite = suite_create ("readdir-ahead");
     TCase *tcase = tcase_create ("readdir-ahead");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, a_listing_is_answered_from_what_was_read_ahead, 0, 2);
     tcase_add_test (tcase, an_error_in_the_middle_comes_in_its_place);
     tcase_add_loop_test (tcase, names_that_come_and_go_drop_what_was_read_ahead, 0, 4);

@@ -555,7 +555,7 @@ TEST_PROGRAM (test_write_behind)
     Suite *suite = suite_create ("write-behind");
     TCase *tcase = tcase_create ("write-behind");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, whatever_has_to_see_a_write_waits_for_it, 0,
                          2 * G_N_ELEMENTS (questions));
     tcase_add_test (tcase, what_need_not_see_it_does_not_wait);

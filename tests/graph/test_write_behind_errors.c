@@ -288,7 +288,7 @@ TEST_PROGRAM (test_write_behind_errors)
     Suite *suite = suite_create ("write-behind-errors");
     TCase *tcase = tcase_create ("write-behind-errors");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, an_error_is_told_once_to_each_who_wrote);
     tcase_add_test (tcase, an_error_that_nobody_knows_of_waits_for_whoever_asks);
     tcase_add_loop_test (tcase, close_tells_what_became_of_the_writes, 0, G_N_ELEMENTS (closing));

@@ -85,7 +85,7 @@ port_listens () {
 brick_start () {
     glusterfsd -N -f "$TEST_DIR/$1.brick.vol" -l "$TEST_DIR/$1.brick.log" >/dev/null 2>&1 &
     BRICK_PID[$1]=$!
-    (wait_until 20 "port_listens ${BRICK_PORT[$1]}") ||
+    (wait_until "port_listens ${BRICK_PORT[$1]}") ||
         fail "brick $1: $(tail -n 5 "$TEST_DIR/$1.brick.log")"
 }
 
@@ -190,7 +190,7 @@ glusterd_start () {
     glusterd -N -f "$TEST_DIR/glusterd.vol" -p "$TEST_DIR/glusterd.pid" \
         -l "$TEST_DIR/glusterd-log/glusterd.log" >/dev/null 2>&1 &
     BRICK_PID[glusterd]=$!
-    wait_until 60 "gluster_do pool list >/dev/null 2>&1"
+    wait_until "gluster_do pool list >/dev/null 2>&1"
 }
 
 gluster_do () {

@@ -16,6 +16,7 @@ volume readdir-ahead
 end-volume
 volume md-cache
     type performance/md-cache
+    option md-cache-timeout 600
     subvolumes readdir-ahead
 end-volume
 EOF

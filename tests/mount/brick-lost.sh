@@ -104,7 +104,7 @@ asker=$!
 wait_until "'$WINDLASS' inflight '$MNT' |
     grep -q 'waits for: brick 127.0.0.1:one, [0-9]* s, last heard [0-9]* s ago'"
 kill "$DAEMON"
-wait_until 20 "! is_running $DAEMON"
+wait_until "! is_running $DAEMON"
 wait "$asker"
 expect_match "what the caller got" 'not connected' "$(cat asked)"
 expect_no_match "the log" unanswered "$(cat "$LOG")"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A server and a client that do not trust each other, or of which one speaks no TLS: no mount, and a
 # sentence that says why.
-# timeout: 120
 . "$(dirname "$0")/tls-lib.sh"
 
 ca one

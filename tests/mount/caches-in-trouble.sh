@@ -73,7 +73,7 @@ while read -r -a types; do
     timeout 60 sh -c "echo more >>'$MNT/small'" 2>/dev/null &
     wait_until '[ "$("$WINDLASS" counts "$MNT" | sed -n s/^requests=//p)" -ge 2 ]'
     kill "$DAEMON"
-    wait_until 20 "! is_running $DAEMON"
+    wait_until "! is_running $DAEMON"
     DAEMON=''
     wait
     for file in kept small; do

@@ -4,7 +4,6 @@
 # are reported to the callers concerned. Nothing is invented, nothing hangs, and afterwards the
 # mount works.
 # builds: tsan debug
-# timeout: 180
 . "$(dirname "$0")/lib.sh"
 need_root
 need_command python3

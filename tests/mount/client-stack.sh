@@ -3,7 +3,6 @@
 # On the client's stack common programs leave the same files as on the bare directory, byte for
 # byte: git, tar, SQLite, a compiler, editors. The volfile that GlusterFS generates for its clients,
 # as it is or with every option set, mounts as well.
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command git sqlite3 gcc make python3
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a \

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # doc/cluster.md, (b): a volume of glusterd, as it stands there. `gluster` is led to the glusterd of
 # this test, and `systemctl` finds it running.
-# timeout: 200
 # builds: release only
 . "$(dirname "$0")/brick-lib.sh"
 . "$(dirname "$0")/replay-lib.sh"

@@ -3,7 +3,6 @@
 # The client's stack passes the kit through a mount: all themes but the two long ones, and offsets
 # and paths, where caches may be wrong. As a user it runs the themes that depend on the caller.
 # longer
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse

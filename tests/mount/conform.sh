@@ -3,7 +3,6 @@
 # Each example volfile passes the conformance kit; the kit finds a wrong translator, and the command
 # that it prints repeats the finding.
 # longer
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # doc/debugging.md, (d): what is slow, asked in three ways, as it stands there. Where bpftrace
 # cannot work the rest is replayed all the same.
-# timeout: 300
 # builds: debug only
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay-lib.sh"

@@ -25,7 +25,7 @@ done
 (cd "$MNT" && find ./d[1-4] -type f -exec sha256sum {} + | sort -k 2) >sums
 python3 -u "$SOURCE_DIR/tests/mount/distribute-load.py" "$MNT" sums "$TEST_DIR/stop" >load.out 2>&1 &
 load=$!
-wait_until 100 "grep -q ready load.out || ! kill -0 $load"
+wait_until "grep -q ready load.out || ! kill -0 $load"
 goes_on () {
     kill -0 $load 2>/dev/null || fail "after $1: $(tail -20 load.out)"
 }
@@ -38,12 +38,12 @@ has_hashes () {
 # --- a brick more ---------------------------------------------------------------------------------
 
 expect_ok gluster_do volume add-brick home $server:"$TEST_DIR/c.d" force
-wait_until 60 "grep -q 'the mount has moved to its new graph' '$LOG'"
+wait_until "grep -q 'the mount has moved to its new graph' '$LOG'"
 mkdir_new () {
     mkdir "$MNT/new$((made += 1))" && has_hashes c.d/new$made
 }
 made=0
-wait_until 30 mkdir_new
+wait_until mkdir_new
 goes_on add-brick
 has_hashes c.d/d1 && fail "an old directory has hashes on the new brick before a rebalance"
 
@@ -51,7 +51,7 @@ is_over () {
     gluster_do volume "$@" status | grep -q 'completed\|failed'
 }
 expect_ok gluster_do volume rebalance home fix-layout start
-wait_until 100 'is_over rebalance home'
+wait_until 'is_over rebalance home'
 for i in {1..4}; do
     has_hashes c.d/d$i || fail "fix-layout gave d$i no hashes on the new brick"
 done
@@ -76,7 +76,7 @@ goes_on "the rebalance"
 expect_error '' flock -n "$MNT/held/$held" true
 echo more >&9
 exec 9>&-
-wait_until 30 "flock -n '$MNT/held/$held' true" # the kernel releases after close has returned
+wait_until "flock -n '$MNT/held/$held' true" # the kernel releases after close has returned
 
 # --- a brick less ---------------------------------------------------------------------------------
 
@@ -113,8 +113,8 @@ for _ in 1 2 3; do
 done
 expect "files on the brick that leaves" "" "$(left)"
 expect_ok remove commit
-wait_until 30 "grep -q \"'home-client-0' of type 'protocol/client' is not in the graph\" '$LOG'"
-wait_until 30 "grep -q 'moved to its new graph' <(tail -n 3 '$LOG')"
+wait_until "grep -q \"'home-client-0' of type 'protocol/client' is not in the graph\" '$LOG'"
+wait_until "grep -q 'moved to its new graph' <(tail -n 3 '$LOG')"
 (cd "$MNT" && find ./d[1-4] -type f -exec sha256sum {} + | sort -k 2) >sums.now
 expect "what differs" "" "$(diff <(sort -k 2 sums) sums.now)"
 mkdir "$MNT/last"

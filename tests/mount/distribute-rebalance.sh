@@ -26,7 +26,7 @@ mount_volume $server:/home "$MNT"
 
 python3 -u "$SOURCE_DIR/tests/mount/distribute-load.py" "$MNT" sums "$TEST_DIR/stop" >load.out 2>&1 &
 load=$!
-wait_until 100 "grep -q ready load.out || ! kill -0 $load"
+wait_until "grep -q ready load.out || ! kill -0 $load"
 expect_ok gluster_do volume set home cluster.rebal-throttle lazy
 expect_ok gluster_do volume rebalance home start force
 rebalance_is_over () {

@@ -66,7 +66,7 @@ echo text >"$MNT/dir/$name"
 expect "the bricks of a file with room" "b.d/dir/$name" "$(ls {a,b}.d/dir/$name 2>/dev/null)"
 
 rm a.d/full
-wait_until 30 'new_goes_to a'
+wait_until 'new_goes_to a'
 unmount
 
 # An amount instead of a share.

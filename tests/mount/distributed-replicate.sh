@@ -3,7 +3,6 @@
 # A volume of glusterd that spreads its files over two sets of copies, mounted by its name: work
 # goes on while a brick of each set is down, and is healed afterwards. GlusterFS's client sees the
 # same.
-# timeout: 300
 # longer
 . "$(dirname "$0")/replicate-lib.sh"
 need_command glusterd gluster glusterfs git
@@ -14,7 +13,7 @@ glusterd_begin $server
 expect_ok gluster_do volume create dr replica 3 $server:"$TEST_DIR"/r{0..5}.d force
 expect_ok gluster_do volume set dr cluster.self-heal-daemon off
 expect_ok gluster_do volume start dr
-wait_until 60 "volume_start $server:/dr '$MNT'"
+wait_until "volume_start $server:/dr '$MNT'"
 graph=$("$WINDLASS" graph "$MNT")
 expect "sets of copies" 2 "$(grep -c 'type cluster/replicate' <<<"$graph")"
 expect_match "the graph" 'type cluster/distribute' "$graph"
@@ -58,7 +57,7 @@ tree () (
         find . -type f -print0 | sort -z | xargs -0 sha256sum
 )
 
-wait_until 30 "copies_there 6"
+wait_until "copies_there 6"
 expect_ok work before
 wait_until "[ -z \"\$(all_marks)\" ]"
 sets_are_equal || fail "copies differ"
@@ -84,7 +83,7 @@ tree "$MNT" >tree.down
 
 find "$TEST_DIR" -name "*r[15].d.pid" -delete
 expect_ok gluster_do volume start dr force
-wait_until 30 "copies_there 6"
+wait_until "copies_there 6"
 tree "$MNT" >tree.back
 expect_ok diff tree.down tree.back
 end=$((SECONDS + 120))

@@ -29,9 +29,9 @@ expect_match "the statistics" 'what is done with it \(count-fop-hits\)' "$(part 
 echo 'writev -> hang' >rules
 expect_ok "$WINDLASS" fault "$MNT" rules
 echo more >>"$MNT/file" & # it waits in close
-wait_until 20 '"$WINDLASS" inflight "$MNT" | grep -q flush'
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q flush'
 stat "$MNT/file" >stat.out 2>&1 &
-wait_until 20 '[ "$("$WINDLASS" inflight "$MNT" |
+wait_until '[ "$("$WINDLASS" inflight "$MNT" |
     grep -c "writes to the file that were answered before")" -ge 2 ]'
 said=$("$WINDLASS" inflight "$MNT")
 expect_match "the rule" 'writev -> hang' "$said"

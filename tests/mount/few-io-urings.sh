@@ -4,7 +4,6 @@
 # most once a second, and logs that once. A daemon that gets none at all uses /dev/fuse, and names
 # the limit.
 # through: io_uring
-# timeout: 200
 . "$(dirname "$0")/lib.sh"
 need_root
 id games >/dev/null 2>&1 || skip "needs the user games"

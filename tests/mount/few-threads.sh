@@ -4,7 +4,6 @@
 # answered, reads wait until a thread can start, their callers can be killed, the log names the
 # limit once, and all goes on when there is room again.
 # builds: release debug
-# timeout: 200
 . "$(dirname "$0")/lib.sh"
 need_root
 id games >/dev/null 2>&1 || skip "needs the user games"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # While functions are traced, gdb's backtraces and those of crash reports are complete, breakpoints
 # hit, and no spurious signal is seen.
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph
@@ -23,11 +22,11 @@ shell touch attached
 continue
 END
 timeout 250 gdb -nx -batch -p "$DAEMON" -x script >gdb.out 2>&1 &
-wait_until 60 "[ -e attached ]"
+wait_until "[ -e attached ]"
 
 # hits N: gdb has seen so many writes, and goes on.
 hits () {
-    wait_until 30 "[ \"\$(grep -c '^#0 .*posix_writev' gdb.out)\" = $1 ]"
+    wait_until "[ \"\$(grep -c '^#0 .*posix_writev' gdb.out)\" = $1 ]"
 }
 "$WINDLASS" trace start "$MNT" >started || fail "trace start"
 echo one >"$MNT/file"

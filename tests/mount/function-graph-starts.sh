@@ -4,7 +4,6 @@
 # request is answered, with the right data, and all that is printed meanwhile is balanced.
 # builds: release tsan debug
 # longer
-# timeout: 240
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/trace-lib.sh"
 need_function_graph

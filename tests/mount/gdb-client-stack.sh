@@ -48,7 +48,7 @@ way () { sed -n "s/^$1 \([a-z0-9_]*\) .*/\1/p" gdb.out | xargs; }
 
 walk () { # OPTION...
     (
-        wait_until 60 is_mounted
+        wait_until is_mounted
         echo wanted >"$MNT/wanted" &
         wait_until 280 "grep -q '^=== end' gdb.out"
         if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The classic tutorial's session in gdb: it steps through a write, from rot13_writev down to posix
 # and back.
-# timeout: 300
 # builds: release only
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -53,9 +52,9 @@ continue
 END
 
 (
-    wait_until 60 is_mounted
+    wait_until is_mounted
     echo goodbye >"$MNT/another_file"
-    wait_until 60 "grep -q '^=== end' gdb.out"
+    wait_until "grep -q '^=== end' gdb.out"
     if [ "$(id -u)" = 0 ]; then umount "$MNT"; else fusermount3 -u "$MNT"; fi
 ) &
 case $TEST_THROUGH in device) io_uring=off serves='fuse-[0-9]+' ;; *) io_uring=required \

@@ -3,7 +3,6 @@
 # xl break, xl wind and xl unwind in gdb: a write is followed from fuse_write down and up again,
 # from the thread that read it to the thread that continues after debug/delay-gen. Other requests do
 # not interfere, the end of the request is reported, and a core dump or no process is refused.
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command gdb
@@ -43,11 +42,11 @@ end
 END
 # Two more clients write all the time.
 (
-    wait_until 60 is_mounted
+    wait_until is_mounted
     echo wanted >"$MNT/wanted" &
-    wait_until 60 "[ -e stopped ]"
+    wait_until "[ -e stopped ]"
     for i in 1 2; do while is_mounted; do echo noise >"$MNT/noise$i"; done 2>/dev/null & done
-    wait_until 90 "grep -q '^=== end' gdb.out"
+    wait_until "grep -q '^=== end' gdb.out"
     if [ "$(id -u)" = 0 ]; then umount -l "$MNT"; else fusermount3 -u -z "$MNT"; fi
     wait
 ) >/dev/null 2>&1 &

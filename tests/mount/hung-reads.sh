@@ -108,7 +108,7 @@ end_mount
 
 mount_hanging
 python3 readers.py "$MNT/file1" "$many" &
-wait_until 60 '[ "$(number data_waiting)" -gt 0 ]'
+wait_until '[ "$(number data_waiting)" -gt 0 ]'
 end_mount
 wait
 
@@ -121,7 +121,7 @@ for how in '' -f; do
     kill -KILL $!
     wait $! 2>/dev/null
     umount $how "$MNT" || fail "it can't be unmounted ($how)"
-    wait_until 30 "! is_running $DAEMON"
+    wait_until "! is_running $DAEMON"
     expect_match "why it ends" 'was unmounted, shutting down' "$(cat "$LOG")"
     expect_no_match "nothing was left unanswered" 'unanswered' "$(cat "$LOG")"
     DAEMON=''

@@ -3,7 +3,6 @@
 # After `make install`: its end says what mount(8) needs, the program uses nothing of the build
 # tree, root and another user mount a line of fstab, and `make uninstall` leaves nothing.
 # builds: release only
-# timeout: 300
 # through: device
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -5,7 +5,6 @@
 # the hang began.
 # builds: tsan debug
 # longer
-# timeout: 240
 # through: io_uring
 . "$(dirname "$0")/lib.sh"
 need_command taskset python3

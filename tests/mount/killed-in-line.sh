@@ -35,7 +35,7 @@ line_up () {
     mkfifo pids
     python3 line.py "$MNT/d" "$1" >pids &
     read -ra LINE <pids
-    wait_until 60 '[ "$(states D)" = '"$2"' ]'
+    wait_until '[ "$(states D)" = '"$2"' ]'
 }
 
 # How many of the line are in that state: D waits for a lock.
@@ -51,7 +51,7 @@ kill_line () {
 
 ended () {
     local begin=${EPOCHREALTIME/./}
-    wait_until 30 '[ "$(states A-Y)" = 0 ]'
+    wait_until '[ "$(states A-Y)" = 0 ]'
     echo "${#LINE[@]} callers were gone after $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
 }
 
@@ -82,7 +82,7 @@ let_go () {
 # end_mount: whatever hangs below.
 end_mount () {
     kill "$DAEMON"
-    wait_until 20 "! is_running $DAEMON"
+    wait_until "! is_running $DAEMON"
     DAEMON=''
     wait
     rm -rf "$BACK"/d/*

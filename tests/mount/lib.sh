@@ -153,9 +153,10 @@ amount () {
 
 # --- waiting --------------------------------------------------------------------------------------
 
-# wait_until [SECONDS] 'CONDITION': looks 20 times a second, 10 seconds long unless told.
+# wait_until [SECONDS] 'CONDITION': looks 20 times a second. The seconds only end a test that hangs:
+# on a busy machine anything may take a while.
 wait_until () {
-    local seconds=10 end
+    local seconds=100 end
     if [ $# = 2 ]; then
         seconds=$1
         shift

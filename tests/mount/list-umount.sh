@@ -95,7 +95,7 @@ mount_volfile "$VOL"
 "$WINDLASS" fault "$MNT" - <<<'statfs -> hang'
 expect "its state" stuck "$(field state)"
 expect_ok end --lazy "$MNT"
-wait_until 20 "! is_running $DAEMON"
+wait_until "! is_running $DAEMON"
 
 # One that is stopped, and one that is dead.
 mount_volfile "$VOL"

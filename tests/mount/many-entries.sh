@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A directory of 10,000 entries, or 100,000: all are listed, once each, with and without attributes,
 # and all can be removed.
-# timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
 

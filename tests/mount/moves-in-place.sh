@@ -5,7 +5,6 @@
 # many at a time, and on one processor.
 # builds: release debug tsan
 # alone
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 
 number () { # KEY: of what the bridge tells of itself
@@ -20,10 +19,10 @@ none_is_handed_over () { # dd's options...
 
 stack encryption/rot-13
 mount_volfile "$VOL" --io-uring=off
-wait_until 60 "none_is_handed_over conv=notrunc"
+wait_until "none_is_handed_over conv=notrunc"
 unmount
 mount_volfile "$VOL" --io-uring=off --kernel-writeback-cache=on
-wait_until 60 "none_is_handed_over conv=notrunc,fsync"
+wait_until "none_is_handed_over conv=notrunc,fsync"
 unmount
 
 processor=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')

@@ -5,7 +5,6 @@
 # page cache, even while other programs have them open in another way, and whatever fcntl(2) does to
 # O_DIRECT later.
 # builds: release debug
-# timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
 need_root

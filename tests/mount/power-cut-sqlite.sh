@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Power cuts under sqlite: all that it confirmed is there afterwards, and the database is in order,
 # as far as its manual promises that; data that it does not promise is lost now and then.
-# timeout: 180
 # longer
 . "$(dirname "$0")/lib.sh"
 need_fuse

@@ -4,7 +4,6 @@
 # it confirmed; stores that leave out an fsync are caught, and so is a cut that would do nothing.
 # builds: release debug tsan
 # longer
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 RANDOM=${POWER_CUT_SEED:=$(amount 20261124 $$)}

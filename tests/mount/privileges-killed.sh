@@ -3,7 +3,6 @@
 # A caller that writes to, truncates or changes the owner of a setuid or setgid program, or of one
 # with capabilities, takes these rights away just as on the bare directory, and the kernel does not
 # ask for attributes before each write.
-# timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
 need_root

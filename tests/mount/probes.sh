@@ -55,7 +55,7 @@ trace () {
     shift
     bpftrace "$@" >"$name" 2>"$name.errors" &
     tracers+=("$!")
-    wait_until 60 "grep -q 'Ctrl-C\|ready' $name || ! is_running $!"
+    wait_until "grep -q 'Ctrl-C\|ready' $name || ! is_running $!"
     is_running "$!" || fail "bpftrace $*: $(cat "$name" "$name.errors")"
     echo "$name is attached after $SECONDS s"
 }

@@ -3,7 +3,6 @@
 # Bricks die one after the other under a load that never stops, and each is healed under it: no
 # caller sees an error, and in the end all copies are equal.
 # builds: release debug tsan
-# timeout: 300
 # long
 . "$(dirname "$0")/replicate-lib.sh"
 

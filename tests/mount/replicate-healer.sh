@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A volume of glusterd with three copies: what this client changes while a brick is down is healed
 # by GlusterFS's own daemon, from the bricks' index. The volume is mounted by its name.
-# timeout: 300
 . "$(dirname "$0")/replicate-lib.sh"
 need_command glusterd gluster
 server=127.1.1.1
@@ -11,9 +10,9 @@ BRICKS=(r0 r1 r2)
 glusterd_begin $server
 expect_ok gluster_do volume create gr replica 3 $server:"$TEST_DIR"/r{0,1,2}.d force
 expect_ok gluster_do volume start gr
-wait_until 60 "volume_start $server:/gr '$MNT'"
+wait_until "volume_start $server:/gr '$MNT'"
 expect_match "the graph" 'type cluster/replicate' "$("$WINDLASS" graph "$MNT")"
-wait_until 30 "'$WINDLASS' explain '$MNT' | grep -q 'there: gr-client-0, gr-client-1, gr-client-2'"
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: gr-client-0, gr-client-1, gr-client-2'"
 
 mkdir -p "$MNT/old/deep"
 echo before >"$MNT/old/changed"
@@ -45,7 +44,7 @@ expect "marks are the same on both bricks" "$(marks r0 | sed s/^r0//)" "$(marks 
 # A killed process that nothing has waited for is still there for glusterd.
 find "$TEST_DIR" -name "*r2.d.pid" -delete
 expect_ok gluster_do volume start gr force
-wait_until 30 "'$WINDLASS' explain '$MNT' | grep -q 'there: gr-client-0, gr-client-1, gr-client-2'"
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: gr-client-0, gr-client-1, gr-client-2'"
 expect "what a reader gets" after "$(cat "$MNT/old/changed")"
 # The daemon may have to be told again, until it is connected to all bricks.
 end=$((SECONDS + 120))

@@ -69,7 +69,7 @@ bricks_begin () {
 replicate_volfile () {
     local name setting
     for name in "${BRICKS[@]}"; do
-        brick_volfile "$name" ping-timeout="${PING_TIMEOUT:-5}"
+        brick_volfile "$name" ping-timeout="${PING_TIMEOUT:-60}"
         cat "$VOL"
     done >"$VOL.all"
     {

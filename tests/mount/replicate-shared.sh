@@ -6,7 +6,6 @@
 #   handle. So links are made of a file that keeps its first name.
 # - a brick that is asked for a name while it makes that directory may fail to make it. Until this
 #   is healed, GlusterFS's client answers EIO or ENOTCONN for what is there. This one must not.
-# timeout: 300
 # longer
 . "$(dirname "$0")/replicate-lib.sh"
 need_command glusterfs

@@ -19,7 +19,7 @@ expect_match "under strace" 'rot-13\.so' "$(cat strace.out)"
 
 RUN="valgrind -q --error-exitcode=9" "$WINDLASS" -N -f "$VOL" -l "$LOG" "$MNT" >valgrind.out 2>&1 &
 DAEMON=$!
-wait_until 60 "is_mounted || ! is_running $DAEMON"
+wait_until "is_mounted || ! is_running $DAEMON"
 echo hello >"$MNT/a_file"
 expect "what is read under valgrind" hello "$(cat "$MNT/a_file")"
 kill "$DAEMON"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A user's own mount of an own directory does what the bare directory does; and so does root's mount
 # for a user.
-# timeout: 300
 # longer
 . "$(dirname "$0")/lib.sh"
 if [ "$(id -u)" = 0 ] && [ -z "${KIT_DONE-}" ]; then

@@ -4,7 +4,6 @@
 # each kind of mount.
 # builds: release debug tsan
 # longer
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse

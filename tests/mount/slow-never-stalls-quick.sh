@@ -68,7 +68,7 @@ expect_ok "$WINDLASS" fault "$lower" --clear
 wait $! || fail "what was let go fails"
 cmp out1 "$MNT/file1" || fail "file1 reads as something else"
 # /proc tells of them without a request, which may need one more.
-wait_until 60 '[ "$(cat "/proc/$DAEMON"/task/*/comm | grep -c "^fuse-[0-9]")" = 2 ]'
+wait_until '[ "$(cat "/proc/$DAEMON"/task/*/comm | grep -c "^fuse-[0-9]")" = 2 ]'
 unmount
 
 # Many threads that finish at the same time do not all wait for the next request: each would stay,

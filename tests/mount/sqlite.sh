@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Databases of sqlite on a mount keep their integrity with two writers at once, in both journal
 # modes.
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command sqlite3
 

@@ -19,7 +19,7 @@ ask () {
 
 # told NAME REGEX
 told () {
-    wait_until 30 "[ -s $1.out ]"
+    wait_until "[ -s $1.out ]"
     expect_match "what '$1' says" "$2" "$(cat "$1.out")"
 }
 

@@ -4,7 +4,6 @@
 # data is written and read back, each answers meanwhile, and each ends.
 # builds: release
 # through: io_uring device
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_root
 id games >/dev/null 2>&1 || skip "needs the user games"

@@ -3,7 +3,6 @@
 # A timeline that is started and stopped a thousand times while programs read and write: no request
 # is lost, nothing is left.
 # builds: release tsan debug
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_command python3
 

@@ -11,7 +11,7 @@ sh -c "exec $RUN --log-file=$TEST_DIR/found \"\$@\"" sh "$BUILD_DIR/src/windlass
     -l "$LOG" "$MNT" >out 2>&1 &
 DAEMON=$!
 unset RUN
-wait_until 60 "is_mounted || ! is_running $DAEMON"
+wait_until "is_mounted || ! is_running $DAEMON"
 echo hello >"$MNT/a_file"
 expect "what is read" hello "$(cat "$MNT/a_file")"
 mkdir "$MNT/dir"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A volume over directories that have files already: their objects get a gfid when they are first
 # looked up, the same on all copies, and are usable by this client and by the stock one.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs getfattr
 server=127.1.1.1

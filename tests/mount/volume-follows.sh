@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A mount of a GlusterFS volume follows its volfile: options that the server changes are in force at
 # once, over ends of glusterd, and a volfile that is refused changes nothing.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster
 server=127.1.1.1
@@ -60,7 +59,7 @@ echo text >"$MNT/file" || fail "a write fails while there is no glusterd"
 sed -i '/io-cache/,/end-volume/s/cache-size 64MB/cache-size 96MB/' \
     "$TEST_DIR"/glusterd/vols/home/*fuse.vol
 glusterd_start
-wait_until 20 "grep -q \"option 'cache-size': '64MB' -> '96MB'\" '$LOG'"
+wait_until "grep -q \"option 'cache-size': '64MB' -> '96MB'\" '$LOG'"
 expect_match "the log" "changes of the volfile of 'home' are told by $server again" "$(cat "$LOG")"
 expect_ok gluster_do volume set home performance.cache-size 80MB
 wait_until "grep -q \"volume 'home-io-cache': option 'cache-size': '96MB' -> '80MB'\" '$LOG'"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Types that glusterd writes into a volfile and Windlass does not have: they are left out, replaced
 # or refused, and the messages say with what effect.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs
 server=127.1.1.1

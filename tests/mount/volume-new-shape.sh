@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # When the server changes the shape of a GlusterFS volume, its mounts follow while programs write,
 # list and hold locks, and over an end of glusterd.
-# timeout: 300
 # long
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster flock
@@ -20,7 +19,7 @@ moves=0
 moved () {
     moves=$((moves + 1))
     expect_ok gluster_do volume set home "$1" "$2"
-    wait_until 30 "[ \$(grep -c 'reload: the mount has moved to its new graph' '$LOG') -ge $moves ]"
+    wait_until "[ \$(grep -c 'reload: the mount has moved to its new graph' '$LOG') -ge $moves ]"
 }
 
 # volumes: the translators of the mount's graph
@@ -87,7 +86,7 @@ expect "a removed file" text "$(cat <&8)"
 expect_ok gluster_do volume set home performance.io-cache on
 wait_until "grep -q 'reload: the new shape has to wait' '$LOG'"
 exec 7>&- 8<&-
-wait_until 30 "[ \$(grep -c 'reload: the mount has moved to its new graph' '$LOG') -gt $moves ]"
+wait_until "[ \$(grep -c 'reload: the mount has moved to its new graph' '$LOG') -gt $moves ]"
 wait_until "flock -n other/locked true" # the kernel doesn't wait for the end of a file it closes
 
 touch "$TEST_DIR/stop"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # df on a volume with quotas shows the limits and the use, as a stock client does: of the whole
 # volume, and of a directory with a limit of its own. A quota is no reason to put files elsewhere.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs
 server=127.1.1.1

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A directory of a GlusterFS volume is mounted as SERVER:/VOLUME/DIR; nothing of the volume outside
 # of it can be reached.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster
 server=127.1.1.1
@@ -28,7 +27,7 @@ expect "the source of the mount" $server:/home/a/b "$(findmnt -no SOURCE "$MNT" 
 expect_ok gluster_do volume set home performance.cache-size 64MB
 wait_until "grep -q \"reload: volume 'home-quick-read': option 'cache-size': .* -> '64MB'\" '$LOG'"
 expect_ok gluster_do volume set home performance.write-behind off
-wait_until 30 "grep -q 'reload: the mount has moved to its new graph' '$LOG'"
+wait_until "grep -q 'reload: the mount has moved to its new graph' '$LOG'"
 expect "the files after a move" "file new" "$(cd "$MNT" && echo *)"
 unmount
 mount_volume $server:/home "$MNT"

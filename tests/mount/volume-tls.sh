@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A volume whose servers demand TLS, for their glusterd and for its bricks, is mounted by its name.
 # The file that turns TLS on for glusterd must be on both sides.
-# timeout: 300
 . "$(dirname "$0")/tls-lib.sh"
 need_command glusterd gluster glusterfs
 server=127.1.1.1
@@ -29,7 +28,7 @@ cp both.key "$folder/glusterfs.key"
 cp one.pem "$folder/glusterfs.ca"
 glusterd -N -f glusterd.vol -p glusterd.pid -l glusterd-log/glusterd.log >/dev/null 2>&1 &
 BRICK_PID[glusterd]=$!
-wait_until 60 "gluster_do pool list >/dev/null 2>&1"
+wait_until "gluster_do pool list >/dev/null 2>&1"
 expect_ok gluster_do volume create home $server:"$TEST_DIR/home.d" force
 expect_ok gluster_do volume set home server.ssl on
 expect_ok gluster_do volume set home client.ssl on
@@ -42,7 +41,7 @@ cp data "$MNT/data"
 expect_match "how it is encrypted" "encryption = TLSv1\.[23], .*certificate is of 'both'" \
     "$(cat "$MNT/.meta/graphs/active/home-client-0/private")"
 expect_ok gluster_do volume set home performance.cache-size 64MB
-wait_until 30 "grep -q \"reload: volume 'home-quick-read': option 'cache-size': .* '64MB'\" '$LOG'"
+wait_until "grep -q \"reload: volume 'home-quick-read': option 'cache-size': .* '64MB'\" '$LOG'"
 unmount
 mkdir stock
 glusterfs -s $server --volfile-id=home -l "$TEST_DIR/stock.log" "$TEST_DIR/stock"

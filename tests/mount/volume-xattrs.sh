@@ -3,7 +3,6 @@
 # Extended attributes that GlusterFS's clients make up, or refuse: a stock client answers the same.
 # Which bricks have a file or a directory, also while the file is open and while a brick is down;
 # the identity of an inode; and what belongs to GlusterFS itself.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs getfattr setfattr
 server=127.1.1.1

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A GlusterFS volume of one brick is mounted by its name: its server's glusterd has the volfile and
 # knows the brick's port. A stock client sees the same files.
-# timeout: 300
 . "$(dirname "$0")/brick-lib.sh"
 need_command glusterd gluster glusterfs
 server=127.1.1.1

@@ -4,7 +4,6 @@
 # mount shows the directory; it ends in the midst of other changes; and while nothing changes no
 # thread wakes up.
 # builds: tsan debug
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/watch-lib.sh"
 need_root

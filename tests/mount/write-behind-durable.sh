@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Data that was synced through write-behind survives a power cut, and a database over storage whose
 # fsync and writes fail confirms nothing that is lost; git finds its repository in order.
-# timeout: 180
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_command sqlite3 git

@@ -4,7 +4,6 @@
 # errors are reported.
 # builds: release tsan debug
 # longer
-# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_fuse
 slow=debug/delay-gen,delay-percentage=100%,delay-duration=20000,enable=writev

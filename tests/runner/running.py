@@ -135,7 +135,7 @@ class Runner:
                            "needs check (>= 0.13), without which it isn't built")], []
         status = self.call(run, folder, [*under(run), program, name], run.test.timeout(),
                            CK_TAP_LOG_FILE_NAME=folder + ".tap",
-                           CK_DEFAULT_TIMEOUT=os.environ.get("CK_DEFAULT_TIMEOUT", "60"))
+                           CK_DEFAULT_TIMEOUT=os.environ.get("CK_DEFAULT_TIMEOUT", "240"))
         cases = tap_cases(run.name, folder + ".tap")
         if not cases or status not in (0, 77) and all(case.word == "PASS" for case in cases):
             results, log = self.judge(run, folder, status, run.test.timeout())
@@ -145,8 +145,9 @@ class Runner:
     def run_replay(self, run, folder):
         """Without libFuzzer: the last line of the log is the file that it stopped at."""
         program = f"{self.trees[run.build]}/tests/{run.test.name}"
-        status = self.call(run, folder, [*under(run), program, run.test.path], 120, TMPDIR=folder)
-        return self.judge(run, folder, status, 120)
+        status = self.call(run, folder, [*under(run), program, run.test.path], run.test.timeout(),
+                           TMPDIR=folder)
+        return self.judge(run, folder, status, run.test.timeout())
 
     def run_fuzz(self, run, folder):
         program = f"{self.trees[run.build]}/tests/{run.test.name}"

@@ -4,7 +4,6 @@
 # names its kind and the translator, and prints the command that shows it again. Without the mistake
 # the copy passes.
 # longer
-# timeout: 300
 . "$(dirname "$0")/../mount/lib.sh"
 failed=0
 

@@ -3,7 +3,6 @@
 # Each example volfile passes the kit in the process: every operation, answered at once and in any
 # order. ./check tries the client stack, rot-13 and a few others.
 # longer
-# timeout: 300
 . "$(dirname "$0")/../mount/lib.sh"
 status=0
 for volfile in "$SOURCE_DIR"/volfiles/$(amount '[crw]*' '*').vol; do

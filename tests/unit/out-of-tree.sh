@@ -3,7 +3,6 @@
 # A translator from another source tree is built with the installed headers, and is found in the
 # folder of --xlator-dir. gdb finds the installed commands. The installed program looks for no
 # library in a folder of the build. make uninstall removes all of it, and may be repeated.
-# timeout: 300
 set -eu
 fail () {
     echo "$*"

@@ -291,7 +291,7 @@ TEST_PROGRAM (test_lru)
     Suite *suite = suite_create ("lru");
     TCase *tcase = tcase_create ("lru");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, what_was_used_longest_ago_goes_first);
     tcase_add_test (tcase, lower_classes_go_first);
     tcase_add_test (tcase, order_is_kept_roughly_with_many);

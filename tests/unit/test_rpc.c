@@ -372,7 +372,7 @@ TEST_PROGRAM (test_rpc)
     tcase_add_loop_test (answers, calls_beyond_the_window_wait_their_turn, 0, TLS_MODES);
     tcase_add_test (answers, a_ping_is_no_call_of_the_user);
     tcase_add_test (answers, a_call_times_out_on_the_thread_of_events);
-    tcase_set_timeout (answers, 60);
+    tcase_set_timeout (answers, 240);
     suite_add_tcase (suite, answers);
     return suite_run (suite);
 }

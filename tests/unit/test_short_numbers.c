@@ -125,7 +125,7 @@ TEST_PROGRAM (test_short_numbers)
     Suite *suite = suite_create ("short numbers");
     TCase *tcase = tcase_create ("short numbers");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, numbers_that_fit_stay);
     tcase_add_test (tcase, larger_inode_numbers_fit_and_differ_from_those_that_did);
     tcase_add_test (tcase, offsets_of_a_directory_are_told_apart);

@@ -70,7 +70,7 @@ TEST_PROGRAM (test_signals)
     Suite *suite = suite_create ("signals");
     TCase *tcase = tcase_create ("signals");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, an_end_goes_first_and_repetitions_count_once);
     tcase_add_test (tcase, what_else_is_served_has_its_turn_between_signals);
     tcase_add_test (tcase, one_that_comes_while_it_waits_wakes_it);

@@ -519,7 +519,7 @@ TEST_PROGRAM (test_timeline)
     Suite *suite = suite_create ("timeline");
     TCase *real = tcase_create ("real"), *made = tcase_create ("made");
 
-    tcase_set_timeout (real, 120);
+    tcase_set_timeout (real, 240);
     tcase_add_test (real, answer_on_another_thread_is_told);
     tcase_add_test (real, background_work_is_under_its_cause);
     tcase_add_test (real, slowest_are_kept_and_filters_leave_out);

@@ -52,7 +52,7 @@ TEST_PROGRAM (test_tls)
     tcase_add_test (ciphers, unsafe_ciphers_are_refused);
     tcase_add_test (ciphers, lists_of_unsafe_ciphers_are_refused);
 #endif
-    tcase_set_timeout (ciphers, 60);
+    tcase_set_timeout (ciphers, 240);
     suite_add_tcase (suite, ciphers);
     return suite_run (suite);
 }

@@ -109,7 +109,7 @@ TEST_PROGRAM (test_trace_history)
     Suite *suite = suite_create ("history");
     TCase *tcase = tcase_create ("history");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_loop_test (tcase, threads_write_and_one_reads, 1, 3);
     tcase_add_loop_test (tcase, threads_write_and_one_reads, 64, 65);
     tcase_add_test (tcase, the_oldest_goes);

@@ -138,7 +138,7 @@ TEST_PROGRAM (test_work)
     Suite *suite = suite_create ("work");
     TCase *tcase = tcase_create ("work");
 
-    tcase_set_timeout (tcase, 60);
+    tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, a_thread_comes_for_each_that_is_blocked);
     tcase_add_test (tcase, each_is_done_once_whichever_thread_brings_it);
     tcase_add_test (tcase, what_is_blocked_never_keeps_the_thread_of_another);
