@@ -28,6 +28,13 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
     g_autofree char **words = g_memdup2 (argv, (*argc + 1) * sizeof *argv); /* argv loses some */
 
+    text = ret_graph ? arguments_needless_value (entries, argv) : NULL;
+    if (!text && more)
+        text = arguments_needless_value (more, argv);
+    if (text) {
+        fprintf (stderr, "%s: %s; see '%s --help'\n", name, text, name);
+        return false;
+    }
     g_set_prgname (name); /* for the usage message */
     g_option_context_set_summary (context, command->about);
     if (ret_graph)
@@ -80,7 +87,7 @@ cli_load (const struct cli_graph *options, const char *path)
     struct graph *graph;
 
     if (!volfile) {
-        fprintf (stderr, "windlass: %s\n", error);
+        fprintf (stderr, "%s: %s\n", g_get_prgname (), error);
         return NULL;
     }
     graph = graph_load (volfile, &settings);

@@ -20,8 +20,7 @@ static const char *const kernel_words[] = {
 
 /* Those with a value. */
 static const char *const kernel_settings[] = {
-    "blksize",     "max_read", "context", "fscontext", "defcontext",
-    "rootcontext", "fsname",   "subtype", NULL,
+    "blksize", "context", "fscontext", "defcontext", "rootcontext", "fsname", "subtype", NULL,
 };
 
 /* For mount(8) or systemd, or without a meaning for FUSE. */
@@ -59,6 +58,7 @@ static const struct {
     { "kernel_cache", "here it is 'fopen-keep-cache'" },
     { "direct_io", "here it is 'direct-io-mode'" },
     { "writeback_cache", "here it is 'kernel-writeback-cache'" },
+    { "max_read", "the kernel and the daemon agree on the size of a request" },
     { "max_background", "here it is 'background-qlen'" },
 };
 

@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 
 #include "cli/cli.h"
+#include "core/base/arguments.h"
 #include "core/base/rundir.h"
 #include "core/base/suggest.h"
 #include "rpc/volfile/volfile-server.h"
@@ -22,6 +23,7 @@ struct parsed {
     char **rest;
     char **servers, *volume; /* -s, --volfile-id */
     GPtrArray *names; /* of all options */
+    char *needless;   /* a message on a value that an option does not take, or NULL */
     gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
 };
 
@@ -95,7 +97,7 @@ other_uses (void)
 }
 
 static GOptionContext *
-context_new (struct parsed *parsed)
+context_new (struct parsed *parsed, char **words)
 {
     struct program_options *o = parsed->options;
     const GOptionEntry entries[] = {
@@ -144,6 +146,7 @@ context_new (struct parsed *parsed)
     GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
     g_autofree char *uses = other_uses ();
 
+    parsed->needless = arguments_needless_value (entries, words);
     g_option_group_add_entries (group, entries);
     suggest_add_options (parsed->names, entries);
     add_rows (group, parsed->names);
@@ -469,8 +472,10 @@ options_parse (struct program_options *ret_options, char **argv, int *ret_status
     ret_options->bridge = g_ptr_array_new_with_free_func (g_free);
     ret_options->kernel = g_string_new (NULL);
     *ret_status = 0;
-    context = context_new (&parsed);
-    if (!g_option_context_parse_strv (context, &words, &error))
+    context = context_new (&parsed, words);
+    if (parsed.needless)
+        usage (parsed.needless, ret_status);
+    else if (!g_option_context_parse_strv (context, &words, &error))
         usage_parse (&parsed, error, argv, ret_status);
     else if (!print_and_go (&parsed))
         go_on = options_finish (&parsed, argv, ret_status);
@@ -479,6 +484,7 @@ options_parse (struct program_options *ret_options, char **argv, int *ret_status
     g_strfreev (parsed.rest);
     g_strfreev (parsed.servers);
     g_free (parsed.volume);
+    g_free (parsed.needless);
     return go_on;
 }
 

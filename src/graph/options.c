@@ -200,14 +200,17 @@ command_option_no_volume (struct volfile *volfile, GPtrArray *loadings,
                           const struct command_option *option)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
-    g_autofree char *suggestion = NULL;
+    g_autofree char *suggestion = NULL, *all = NULL;
 
     for (guint i = 0; i < loadings->len; i++)
         g_ptr_array_add (names, (char *) ((struct loading *) loadings->pdata[i])->xlator->name);
     suggestion = suggest_text (suggest_near (option->pattern, names));
+    g_ptr_array_add (names, NULL);
+    all = g_strjoinv (", ", (char **) names->pdata);
     problem_error (volfile, COMMAND_LINE, NULL,
-                   "--xlator-option '%s.%s=...': no volume of the graph is called '%s'%s",
-                   option->pattern, option->key, option->pattern, suggestion);
+                   "--xlator-option '%s.%s=...': no volume of the graph is called '%s'%s; "
+                   "its volumes are %s",
+                   option->pattern, option->key, option->pattern, suggestion, all);
 }
 
 /* A pattern may match volumes without the option, as long as one of them has it. */

@@ -192,7 +192,7 @@ static const struct faulty faulty[] = {
     { .text = LEAF,
       .options = { "q*.log-level=INFO" },
       .line = LINE_OF_COMMAND,
-      .part = "no volume of the graph is called 'q*'" },
+      .part = "no volume of the graph is called 'q*'; its volumes are " },
     { .text = LEAF,
       .options = { "leaf" },
       .line = LINE_OF_COMMAND,

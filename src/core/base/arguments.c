@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/arguments.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,4 +52,29 @@ arguments_show (char *const *argv, char *const *before, const char *text)
 {
     for (; *argv; argv++, before++)
         arguments_overwrite (*argv, *before, text);
+}
+
+/* Returns whether an option of entries is `name`, of size bytes, and takes no value. */
+static bool
+arguments_no_value (const GOptionEntry *entries, const char *name, size_t size)
+{
+    for (; entries->long_name; entries++)
+        if (entries->arg == G_OPTION_ARG_NONE && strlen (entries->long_name) == size
+            && strncmp (entries->long_name, name, size) == 0)
+            return true;
+    return false;
+}
+
+char *
+arguments_needless_value (const GOptionEntry *entries, char *const *argv)
+{
+    for (; *argv && strcmp (*argv, "--") != 0; argv++) {
+        const bool is_long = strncmp (*argv, "--", 2) == 0;
+        const char *name = *argv + 2, *is = is_long ? strchr (name, '=') : NULL;
+
+        if (is && arguments_no_value (entries, name, (size_t) (is - name)))
+            return g_strdup_printf ("option '--%.*s' takes no value, got '%s'", (int) (is - name),
+                                    name, is + 1);
+    }
+    return NULL;
 }
