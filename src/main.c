@@ -190,7 +190,16 @@ fail_logged (const char *text)
     return 1;
 }
 
-/* Warns in the log, and on the terminal where the log is not: whoever mounts would not look. */
+/* In the log, and on the terminal where the log is not: whoever mounts would not look. */
+static void
+tell_mounter (gf_loglevel_t level, const char *text)
+{
+    gf_log (NULL, level, "%s", text);
+    if (log_fd () != STDERR_FILENO)
+        fprintf (stderr, "windlass: %s: %s\n", level == GF_LOG_NOTICE ? "notice" : "warning",
+                 text);
+}
+
 static void G_GNUC_PRINTF (1, 2)
 warn (const char *format, ...)
 {
@@ -200,9 +209,16 @@ warn (const char *format, ...)
     va_start (args, format);
     text = g_strdup_vprintf (format, args);
     va_end (args);
-    gf_log (NULL, GF_LOG_WARNING, "%s", text);
-    if (log_fd () != STDERR_FILENO)
-        fprintf (stderr, "windlass: warning: %s\n", text);
+    tell_mounter (GF_LOG_WARNING, text);
+}
+
+static void
+give_notice (const struct bridge *bridge)
+{
+    g_autofree char *notice = bridge_notice (bridge);
+
+    if (notice)
+        tell_mounter (GF_LOG_NOTICE, notice);
 }
 
 static int
@@ -461,6 +477,7 @@ mount_and_run (struct program *program)
         namespaces_warn (program->mountpoint);
         gf_log (NULL, GF_LOG_INFO, "'%s' is mounted", program->mountpoint);
         warn_of_unmount (program->mountpoint);
+        give_notice (program->bridge);
         log_set_tee (false);
         background_ready (terminal);
         run (program);

@@ -92,6 +92,10 @@ int bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void
  * succeeds; call it before bridge_free. */
 bool bridge_past_end (struct bridge *bridge);
 
+/* Returns what whoever mounts should know although nothing is wrong: that the kernel decides about
+ * rights before a system/posix-acl of the graph. g_free it; NULL: nothing. */
+char *bridge_notice (const struct bridge *bridge);
+
 /* Unmounts (lazily if the mount is busy), waits for the threads, and frees what the kernel held. */
 void bridge_stop (struct bridge *bridge);
 

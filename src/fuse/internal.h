@@ -212,8 +212,6 @@ int bridge_remember_no_names (struct bridge *bridge, char **ret_error);
 /* For acl=translator: the kernel checks no rights and caches no names. Returns 0, or -EINVAL and
  * the problem in *ret_error. */
 int bridge_leave_to_translator (struct bridge *bridge, bool default_permissions, char **ret_error);
-/* Warns of a system/posix-acl in the graph without acl=translator, where the kernel decides. */
-void bridge_warn_of_decider (const struct bridge *bridge);
 
 /* --- init-flags.c: between libfuse and the device --- */
 extern const struct fuse_custom_io init_flags_io;

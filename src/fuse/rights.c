@@ -29,17 +29,18 @@ find_decider (const struct graph *graph, const xlator_t **ret_above)
     return NULL;
 }
 
-void
-bridge_warn_of_decider (const struct bridge *bridge)
+char *
+bridge_notice (const struct bridge *bridge)
 {
     const struct graph *graph = bridge->graph;
     const xlator_t *above, *decider = find_decider (graph, &above);
 
-    if (decider && bridge->terms.checked)
-        gf_log (&bridge->xlator, GF_LOG_WARNING,
-                "%s:%d:%d: volume '%s' (%s) is only a second check, since the kernel decides about "
-                "rights first; mount with 'acl=translator' to leave the decision to the volume",
-                graph->volfile->path, decider->line, decider->column, decider->name, decider->type);
+    if (!decider || !bridge->terms.checked)
+        return NULL;
+    return g_strdup_printf ("%s:%d:%d: volume '%s' (%s) is only a second check, since the kernel "
+                            "decides about rights first; mount with 'acl=translator' to leave the "
+                            "decision to the volume", graph->volfile->path, decider->line,
+                            decider->column, decider->name, decider->type);
 }
 
 /* Sets a timeout to 0, unless the user has set another value. */

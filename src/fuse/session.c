@@ -363,8 +363,6 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
             r = bridge_leave_to_translator (bridge,
                                             has_option (mount_options, "default_permissions"),
                                             ret_error);
-        else
-            bridge_warn_of_decider (bridge);
     }
     if (r == 0 && !bridge->terms.checked && is_for_all (mount_options))
         r = bridge_remember_no_names (bridge, ret_error);

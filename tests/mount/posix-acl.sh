@@ -26,7 +26,7 @@ for options in "" --acl=translator; do
     mount_volfile "$VOL" $options -o suid,dev --gid-timeout=0
     # Who decides is said at the mount.
     said=$(grep -c "test.vol:5:8: volume 'posix-acl-1' .*second check.*acl=translator" "$LOG")
-    expect "a warning with '$options'" "$([ -n "$options" ] || echo 1)" "${said#0}"
+    expect "a notice with '$options'" "$([ -n "$options" ] || echo 1)" "${said#0}"
     "$PROGRAMS/rights" bare "$MNT" "$SEED" "${CASES:-50}" ${options:+refused} >out ||
         fail "rights differ with '$options': $(cat out)"
     tail -1 out
