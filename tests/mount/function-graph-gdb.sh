@@ -63,5 +63,5 @@ wait_until "! is_running $DAEMON"
 said=$(sed -n '/^package-string/,/^---------$/p' "$LOG")
 expect_match "what crashed" 'oops\.so.*\[0x[0-9a-f]+\]' "$said"
 expect_match "who asked" 'libfuse3\.so.*\[0x[0-9a-f]+\]' "$said"
-expect_match "where the thread began" 'libc\.so.*\[0x[0-9a-f]+\]' "$(tail -n 2 <<<"$said")"
+expect_match "where the thread began" 'libc\.so.*\[0x[0-9a-f]+\]' "$(grep "\[0x" <<<"$said" | tail -n 2)"
 umount -l "$MNT" 2>/dev/null || fusermount3 -uz "$MNT"
