@@ -23,12 +23,14 @@ everywhere one that needs a server or a terminal.
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 
 PATIENCE = 60
 MOUNTS = re.compile(r"windlass\b[^|\n]*(?:\\\n[^|\n]*)* -f ")
+NOTE_FAILURE = "trap failed=1 ERR\n%s\nexit ${failed-0}\n"
 STAYS = re.compile(r" --debug | -N ")  # in the foreground: Ctrl-C ends it
 MARK = re.compile(r'\.\\" example: (prints|fails|as root|file|not run:) ?(.*)')
 ESCAPES = (("\\-", "-"), ("\\(aq", "'"), ("\\(ga", "`"), ("\\(ti", "~"), ("\\(dq", '"'),
@@ -58,6 +60,7 @@ def plain(line):
 
 def examples_of_page(path):
     section, block, marks = "", None, []
+    found, wanted = 0, False
     for number, line in enumerate(open(path), 1):
         line = line.rstrip("\n")
         mark = MARK.fullmatch(line)
@@ -67,17 +70,23 @@ def examples_of_page(path):
             raise Wrong("%s:%d: not a mark of an example: %s" % (path, number, line))
         elif line.startswith(".SH "):
             section = line[4:].strip('"')
+            wanted = wanted or section.startswith("EXAMPLE")
         elif line in (".nf", ".EX"):
             block = []
         elif line in (".fi", ".EE"):
             if section.startswith("EXAMPLE"):
+                found += 1
                 yield Example("%s:%d" % (os.path.basename(path), number - len(block)),
                               "\n".join(block) + "\n", marks)
+            elif marks:
+                raise Wrong("%s:%d: marks of a block that is not in EXAMPLES" % (path, number))
             block, marks = None, []
         elif block is not None:
             block.append(plain(line))
     if marks:
         raise Wrong("%s: marks that no example follows" % path)
+    if wanted and not found:
+        raise Wrong("%s: a section of examples without a block" % path)
 
 
 def commands_of_readme(lines):
@@ -141,8 +150,9 @@ class Reader:
             if time.monotonic() > end or process.poll() is not None:
                 return
             time.sleep(0.05)
-        subprocess.call(self.command("ls /tmp/import", False), stdout=subprocess.DEVNULL)
-        subprocess.check_call(["umount", self.mountpoint])
+        subprocess.call(self.command("ls /tmp/import", False), stdout=subprocess.DEVNULL,
+                        timeout=PATIENCE)
+        subprocess.check_call(["umount", self.mountpoint], timeout=PATIENCE)
 
     def unmount(self):
         while self.mounted():
@@ -158,10 +168,16 @@ class Reader:
         # A daemon keeps the output open, so a file has it.
         with open(self.top + "/output", "w+") as out:
             process = subprocess.Popen(self.command(text, as_root), stdout=out,
-                                       stderr=out, stdin=subprocess.DEVNULL, cwd=self.top)
-            if STAYS.search(text):
-                self.ctrl_c(process)
-            status = process.wait(PATIENCE)
+                                       stderr=out, stdin=subprocess.DEVNULL, cwd=self.top,
+                                       start_new_session=True)
+            try:
+                if STAYS.search(text):
+                    self.ctrl_c(process)
+                status = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                raise
             out.seek(0)
             return status, out.read()
 
@@ -181,10 +197,12 @@ class Reader:
         else:
             self.prepare(example)
             # Each command has to succeed, not only the last.
-            text = ("" if example.fails else "set -e\n") + example.text
+            text = (NOTE_FAILURE % example.text) if example.fails else "set -e\n" + example.text
         status, said = self.run(text, example.as_root)
         if status != 0 and not example.fails:
             raise Wrong("exit status %d\n%s" % (status, said))
+        if status == 0 and example.fails:
+            raise Wrong("it is marked 'fails', and no command of it failed\n%s" % said)
         for one in example.prints:
             if not re.search(one, said, re.M):
                 raise Wrong("no line of the output matches '%s'\n%s" % (one, said))
@@ -221,7 +239,7 @@ def main():
         print("\n".join(left_out + wrong) or "", end="\n" if left_out or wrong else "")
     count = sum(count for count, _, _ in results)
     print("%d examples were run" % count)
-    sys.exit(any(wrong for _, _, wrong in results) or count < len(pages))
+    sys.exit(any(wrong for _, _, wrong in results) or not count)
 
 
 main()
