@@ -91,7 +91,7 @@ man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
     $(AWK) -v version='$(PACKAGE_VERSION)' \
         -v windlass="$$quiet WINDLASS_XLATOR_PATH=xlators $$fixed $(EMULATOR) $(man_program)" \
         -v conform="$$quiet $$fixed $(EMULATOR) src/windlass-conform$(EXEEXT)" \
-        -v sbindir='$(sbindir)' -v mounthelperdir='$(mounthelperdir)' \
+        -v bindir='$(bindir)' -v mounthelperdir='$(mounthelperdir)' \
         -v pkgdatadir='$(pkgdatadir)' \
         -v probes="$(AWK) -f $(srcdir)/%D%/probes.awk $(srcdir)/src/fops.def" \
         -v operations="$(man_operations)" \

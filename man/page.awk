@@ -7,7 +7,7 @@
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
 #   @PROBES@         the operations that have probes (-v probes=COMMAND)
 #
-# Within a line @VERSION@, @SBINDIR@, @MOUNTHELPERDIR@ and @PKGDATADIR@ are replaced by the version
+# Within a line @VERSION@, @BINDIR@, @MOUNTHELPERDIR@ and @PKGDATADIR@ are replaced by the version
 # and the folders (-v version=TEXT and so on).
 
 # Prints text between requests in lines of at most 80 bytes.
@@ -48,7 +48,7 @@ function run(command, what,    line, lines, since) {
 /^@PROBES@$/       { run(probes, "probes"); next }
 {
     gsub (/@VERSION@/, version)
-    gsub (/@SBINDIR@/, sbindir)
+    gsub (/@BINDIR@/, bindir)
     gsub (/@MOUNTHELPERDIR@/, mounthelperdir)
     gsub (/@PKGDATADIR@/, pkgdatadir)
     put($0)

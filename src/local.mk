@@ -449,7 +449,7 @@ daemon_libs = $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)
 # whoever places a copy of the program.
 if PRIVATE_LIBFUSE
 noinst_PROGRAMS = src/windlass
-sbin_PROGRAMS += src/installed/windlass
+bin_PROGRAMS += src/installed/windlass
 src_installed_windlass_SOURCES =
 src_installed_windlass_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(pkglibdir)
 src_installed_windlass_LDADD = $(src_windlass_OBJECTS) $(whole_objects) $(program_libs) \
@@ -458,7 +458,7 @@ EXTRA_src_installed_windlass_DEPENDENCIES = $(src_windlass_OBJECTS) # automake l
 privateexecdir = $(pkglibdir)
 privateexec_DATA = $(private_libfuse)
 else
-sbin_PROGRAMS += src/windlass
+bin_PROGRAMS += src/windlass
 endif
 
 # For mount(8) and fstab(5), which look for it in /sbin: --with-mount-helper-dir=/sbin where that
@@ -467,12 +467,13 @@ mounthelper_SCRIPTS = src/mount.windlass
 CLEANFILES += src/mount.windlass
 EXTRA_DIST += %D%/mount.windlass.in
 src/mount.windlass: %D%/mount.windlass.in Makefile
-	$(AM_V_GEN)$(SED) 's|[@]sbindir@|$(sbindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
+	$(AM_V_GEN)$(SED) 's|[@]bindir@|$(bindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
 	chmod +x $@.new && mv $@.new $@
 
 # The kernel calls the type fuse.windlass, by which mount(8) looks for the helper when a mount is
 # remounted.
 install-exec-hook:
+	$(MKDIR_P) '$(DESTDIR)$(mounthelperdir)'
 	ln -sf mount.windlass '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
 
 # What whoever installs has to know, at the end. The makers of a package, who set DESTDIR, know it.
@@ -509,12 +510,12 @@ gdb_modules = \
     %D%/gdb/show_frames.py \
     %D%/gdb/show_graph.py \
     %D%/gdb/stepping.py
-gdb_loader = $(gdbautoloaddir)$(sbindir)/windlass-gdb
-gdb_link = $(sbindir)/windlass-gdb.py
+gdb_loader = $(gdbautoloaddir)$(bindir)/windlass-gdb
+gdb_link = $(bindir)/windlass-gdb.py
 EXTRA_DIST += %D%/gdb/windlass.py $(gdb_modules)
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(gdb_loader)'
 	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdb_loader).py'
 	for module in $(gdb_modules); do $(INSTALL_DATA) $(srcdir)/$$module '$(DESTDIR)$(gdb_loader)/' || exit 1; done
 	case '$(gdbautoloaddir)' in /usr/share/gdb/auto-load) ;; *) \
-	    $(MKDIR_P) '$(DESTDIR)$(sbindir)' && ln -sfr '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)' ;; esac
+	    $(MKDIR_P) '$(DESTDIR)$(bindir)' && ln -sfr '$(DESTDIR)$(gdb_loader).py' '$(DESTDIR)$(gdb_link)' ;; esac

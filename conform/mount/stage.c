@@ -117,7 +117,7 @@ stage_read_volfile (struct stage *stage, const char *path, bool refuses)
 static int
 stage_fill (struct stage *stage, const struct conform_options *options)
 {
-    stage->program = sibling_program ("windlass", SBINDIR);
+    stage->program = sibling_program ("windlass", BINDIR);
     g_ptr_array_add (stage->argv, g_strdup ("windlass"));
     if (stage_read_volfile (stage, options->volfile, conform_may_refuse (options, NULL)) < 0)
         return -EINVAL;

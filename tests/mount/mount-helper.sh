@@ -77,3 +77,9 @@ expect_error "remount can't change 'attribute-timeout=5' of '$MNT'" sh "$helper"
     -o remount,ro,attribute-timeout=5
 expect_match "after a remount that was refused" '^rw,' "$(options)"
 unmount
+
+expect_ok sh "$helper" "$VOL" "$MNT" -o "ro,log-file=$LOG,pid-file=$TEST_DIR/pid"
+DAEMON=$(cat pid)
+expect_status 32 "its daemon was started with ro" "$VOL" "$MNT" -o remount,rw
+expect_match "still read-only" '^ro,' "$(options)"
+unmount
