@@ -79,8 +79,7 @@ struct verdict {
 static void
 verdict_line (struct verdict *verdict, const char *where, const char *line)
 {
-    const char *reason = by_design_reason (verdict->run->stage, verdict->run->actor, verdict->name,
-                                           line);
+    const char *reason = by_design_reason (verdict->run->stage, verdict->name, line);
 
     if (!reason)
         reason = conform_allowed (verdict->run->options, verdict->name, line);

@@ -199,8 +199,8 @@ void diff_lines (const GPtrArray *a, const GPtrArray *b,
 
 /* The reason why a line of only one side, or a broken rule, is a documented difference; NULL: it is
  * not. */
-const char *by_design_reason (const struct stage *stage, const struct actor *actor,
-                              const char *case_name, const char *line);
+const char *by_design_reason (const struct stage *stage, const char *case_name,
+                              const char *line);
 /* Returns true if a line of the log is harmless. */
 bool by_design_log (const char *line);
 
