@@ -42,13 +42,9 @@ first_line (const char *path, char *ret_text, size_t size)
 static void
 append_number (char *text, uint64_t number)
 {
-    char digits[24], *p = digits + sizeof digits - 1;
+    char buffer[CRASH_NUMBER_SIZE];
 
-    *p = '\0';
-    do
-        *--p = (char) ('0' + number % 10);
-    while (number /= 10);
-    strcat (text, p);
+    strcat (text, crash_number_text (number, 10, buffer));
 }
 
 static void
@@ -85,7 +81,10 @@ crash_say_sender (const siginfo_t *info)
     else if (info->si_signo == SIGSYS) {
         crash_say ("a filter of system calls (seccomp) ends the process at system call ");
         crash_say_number ((uint64_t) info->si_syscall);
-    } else if (info->si_signo == SIGSEGV || info->si_signo == SIGBUS) {
+    } else if (info->si_code == SI_KERNEL)
+        crash_say ("a fault whose address the processor does not tell, such as an access to an "
+                   "address that is not canonical");
+    else if (info->si_signo == SIGSEGV || info->si_signo == SIGBUS) {
         crash_say ("access to address 0x");
         crash_say_hex ((uint64_t) (uintptr_t) info->si_addr);
     } else {
@@ -199,18 +198,33 @@ say_file (const char *pattern, int signal_number)
     say_gdb (path);
 }
 
+/* Since Linux 6.16. After a second @, the program asks for a core or refuses it. */
+static void
+say_socket (const char *path)
+{
+    crash_say ("core: the kernel gives it to the program that listens at the socket '");
+    crash_say_safely (*path == '@' ? path + 1 : path);
+    crash_say ("', whose manual says where it is\n");
+}
+
 void
 crash_say_core (int signal_number)
 {
     char pattern[130]; /* CORENAME_MAX_SIZE of Linux, and the end */
+    const int dumpable = prctl (PR_GET_DUMPABLE);
 
     first_line ("/proc/sys/kernel/core_pattern", pattern, sizeof pattern);
-    if (prctl (PR_GET_DUMPABLE) == 0)
+    if (dumpable == 0)
         crash_say ("core: none, since the process is not dumpable (prctl(2), fs.suid_dumpable)\n");
     else if (!*pattern)
-        crash_say ("core: none, or nobody knows: kernel.core_pattern can't be read\n");
+        crash_say ("core: unknown, since kernel.core_pattern can't be read\n");
     else if (*pattern == '|')
         say_program (pattern + 1);
+    else if (*pattern == '@')
+        say_socket (pattern + 1);
+    else if (dumpable == 2 && *pattern != '/')
+        crash_say ("core: none, since fs.suid_dumpable is 2 and kernel.core_pattern is no absolute "
+                   "path\n");
     else
         say_file (pattern, signal_number);
 }

@@ -103,8 +103,8 @@ say_all (void *const *frames, int n, uintptr_t place)
         crash_say ("  none: there is no debug information\n");
 }
 
-/* Nobody may wait for the child, which cannot be killed while it waits for another mount: the
- * connection to the kernel, the control socket and locks end with the daemon. */
+/* The child may hang in another mount, where no signal ends it. It closes all descriptors but the
+ * log, or it would keep the daemon's connection, socket and locks alive. */
 static void
 child_close_files (void)
 {
@@ -117,7 +117,7 @@ child_close_files (void)
 
 /* A crash of the child is no second crash of the daemon: no handler, and no core. */
 static void
-child_run (void *const *frames, int n, uintptr_t place)
+child_run (void *const *frames, int n, uintptr_t place, pid_t parent)
 {
     static const int crashes[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGSYS };
     const struct rlimit none = { 1, 1 }; /* core(5): with 1, a program gets none either */
@@ -126,6 +126,8 @@ child_run (void *const *frames, int n, uintptr_t place)
         signal (crashes[i], SIG_DFL);
     setrlimit (RLIMIT_CORE, &none);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid () != parent)
+        _exit (0); /* it ended before it could be waited for */
     child_close_files ();
     say_all (frames, n, place);
     _exit (0);
@@ -148,6 +150,7 @@ child_ends (pid_t child, int milliseconds)
 void
 crash_say_lines (void *const *frames, int n, const void *context)
 {
+    const pid_t parent = getpid ();
     pid_t child;
 
     if (!state)
@@ -155,7 +158,7 @@ crash_say_lines (void *const *frames, int n, const void *context)
     crash_say ("source lines:\n");
     child = _Fork (); /* runs no function that another module has registered */
     if (child == 0)
-        child_run (frames, n, place_of (context));
+        child_run (frames, n, place_of (context), parent);
     if (child < 0) {
         crash_say ("  none: no process could be started to look for them\n");
         return;

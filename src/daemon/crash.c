@@ -37,28 +37,32 @@ crash_say (const char *text)
     }
 }
 
-void
-crash_say_number (uint64_t number)
+char *
+crash_number_text (uint64_t value, unsigned base, char buffer[CRASH_NUMBER_SIZE])
 {
-    char text[24], *p = text + sizeof text - 1;
+    char *p = buffer + CRASH_NUMBER_SIZE - 1;
 
     *p = '\0';
     do
-        *--p = '0' + number % 10;
-    while (number /= 10);
-    crash_say (p);
+        *--p = "0123456789abcdef"[value % base];
+    while (value /= base);
+    return p;
+}
+
+void
+crash_say_number (uint64_t number)
+{
+    char buffer[CRASH_NUMBER_SIZE];
+
+    crash_say (crash_number_text (number, 10, buffer));
 }
 
 void
 crash_say_hex (uint64_t number)
 {
-    char text[20], *p = text + sizeof text - 1;
+    char buffer[CRASH_NUMBER_SIZE];
 
-    *p = '\0';
-    do
-        *--p = "0123456789abcdef"[number & 15];
-    while (number >>= 4);
-    crash_say (p);
+    crash_say (crash_number_text (number, 16, buffer));
 }
 
 /* GlusterFS's names of operations, which its users know. */
@@ -188,8 +192,9 @@ report (int number, const siginfo_t *info, const void *context)
     crash_say ("---------\n");
 }
 
-/* A core dump is owned by the user that this thread acts as, and contains other users' data. So the
- * thread becomes the daemon's user again. */
+/* A core dump is owned by the user that this thread acts as, and contains other users' data. The
+ * child of crash-lines.c opens files as that user, too. So the thread becomes the daemon's user
+ * again. */
 static void
 act_as_oneself (void)
 {
@@ -224,12 +229,12 @@ crash (int number, siginfo_t *info, void *context)
     static pid_t reporting; /* atomic */
     pid_t nobody = 0, me = gettid ();
 
+    act_as_oneself ();
     if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         report (number, info, context);
     else if (nobody != me)
         sleep (10);
-    act_as_oneself ();
     crash_abort ();
     signal (number, SIG_DFL);
     raise (number);

@@ -11,6 +11,12 @@
 #include <stdint.h>
 
 /* --- crash.c: write to the log's file --- */
+
+#define CRASH_NUMBER_SIZE 21 /* UINT64_MAX in decimal, and the end */
+
+/* Writes a number in base 10 or 16 to the end of the buffer. Returns where it begins there. */
+char *crash_number_text (uint64_t value, unsigned base, char buffer[CRASH_NUMBER_SIZE]);
+
 void crash_say (const char *text);
 void crash_say_number (uint64_t number);
 void crash_say_hex (uint64_t number);
@@ -18,7 +24,7 @@ void crash_say_safely (const char *text); /* bytes that are no text are escaped 
 
 /* --- crash-lines.c: source lines of a backtrace --- */
 
-/* Loads what crash_say_lines needs, while that is still permitted. */
+/* Makes the state of libbacktrace, while memory is sound. */
 void crash_lines_init (void);
 /* context: the third argument of a signal handler, where the first frames are the handler's own. */
 void crash_say_lines (void *const *frames, int n, const void *context);

@@ -36,6 +36,7 @@ __thread bool thread_may_not_block;
 __thread void (*thread_before_other) (void);
 
 #define IDLE_MAX 2048
+#define CRASH_STACK (64 * 1024)
 
 static pid_t idle_threads[IDLE_MAX]; /* atomic; 0: unused */
 
@@ -125,10 +126,32 @@ thread_come_first (int nice)
     return r;
 }
 
+/* A signal stack for the crash report, in case the stack overflows. A sanitizer's thread has its
+ * own already, and expects it when the thread ends. */
+struct crash_stack {
+    stack_t mine, before;
+};
+
+static void
+crash_stack_begin (struct crash_stack *ret_stack)
+{
+    ret_stack->mine = (stack_t){ .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
+    sigaltstack (&ret_stack->mine, &ret_stack->before);
+}
+
+static void
+crash_stack_end (struct crash_stack *stack)
+{
+    sigaltstack (&stack->before, NULL);
+    g_free (stack->mine.ss_sp);
+}
+
 static void *
 thread_run (void *data)
 {
     struct start start = *(struct start *) data;
+    struct crash_stack crash_stack;
+    void *result;
 
     g_free (data);
     if (start.anywhere_else)
@@ -137,7 +160,10 @@ thread_run (void *data)
         (void) setpriority (PRIO_PROCESS, 0, start.nice);
     thread_adopt (start.name);
     heaps_join ();
-    return start.run (start.data);
+    crash_stack_begin (&crash_stack);
+    result = start.run (start.data);
+    crash_stack_end (&crash_stack);
+    return result;
 }
 
 int

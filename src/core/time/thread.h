@@ -14,7 +14,8 @@
 #include <sys/types.h>
 
 /* Starts a thread with a name (15 characters at most; gdb's `info threads` and top show it). All
- * signals except those of crashes are blocked in it. Its umask and working directory are its own
+ * signals except those of crashes are blocked in it, and their handlers have a stack of their own
+ * (SA_ONSTACK). Its umask and working directory are its own
  * (unshare(CLONE_FS)), so that it can act with a caller's umask. 0, or a negative errno. */
 int thread_new (pthread_t *ret_thread, const char *name, void *(*run) (void *data), void *data);
 

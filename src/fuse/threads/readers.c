@@ -28,12 +28,10 @@
 /* nanoseconds; surplus readers end this long after the last reader was added */
 #define KEEP INT64_C (10000000000)
 
-#define CRASH_STACK (64 * 1024)
-
 /* The buffer of this thread's current request, its number, and the group that came with it. */
 static __thread struct iobref *lent;
 static __thread uint64_t number;
-static __thread gid_t group;
+static __thread gid_t group = NO_GROUP;
 
 struct iobref *
 loop_iobref (void)
@@ -327,26 +325,6 @@ reader_loop (struct reader *reader)
     return true;
 }
 
-/* A signal stack for the crash report, in case the stack overflows. A sanitizer's thread has its
- * own already, and expects it when the thread ends. */
-struct crash_stack {
-    stack_t mine, before;
-};
-
-static void
-crash_stack_begin (struct crash_stack *ret_stack)
-{
-    ret_stack->mine = (stack_t){ .ss_sp = g_malloc (CRASH_STACK), .ss_size = CRASH_STACK };
-    sigaltstack (&ret_stack->mine, &ret_stack->before);
-}
-
-static void
-crash_stack_end (struct crash_stack *stack)
-{
-    sigaltstack (&stack->before, NULL);
-    g_free (stack->mine.ss_sp);
-}
-
 /* Called by each reader that finds the mount gone; the first one reports it, since others may hang
  * below for ever. */
 static void
@@ -383,11 +361,9 @@ static void *
 reader_run (void *data)
 {
     struct reader *reader = data;
-    struct crash_stack crash_stack;
     sigset_t wake;
     bool ours = true;
 
-    crash_stack_begin (&crash_stack);
     sigemptyset (&wake);
     sigaddset (&wake, SIGNAL_WAKE);
     pthread_sigmask (SIG_UNBLOCK, &wake, NULL);
@@ -395,7 +371,6 @@ reader_run (void *data)
         ring_run (reader);
     else
         ours = reader_loop (reader);
-    crash_stack_end (&crash_stack);
     if (ours)
         reader_end (reader);
     return NULL;
