@@ -476,7 +476,8 @@ install-exec-hook:
 	$(MKDIR_P) '$(DESTDIR)$(mounthelperdir)'
 	ln -sf mount.windlass '$(DESTDIR)$(mounthelperdir)/mount.fuse.windlass'
 
-# What whoever installs has to know, at the end. The makers of a package, who set DESTDIR, know it.
+# At the end, tell the person who installs about mount(8). The makers of a package, who set DESTDIR,
+# know it.
 install-data-hook:
 	@test -n '$(DESTDIR)' || \
 	test /sbin/mount.windlass -ef '$(mounthelperdir)/mount.windlass' || printf '%s\n' '' \

@@ -68,8 +68,9 @@ struct drive {
     xlator_t xlator; /* for the clients */
     xlator_list_t child;
     const struct conform_options *options;
-    xlator_t *below;   /* the child of what refuses changes by design: there about half of the lines
-                          that change something go, so that there is something to refuse; or NULL */
+    xlator_t *below;   /* child of the lowest translator that refuses changes by design, or NULL.
+                          About half of the changing lines go there, since otherwise no file would
+                          exist. */
     GPtrArray *gates; /* of struct gate */
     GPtrArray *held;  /* of struct held */
     GPtrArray *bricks; /* of struct brick: one for each protocol/client */

@@ -186,8 +186,8 @@ void mountpoint_notice (const struct graph *graph, const char *mountpoint);
 
 /* --- namespaces.c: pid namespaces --- */
 
-/* Has the system not asked about callers if /proc is not of this process's pid namespace. Call it
- * while the process has one thread. */
+/* If /proc belongs to another pid namespace, sets processes_are_known to false, so that nothing
+ * reads callers' files in /proc. Call it while the process has one thread. */
 void namespaces_look (void);
 /* Logs a warning if groups of callers can't be known. */
 void namespaces_warn (const char *mountpoint);

@@ -116,7 +116,7 @@ connection_new (const struct rpc_address *address, const struct rpc_timeouts *ti
     c->begun.run = connection_begin;
     c->failed.run = connection_fail;
     c->unread.run = connection_read_on;
-    c->look.run = connection_look;
+    c->look.run = connection_check_timeouts;
     c->resolving.run = connection_resolve;
     pthread_mutex_init (&c->lock, NULL);
     queue_init (&c->unsent);

@@ -126,7 +126,7 @@ void connection_receive (struct rpc_connection *c);
 void receiver_clear (struct receiver *receiver);
 
 /* timeouts.c */
-void connection_look (struct loop_task *look);
+void connection_check_timeouts (struct loop_task *look);
 void connection_tick_locked (struct rpc_connection *c);
 
 #endif

@@ -78,7 +78,7 @@ late_end (struct rpc_call *call)
 }
 
 void
-connection_look (struct loop_task *task)
+connection_check_timeouts (struct loop_task *task)
 {
     struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, look));
     const int64_t now = clock_now ();

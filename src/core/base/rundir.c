@@ -42,7 +42,8 @@ run_dir_is_of (const struct stat *st, uid_t user)
     return S_ISDIR (st->st_mode) && st->st_uid == user && (st->st_mode & 077) == 0;
 }
 
-/* Adds what run_dir_make has made: anybody may make such a name, but not for this user. */
+/* Adds what run_dir_make has made. Any user can create a folder of this name; only one that belongs
+ * to `user` with mode 0700 counts. */
 static void
 run_dirs_add_made (GPtrArray *dirs, uid_t user)
 {
