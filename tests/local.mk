@@ -378,6 +378,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/git.sh \
     %D%/mount/graph-picture.sh \
     %D%/mount/hard-links.sh \
+    %D%/mount/hostile-control.sh \
     %D%/mount/hostile-names.sh \
     %D%/mount/hung-reads.sh \
     %D%/mount/idle-memory.sh \

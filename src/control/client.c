@@ -6,6 +6,7 @@
 #include "core/base/rundir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -51,39 +52,50 @@ place_find (struct place *place, char **ret_error)
     return -EINVAL;
 }
 
-/* Returns 0 and a connected socket in *ret_fd, or a negative errno. */
+/* file: the socket's, opened with O_PATH. Returns a connected socket, or a negative errno. */
 static int
-socket_try (const char *path, int *ret_fd)
+socket_connect (int file)
 {
     const struct timeval send = { .tv_sec = SEND_SECONDS }, answer = { .tv_sec = ANSWER_SECONDS };
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd, r;
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
-    if (g_strlcpy (address.sun_path, path, sizeof address.sun_path) >= sizeof address.sun_path)
-        return -ENOENT;
-    fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
+    g_snprintf (address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", file);
     setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
     setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof answer);
-    if (connect (fd, (struct sockaddr *) &address, sizeof address) == 0) {
-        *ret_fd = fd;
-        return 0;
-    }
+    if (connect (fd, (struct sockaddr *) &address, sizeof address) == 0)
+        return fd;
     r = -errno;
     close (fd);
     return r;
 }
 
-/* Returns who listens at the socket, if that is root or the mount's user: in a folder that any user
- * may write to, the socket could be another user's. */
+/* A name that is not a socket of the user is not there: a link would lead to another daemon. */
+static int
+socket_try (int folder, const char *name, uid_t user)
+{
+    const int file = openat (folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int r = file < 0 ? -errno : -ENOENT;
+
+    if (file >= 0 && fstat (file, &st) == 0 && S_ISSOCK (st.st_mode) && st.st_uid == user)
+        r = socket_connect (file);
+    if (file >= 0)
+        close (file);
+    return r;
+}
+
+/* Returns whether the mount's user listens at the socket, and who it is. The kernel shows the user
+ * that opened the device of the mount, whom fusermount3 acts for: the daemon's own. */
 static bool
 listener_of (int fd, const struct mount *mount, struct ucred *ret_who)
 {
     socklen_t size = sizeof *ret_who;
 
     return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, ret_who, &size) == 0
-        && (ret_who->uid == 0 || ret_who->uid == mount->user_id);
+        && ret_who->uid == mount->user_id;
 }
 
 static char *
@@ -121,16 +133,17 @@ connect_error (const struct place *place, char **dirs, int r)
 
 /* A folder of another user is not looked into: who may read it is decided there. */
 static int
-folder_try (const char *dir, const struct mount *mount, int *ret_fd)
+folder_try (const char *dir, const struct mount *mount)
 {
+    const int folder = run_dir_look (dir, mount->user_id);
     g_autofree char *path = control_path (dir, mount);
-    struct stat st;
+    int r;
 
-    if (lstat (dir, &st) < 0)
-        return -errno;
-    if (!S_ISDIR (st.st_mode) || st.st_uid != mount->user_id)
-        return -ENOENT;
-    return socket_try (path, ret_fd);
+    if (folder < 0)
+        return folder;
+    r = socket_try (folder, strrchr (path, '/') + 1, mount->user_id);
+    close (folder);
+    return r;
 }
 
 /* Returns a connected socket, or a negative errno. An error of an existing socket is preferred to
@@ -141,11 +154,12 @@ sockets_try (const struct mount *mount, char **dirs, struct ucred *ret_who)
     int worst = -ENOENT, fd = -1;
 
     for (char **dir = dirs; *dir && fd < 0; dir++) {
-        int r = folder_try (*dir, mount, &fd);
+        int r = folder_try (*dir, mount);
 
-        if (r == 0 && !listener_of (fd, mount, ret_who)) {
-            close (fd);
-            fd = -1;
+        if (r >= 0 && listener_of (r, mount, ret_who)) {
+            fd = r;
+        } else if (r >= 0) {
+            close (r);
             r = -EPERM;
         }
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)

@@ -79,6 +79,20 @@ run_dirs (uid_t user)
     return (char **) g_ptr_array_free (dirs, FALSE);
 }
 
+int
+run_dir_look (const char *dir, uid_t user)
+{
+    const int fd = open (dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
+    if (fstat (fd, &st) == 0 && run_dir_is_of (&st, user))
+        return fd;
+    close (fd);
+    return -ENOENT;
+}
+
 /* --- the folder of this process --- */
 
 /* The checks are made on the opened descriptor, so a change of the name does not matter. */
