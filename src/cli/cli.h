@@ -102,6 +102,10 @@ int cli_call_pieces (const struct cli_command *command, const char *mountpoint, 
                      int (*take) (const char *bytes, size_t size, void *data, char **ret_error),
                      void *data);
 
+/* A command that asks a daemon until it is done calls this each time; since: 0 at first. After a
+ * few seconds it says once what is waited for, since a daemon of another user may never be done. */
+void cli_say_waiting (const struct cli_command *command, const char *mountpoint, gint64 *since);
+
 /* Prints text from a daemon, which may be another user's: control characters are escaped. */
 void cli_print_safely (FILE *file, const char *text);
 

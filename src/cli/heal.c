@@ -68,9 +68,11 @@ follow (const struct cli_command *command, const char *mountpoint, const char *v
 {
     char *answer = ask (command, mountpoint, volume, "heal-progress", number);
     useconds_t pause = FIRST_PAUSE;
+    gint64 since = 0;
 
     while (answer && g_str_has_prefix (answer, "running")) {
         show_progress (volume, answer);
+        cli_say_waiting (command, mountpoint, &since);
         usleep (pause);
         pause = MIN (pause * 2, LAST_PAUSE);
         g_free (answer);

@@ -28,6 +28,7 @@
 struct listed {
     const struct mount *mount;
     struct path_question question;
+    struct path_question who; /* which process the daemon is; its socket may keep one waiting */
     pid_t pid;         /* of the daemon; 0: not known */
     const char *state; /* static */
 };
@@ -48,6 +49,13 @@ list_waits (const char *path)
         && strstr (answer->str, "\"statfs\"");
 }
 
+/* Unlike its path, the number of a mount is its own. Freed with g_free. */
+static char *
+list_number (const struct mount *mount)
+{
+    return g_strdup_printf ("%u:%u", mount->major, mount->minor);
+}
+
 /* In the other process. Attributes may be cached; this question is not. */
 static void
 list_ask (const char *path, struct path_answer *answer)
@@ -65,6 +73,25 @@ list_ask (const char *path, struct path_answer *answer)
         answer->error = EPERM;
     else if (statvfs (path, &buf) < 0)
         answer->error = errno;
+}
+
+/* In another process: answers with the daemon's number. number: of list_number. */
+static void
+list_ask_who (const char *number, struct path_answer *answer)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) mounts = NULL;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return;
+    mounts = mounts_all (mountinfo);
+    for (guint i = 0; i < mounts->len && !*answer->text; i++) {
+        g_autofree char *its = list_number (mounts->pdata[i]);
+
+        if (strcmp (its, number) == 0)
+            g_snprintf (answer->text, sizeof answer->text, "%d",
+                        (int) control_daemon_pid (mounts->pdata[i]));
+    }
 }
 
 /* Another mount on the same path hides it. */
@@ -90,7 +117,10 @@ list_may_ask (const struct mount *mount)
 static void
 list_begin (struct listed *listed, const char *mountinfo, const struct mount *mount)
 {
+    g_autofree char *number = list_number (mount);
+
     *listed = (struct listed){ .mount = mount, .question = { .fd = -1 } };
+    path_question_begin (&listed->who, list_ask_who, number);
     if (list_is_covered (mountinfo, mount))
         listed->state = "covered";
     else if (!list_may_ask (mount))
@@ -111,17 +141,24 @@ list_state_of (const struct listed *listed, bool answered, int error)
     return error == EACCES || error == EPERM ? "private" : error ? "unknown" : "answers";
 }
 
+/* Milliseconds. */
+static int
+list_left (gint64 until)
+{
+    return (int) (MAX (until - g_get_monotonic_time (), 0) / 1000);
+}
+
 static void
 list_end (struct listed *listed, gint64 until)
 {
-    const gint64 left = MAX (until - g_get_monotonic_time (), 0) / 1000;
     struct path_answer answer;
-    bool answered;
+    bool answered = path_question_wait (&listed->who, list_left (until), &answer);
 
-    listed->pid = control_daemon_pid (listed->mount);
+    listed->pid = answered ? (pid_t) g_ascii_strtoll (answer.text, NULL, 10) : 0;
+    path_question_end (&listed->who);
     if (listed->state)
         return;
-    answered = path_question_wait (&listed->question, (int) left, &answer);
+    answered = path_question_wait (&listed->question, list_left (until), &answer);
     path_question_end (&listed->question);
     listed->state = list_state_of (listed, answered, answered ? answer.error : 0);
 }

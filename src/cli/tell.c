@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TELL_AFTER 5000000 /* microseconds */
+
 /* --- shared by all -------------------------------------------------------------------------- */
 
 /* Another user's daemon must not send control characters to the terminal. */
@@ -52,13 +54,62 @@ cli_call (const struct cli_command *command, const char *mountpoint, const char 
     return CLI_OK;
 }
 
+/* Returns the user that a mount belongs to, or -1. */
+static gint64
+mount_owner (const char *mountpoint)
+{
+    g_autofree char *mountinfo = NULL, *path = NULL, *error = NULL;
+    struct mount mount = { .user_id = -1 };
+
+    if (g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        path = mount_path (mountinfo, mountpoint, &error);
+    if (path && mount_find (mountinfo, path, &mount))
+        mount_clear (&mount);
+    return mount.user_id;
+}
+
+void
+cli_say_waiting (const struct cli_command *command, const char *mountpoint, gint64 *since)
+{
+    g_autofree char *text = NULL;
+
+    if (*since == 0)
+        *since = g_get_monotonic_time ();
+    if (*since < 0 || g_get_monotonic_time () - *since < TELL_AFTER)
+        return;
+    *since = -1;
+    text = g_strdup_printf ("windlass %s: still waiting for the daemon of '%s', which belongs to "
+                            "user %" G_GINT64_FORMAT "; Ctrl-C ends this command",
+                            command->name, mountpoint, mount_owner (mountpoint));
+    cli_print_safely (stderr, text);
+}
+
+/* For the pieces, which may never end. */
+struct pieces {
+    const struct cli_command *command;
+    const char *mountpoint;
+    control_piece_fn *take;
+    void *data;
+    gint64 since;
+};
+
+static int
+pieces_take (const char *bytes, size_t size, void *data, char **ret_error)
+{
+    struct pieces *pieces = data;
+
+    cli_say_waiting (pieces->command, pieces->mountpoint, &pieces->since);
+    return pieces->take (bytes, size, pieces->data, ret_error);
+}
+
 int
 cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target,
                  const char *what, GBytes *input, control_piece_fn *take, void *data)
 {
+    struct pieces pieces = { command, mountpoint, take, data, 0 };
     g_autofree char *error = NULL;
 
-    if (control_call_pieces (mountpoint, target, what, input, take, data, &error) == 0)
+    if (control_call_pieces (mountpoint, target, what, input, pieces_take, &pieces, &error) == 0)
         return CLI_OK;
     fprintf (stderr, "windlass %s: ", command->name);
     cli_print_safely (stderr, error);

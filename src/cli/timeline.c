@@ -161,12 +161,14 @@ tell (const struct cli_command *command, const char *mountpoint, GBytes *input, 
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
+    gint64 since = 0;
     int r;
 
     /* The daemon may need a while to sort a long recording. */
     while ((r = control_call (mountpoint, NULL, "timeline", input, answer, &error))
            == -EINPROGRESS) {
         g_clear_pointer (&error, g_free);
+        cli_say_waiting (command, mountpoint, &since);
         g_usleep (50000);
     }
     if (r < 0)

@@ -52,19 +52,27 @@ place_find (struct place *place, char **ret_error)
     return -EINVAL;
 }
 
-/* file: the socket's, opened with O_PATH. Returns a connected socket, or a negative errno. */
-static int
-socket_connect (int file)
+static gint64
+deadline_in (int seconds)
 {
-    const struct timeval send = { .tv_sec = SEND_SECONDS }, answer = { .tv_sec = ANSWER_SECONDS };
+    return g_get_monotonic_time () + seconds * INT64_C (1000000);
+}
+
+/* file: the socket's, opened with O_PATH. The kernel waits for a place in the queue of the socket
+ * until the deadline, and a millisecond at least: 0 means without an end. Returns a connected
+ * socket, or a negative errno. */
+static int
+socket_connect (int file, gint64 until)
+{
+    const gint64 left = MAX (until - g_get_monotonic_time (), 1000);
+    const struct timeval patience = { .tv_sec = left / 1000000, .tv_usec = left % 1000000 };
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
     if (fd < 0)
         return -errno;
     g_snprintf (address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", file);
-    setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
-    setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof answer);
+    setsockopt (fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect (fd, (struct sockaddr *) &address, sizeof address) == 0)
         return fd;
     r = -errno;
@@ -74,14 +82,14 @@ socket_connect (int file)
 
 /* A name that is not a socket of the user is not there: a link would lead to another daemon. */
 static int
-socket_try (int folder, const char *name, uid_t user)
+socket_try (int folder, const char *name, uid_t user, gint64 until)
 {
     const int file = openat (folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     int r = file < 0 ? -errno : -ENOENT;
 
     if (file >= 0 && fstat (file, &st) == 0 && S_ISSOCK (st.st_mode) && st.st_uid == user)
-        r = socket_connect (file);
+        r = socket_connect (file, until);
     if (file >= 0)
         close (file);
     return r;
@@ -133,7 +141,7 @@ connect_error (const struct place *place, char **dirs, int r)
 
 /* A folder of another user is not looked into: who may read it is decided there. */
 static int
-folder_try (const char *dir, const struct mount *mount)
+folder_try (const char *dir, const struct mount *mount, gint64 until)
 {
     const int folder = run_dir_look (dir, mount->user_id);
     g_autofree char *path = control_path (dir, mount);
@@ -141,7 +149,7 @@ folder_try (const char *dir, const struct mount *mount)
 
     if (folder < 0)
         return folder;
-    r = socket_try (folder, strrchr (path, '/') + 1, mount->user_id);
+    r = socket_try (folder, strrchr (path, '/') + 1, mount->user_id, until);
     close (folder);
     return r;
 }
@@ -151,10 +159,11 @@ folder_try (const char *dir, const struct mount *mount)
 static int
 sockets_try (const struct mount *mount, char **dirs, struct ucred *ret_who)
 {
+    const gint64 until = deadline_in (SEND_SECONDS);
     int worst = -ENOENT, fd = -1;
 
     for (char **dir = dirs; *dir && fd < 0; dir++) {
-        int r = folder_try (*dir, mount);
+        int r = folder_try (*dir, mount, until);
 
         if (r >= 0 && listener_of (r, mount, ret_who)) {
             fd = r;
@@ -200,6 +209,19 @@ control_daemon_pid (const struct mount *mount)
 
 /* --- requests --- */
 
+/* Returns 0 as soon as the socket is ready, or -ETIMEDOUT at the deadline. */
+static int
+await (int fd, short events, gint64 until)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = events };
+    int n;
+
+    do
+        n = poll (&poll_fd, 1, (int) (MAX (until - g_get_monotonic_time (), 0) / 1000));
+    while (n < 0 && errno == EINTR);
+    return n > 0 ? 0 : n == 0 ? -ETIMEDOUT : -errno;
+}
+
 /* A daemon that refuses a request may close before it has read all of it; its answer then gives the
  * reason. */
 static int
@@ -207,11 +229,15 @@ send_all (int fd, GBytes *bytes)
 {
     gsize size;
     const char *at = g_bytes_get_data (bytes, &size);
+    const gint64 until = deadline_in (SEND_SECONDS);
 
     while (size > 0) {
-        const ssize_t n = send (fd, at, size, MSG_NOSIGNAL);
+        const int r = await (fd, POLLOUT, until);
+        const ssize_t n = r < 0 ? 0 : send (fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-        if (n < 0 && errno == EINTR)
+        if (r < 0)
+            return r;
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0)
             return errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
@@ -221,21 +247,26 @@ send_all (int fd, GBytes *bytes)
     return 0;
 }
 
-/* -ECONNRESET: the connection ended before the answer began; -ECONNABORTED: in the middle of it. */
+/* The deadline is that of the whole answer, however it drips; what has come by then is still taken.
+ * -ECONNRESET: the connection ended before the answer began; -ECONNABORTED: in the middle of it. */
 static int
-receive_answer (int fd, int *ret_status, GString *ret_text, char **ret_error)
+receive_answer (int fd, gint64 until, int *ret_status, GString *ret_text,
+                char **ret_error)
 {
     g_autoptr (GByteArray) in = g_byte_array_new ();
     guint8 piece[PIECE];
     int r = -EAGAIN;
 
     while (r == -EAGAIN) {
-        const ssize_t n = recv (fd, piece, sizeof piece, 0);
+        const int ready = await (fd, POLLIN, until);
+        const ssize_t n = ready < 0 ? 0 : recv (fd, piece, sizeof piece, MSG_DONTWAIT);
 
-        if (n < 0 && errno == EINTR)
+        if (ready < 0)
+            return ready;
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0 && errno != ECONNRESET)
-            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+            return -errno;
         if (n <= 0)
             return in->len == 0 ? -ECONNRESET : -ECONNABORTED;
         g_byte_array_append (in, piece, n);
@@ -272,7 +303,7 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
     int status = 0, r = send_all (fd, request);
 
     if (r == 0)
-        r = receive_answer (fd, &status, text, ret_error);
+        r = receive_answer (fd, deadline_in (ANSWER_SECONDS), &status, text, ret_error);
     if (r < 0 && !*ret_error)
         *ret_error = ask_error (place, r);
     if (r == 0 && status < 0)
@@ -339,6 +370,6 @@ control_await_end (int fd, int milliseconds, GString *ret_text)
         continue;
     if (n <= 0)
         return n < 0 ? -errno : -ETIMEDOUT;
-    r = receive_answer (fd, &status, ret_text, &error);
+    r = receive_answer (fd, deadline_in (SEND_SECONDS), &status, ret_text, &error);
     return r < 0 ? r : status;
 }

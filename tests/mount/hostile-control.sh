@@ -135,3 +135,32 @@ expect_match "what is said of root behind the user's socket" "not permitted" "$(
 rm "$theirs/$other.sock"
 mv "/run/windlass/$other.sock" "/run/windlass/$device.sock"
 kill $THEIRS
+
+# Queues that are full, in many folders.
+hostile full full
+within 12 "$WINDLASS" counts "$TEST_DIR/full"
+expect_match "what is said of full queues" "doesn't answer" "$(cat said)"
+since=$SECONDS
+expect_ok "$WINDLASS" list
+[ $((SECONDS - since)) -le 6 ] || fail "the list took $((SECONDS - since)) seconds"
+kill $THEIRS
+rm -r "$theirs".hostile*
+
+# A recording that is never whole, or never sorted: it is said what is waited for.
+for how in "pieces cat" "busy stop"; do
+    hostile ${how% *} ${how% *}
+    timeout -s INT 7 "$WINDLASS" timeline ${how#* } "$TEST_DIR/${how% *}" >out 2>said &&
+        fail "timeline ${how#* } came to an end"
+    expect_match "what is said of a daemon that is ${how% *}" \
+        "still waiting for the daemon of '.*', which belongs to user 65534; Ctrl-C ends" \
+        "$(cat said)"
+    kill $THEIRS
+done
+
+# An answer that drips, a byte every two seconds.
+if [ -n "$(amount '' yes)" ]; then
+    hostile drip drip
+    within 40 "$WINDLASS" counts "$TEST_DIR/drip"
+    expect_match "what is said of an answer that drips" "didn't answer: .*timed out" "$(cat said)"
+    kill $THEIRS
+fi

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #define DIR_RUN "/run/windlass"
 #define DIR_TMP "/tmp"
+#define MADE_MAX 4 /* folders of run_dir_make that are looked into */
 
 /* --- the folders that there may be --- */
 
@@ -42,21 +44,50 @@ run_dir_is_of (const struct stat *st, uid_t user)
     return S_ISDIR (st->st_mode) && st->st_uid == user && (st->st_mode & 077) == 0;
 }
 
-/* Adds what run_dir_make has made. Any user can create a folder of this name; only one that belongs
- * to `user` with mode 0700 counts. */
+struct made {
+    char *path;
+    gint64 changed;
+};
+
+static gint
+by_change (gconstpointer a, gconstpointer b)
+{
+    const struct made *first = a, *second = b;
+
+    return (first->changed < second->changed) - (first->changed > second->changed);
+}
+
+/* Adds what run_dir_make has made, the newest first, and only a few, since `user` can make any
+ * number. Any user can create a folder of this name; only one that belongs to `user` with mode 0700
+ * counts. */
 static void
 run_dirs_add_made (GPtrArray *dirs, uid_t user)
 {
     g_autofree char *prefix = g_strdup_printf ("windlass-%u.", user);
     g_autoptr (GDir) tmp = g_dir_open (DIR_TMP, 0, NULL);
+    g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (struct made));
     const char *name;
 
     while (tmp && (name = g_dir_read_name (tmp))) {
-        g_autofree char *path = g_build_filename (DIR_TMP, name, NULL);
+        struct made made = { .path = g_build_filename (DIR_TMP, name, NULL) };
         struct stat st;
 
-        if (g_str_has_prefix (name, prefix) && lstat (path, &st) == 0 && run_dir_is_of (&st, user))
-            run_dirs_add (dirs, g_steal_pointer (&path));
+        if (g_str_has_prefix (name, prefix) && lstat (made.path, &st) == 0
+            && run_dir_is_of (&st, user)) {
+            made.changed = st.st_ctim.tv_sec * INT64_C (1000000000) + st.st_ctim.tv_nsec;
+            g_array_append_val (all, made);
+        } else {
+            g_free (made.path);
+        }
+    }
+    g_array_sort (all, by_change);
+    for (guint i = 0; i < all->len; i++) {
+        char *path = g_array_index (all, struct made, i).path;
+
+        if (i < MADE_MAX)
+            run_dirs_add (dirs, path);
+        else
+            g_free (path);
     }
 }
 
