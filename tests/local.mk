@@ -121,6 +121,7 @@ test_modules = \
     tests/xlators/test/both.so \
     tests/xlators/test/cache.so \
     tests/xlators/test/early.so \
+    tests/xlators/test/endless.so \
     tests/xlators/test/errno.so \
     tests/xlators/test/grab.so \
     tests/xlators/test/instant.so \

@@ -170,6 +170,7 @@ struct bridge {
     unsigned n_forgotten;  /* inodes that the kernel ever forgot; atomic */
     struct groups_cache *groups;
     struct short_numbers *short_numbers; /* NULL without enable-ino32; constant */
+    bool said_endless;     /* a listing without an end was logged; atomic */
     unsigned lock_waiters; /* requests that wait for a lock; atomic */
     struct passthrough *passthrough;
     struct bridge_limits limits;
@@ -365,7 +366,10 @@ struct fuse_local {
     size_t size; /* readdir, getxattr: size of the kernel's buffer; fallocate: length */
     struct iobref *iobref; /* with a reference: the buffer of a write of cached pages */
     struct iovec rest;     /* the part of that write that remains */
-    off_t offset;          /* and its offset in the file; fallocate: the same */
+    off_t offset;          /* and its offset in the file; fallocate: the same; readdir: the one that
+                            * the kernel knows */
+    off_t from;            /* readdir: of storage, of the last wind */
+    unsigned passed;       /* readdir: entries that were not for the kernel */
     char text[];
 };
 

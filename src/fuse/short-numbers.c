@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuse/short-numbers.h"
 
+#include "core/time/random.h"
+
 #include <glib.h>
 #include <pthread.h>
 
@@ -10,11 +12,18 @@ struct short_pair {
     uint32_t given;
 };
 
+/* A hash of the family "multiply-shift" (Dietzfelbinger 1996): with random numbers, any two offsets
+ * meet with the chance of random ones. */
+struct short_key {
+    unsigned __int128 factor, addend;
+};
+
 /* When `recent` is full, it becomes `before`, whose pairs are dropped. A pair that is used again
  * moves from `before` to `recent`. */
 struct short_numbers {
-    unsigned limit;             /* of recent; constant */
-    pthread_mutex_t lock;       /* a leaf */
+    unsigned limit;                     /* of recent; constant */
+    struct short_key keys[SHORT_TRIES]; /* constant */
+    pthread_mutex_t lock;               /* a leaf */
     GHashTable *recent, *before; /* lock; sets of struct short_pair, by directory and given */
 };
 
@@ -49,12 +58,23 @@ short_set_new (void)
     return g_hash_table_new_full (short_pair_hash, short_pair_equal, g_free, NULL);
 }
 
+static unsigned __int128
+short_random (struct random_source *source)
+{
+    const uint64_t upper = random_next (source);
+
+    return (unsigned __int128) upper << 64 | random_next (source);
+}
+
 struct short_numbers *
 short_numbers_new (unsigned limit)
 {
     struct short_numbers *all = g_new0 (struct short_numbers, 1);
+    struct random_source source = { random_seed () };
 
     all->limit = limit;
+    for (unsigned i = 0; i < SHORT_TRIES; i++)
+        all->keys[i] = (struct short_key){ short_random (&source) | 1, short_random (&source) };
     pthread_mutex_init (&all->lock, NULL);
     all->recent = short_set_new ();
     all->before = short_set_new ();
@@ -105,22 +125,54 @@ short_find_locked (struct short_numbers *all, const struct short_pair *key)
     return pair;
 }
 
+static uint32_t
+short_try (const struct short_numbers *all, unsigned i, uint64_t offset)
+{
+    const unsigned __int128 hash = all->keys[i].factor * offset + all->keys[i].addend;
+
+    return (uint32_t) SHORT_OFFSET_MIN | (uint32_t) (hash >> 98);
+}
+
 uint64_t
 short_offset (struct short_numbers *all, uint64_t directory, uint64_t offset)
 {
-    struct short_pair pair = { directory, offset,
-                               (uint32_t) (SHORT_OFFSET_MIN | short_mix (offset) >> 34) };
-    const struct short_pair *other;
+    struct short_pair pair = { .directory = directory, .offset = offset };
+    const struct short_pair *known = NULL;
 
     if (offset < SHORT_OFFSET_MIN)
         return offset;
     pthread_mutex_lock (&all->lock);
-    while ((other = short_find_locked (all, &pair)) && other->offset != offset)
-        pair.given = pair.given < SHORT_OFFSET_MAX ? pair.given + 1 : SHORT_OFFSET_MIN;
-    if (!other)
+    for (unsigned i = 0; i < SHORT_TRIES; i++) {
+        pair.given = short_try (all, i, offset);
+        known = short_find_locked (all, &pair);
+        if (!known || known->offset == offset)
+            break;
+    }
+    if (!known || known->offset != offset)
         short_keep_locked (all, g_memdup2 (&pair, sizeof pair));
     pthread_mutex_unlock (&all->lock);
     return pair.given;
+}
+
+bool
+short_offset_fits (const struct short_numbers *all, uint64_t offset, uint64_t given)
+{
+    bool fits = false;
+
+    for (unsigned i = 0; i < SHORT_TRIES && offset >= SHORT_OFFSET_MIN; i++)
+        fits |= short_try (all, i, offset) == given;
+    return fits;
+}
+
+void
+short_offset_put (struct short_numbers *all, uint64_t directory, uint64_t offset, uint64_t given)
+{
+    const struct short_pair pair = { directory, offset, (uint32_t) given };
+
+    pthread_mutex_lock (&all->lock);
+    if (!short_find_locked (all, &pair))
+        short_keep_locked (all, g_memdup2 (&pair, sizeof pair));
+    pthread_mutex_unlock (&all->lock);
 }
 
 bool

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # With enable-ino32 a 32-bit program lists a directory whose offsets or inode numbers have more bits
-# than it has: it goes on after each entry, on other descriptors, after a reload, and in the next
-# mount of the same directory.
+# than it has: it goes on after each entry, on other descriptors, and after a reload. A search
+# for the place in a listing ends, whatever storage lists.
 . "$(dirname "$0")/lib.sh"
 need_command gcc python3
 need_root
@@ -62,11 +62,11 @@ for options in --use-readdirp=no --exclusive; do
     cp out before
 done
 
-# In another mount, of other options, the offsets of the mount before still hold.
+# With the key of one mount, another has other offsets.
 unmount
 mount_volfile "$VOL" --enable-ino32
-expect "an offset of the mount before" "$(listed before | sed -n 151p)" \
-    "$(./list32 "$MNT/many" "$(sed -n '150s/ .*//p' before)")"
+./list32 "$MNT/many" >before || fail "it cannot be listed: $(tail -n 1 before)"
+! cmp -s before out || fail "two mounts have the same offsets"
 expect "an offset of no entry" "getdents64: error 2" "$(./list32 "$MNT/many" 1234567890)"
 
 # A reload to another graph.
@@ -82,4 +82,42 @@ number=$(stat -c %i "$MNT/inner/file")
 expect "in a listing" "$number" \
     "$(python3 -c 'import os, sys; print (next (os.scandir (sys.argv[1])).inode ())' "$MNT/inner")"
 expect "of the directory" "$(stat -c %i "$BACK/many")" "$(stat -c %i "$MNT/many")"
+unmount
+
+requests () {
+    "$WINDLASS" counts "$MNT" | sed -n 's/^requests=//p'
+}
+
+# Storage that repeats an answer, and storage that repeats two.
+for storage in batches=1 batches=2,entries=8192; do
+    stack "test/endless,$storage"
+    mount_volfile "$VOL" --enable-ino32 --use-readdirp=no
+    for _ in 1 2; do
+        expect "$storage" "getdents64: error 5" "$(./list32 "$MNT" 1234567890)"
+    done
+    expect "warnings" 1 "$(grep -c "storage's listing of '/' .* EIO" "$LOG")"
+    unmount
+    mv "$LOG" "$LOG.$storage"
+done
+expect_match "the repeated answer" 'does not advance' "$(cat "$LOG.batches=1")"
+expect_match "two" 'has no end' "$(cat "$LOG.batches=2,entries=8192")"
+
+# Callers that are killed end their searches.
+stack test/endless,batches=2
+mount_volfile "$VOL" --enable-ino32 --use-readdirp=no
+callers=()
+for _ in 1 2 3 4; do
+    ./list32 "$MNT" 1234567890 >>killed &
+    callers+=($!)
+done
+wait_until '[ "$(requests)" -ge 1 ]'
+kill -9 "${callers[@]}"
+wait_until 20 '[ "$(requests)" = 0 ]'
+expect "answers" "" "$(cat killed)"
+unmount
+
+# Storage that lists nothing but the name of .meta, for ever, which is not shown; without the option.
+stack test/endless,name=.meta
+mount_volfile "$VOL" --use-readdirp=no
+expect_error 'Input/output error' ls "$MNT"
 unmount

@@ -2,6 +2,7 @@
 /* Requests that list directories. */
 #include "fuse/internal.h"
 
+#include "core/base/process.h"
 #include "core/edge/stack.h"
 #include "fuse/short-numbers.h"
 
@@ -10,9 +11,14 @@
 #define REPLY_MAX (1 << 20)
 #define SEARCH_SIZE (128 << 10)
 
+/* The most entries that a request passes over: 64 times what the table of short offsets keeps. It
+ * is the end of storage's listing that has none. */
+#define PASSED_MAX (16 << 20)
+
 static readdir_cbk fuse_readdir_cbk;
 static readdirp_cbk fuse_readdirp_cbk;
 static readdir_cbk search_cbk;
+static void readdir_wind (call_frame_t *frame, off_t offset);
 
 static call_frame_t *
 readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct fuse_file_info *fi)
@@ -27,6 +33,68 @@ readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct 
     local->size = MIN (size, REPLY_MAX);
     return frame;
 }
+
+/* --- entries that are not for the kernel ------------------------------------------------------ */
+
+struct pass_work {
+    struct work_item work;
+    call_frame_t *frame;
+    void (*wind) (call_frame_t *frame, off_t from);
+    off_t from;
+};
+
+static void
+say_endless (call_frame_t *frame, const char *why)
+{
+    struct bridge *bridge = frame->this->private;
+    const struct fuse_local *local = frame->local;
+    const bool said = __atomic_exchange_n (&bridge->said_endless, true, __ATOMIC_RELAXED);
+    const gf_loglevel_t level = said ? GF_LOG_DEBUG : GF_LOG_WARNING;
+    g_autofree char *path = NULL;
+
+    if (!log_wants (frame->this, level))
+        return;
+    path = inode_path (local->fd->inode, NULL);
+    gf_log (frame->this, level, "storage's listing of '%s' %s, so the caller gets EIO%s", path, why,
+            said ? "" : "; the next such listing is logged at level DEBUG");
+}
+
+/* A caller that was killed would never read the answer, and storage can list without an end. */
+static void
+pass_run (struct work_item *work)
+{
+    g_autofree struct pass_work *pass = (struct pass_work *) work;
+    const call_stack_t *root = pass->frame->root;
+
+    stack_taken (pass->frame->root);
+    if (stack_interrupted (pass->frame->root) && process_gives_up (root->pid))
+        request_err (pass->frame, -1, EINTR);
+    else
+        pass->wind (pass->frame, pass->from);
+}
+
+/* Goes on after entries of which the kernel is told none. Does so on core/work, since the answer
+ * may come within the wind. */
+static void
+pass_over (call_frame_t *frame, const gf_dirent_t *entries,
+           void (*wind) (call_frame_t *frame, off_t from))
+{
+    struct fuse_local *local = frame->local;
+    struct pass_work *pass;
+
+    for (local->passed++; entries->next; local->passed++)
+        entries = entries->next;
+    if (entries->d_off == local->from || local->passed > PASSED_MAX) {
+        say_endless (frame, local->passed > PASSED_MAX ? "has no end" : "does not advance");
+        request_err (frame, -1, EIO);
+        return;
+    }
+    pass = g_new (struct pass_work, 1);
+    *pass = (struct pass_work){ { .run = pass_run }, frame, wind, entries->d_off };
+    work_put (&pass->work);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* Returns the entry with the hidden graph's name, in a listing of the root of the mount, or
  * NULL. */
@@ -112,13 +180,11 @@ static void
 fuse_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
-    const struct fuse_local *local = frame->local;
     struct iobuf *room;
     fuse_req_t req;
 
     if (op_ret >= 0 && is_alone (find_hidden (frame, entries), entries)) {
-        STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (this), readdir, local->fd, local->size,
-                    entries->d_off, NULL);
+        pass_over (frame, entries, readdir_wind);
         return;
     }
     room = answer_room (frame, op_ret, op_errno);
@@ -197,8 +263,7 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
     size_t used;
 
     if (op_ret >= 0 && is_alone (find_hidden (frame, entries), entries)) {
-        STACK_WIND (frame, fuse_readdirp_cbk, FIRST_CHILD (this), readdirp, local->fd, local->size,
-                    entries->d_off, NULL);
+        pass_over (frame, entries, readdir_wind);
         return;
     }
     room = answer_room (frame, op_ret, op_errno);
@@ -217,9 +282,10 @@ fuse_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static void
 readdir_wind (call_frame_t *frame, off_t offset)
 {
-    const struct fuse_local *local = frame->local;
+    struct fuse_local *local = frame->local;
     fd_t *fd = local->fd;
 
+    local->from = offset;
     if (frame->root->op == FOP_readdir)
         STACK_WIND (frame, fuse_readdir_cbk, FIRST_CHILD (frame->this), readdir, fd, local->size,
                     offset, NULL);
@@ -233,66 +299,45 @@ readdir_wind (call_frame_t *frame, off_t offset)
 
 /* --- an offset for 32-bit programs that is not in the table: fuse/short-numbers.h ------------- */
 
-struct search_work {
-    struct work_item work;
-    call_frame_t *frame;
-    off_t from;
-};
-
 static void
 search_wind (call_frame_t *frame, off_t from)
 {
-    const struct fuse_local *local = frame->local;
+    struct fuse_local *local = frame->local;
 
+    local->from = from;
     STACK_WIND (frame, search_cbk, FIRST_CHILD (frame->this), readdir, local->fd, SEARCH_SIZE, from,
                 NULL);
 }
 
-static void
-search_run (struct work_item *work)
-{
-    g_autofree struct search_work *search = (struct search_work *) work;
-
-    stack_taken (search->frame->root);
-    search_wind (search->frame, search->from);
-}
-
-/* Returns the entry after which the caller wants to continue, or NULL. Each becomes known. */
+/* Returns the entry after which the caller wants to continue, or NULL. */
 static const gf_dirent_t *
 search_entry (call_frame_t *frame, const gf_dirent_t *entries)
 {
     const struct bridge *bridge = frame->this->private;
     const struct fuse_local *local = frame->local;
-    const uint64_t directory = inode_nodeid (local->fd->inode);
 
     while (entries
-           && short_offset (bridge->short_numbers, directory, (uint64_t) entries->d_off)
-                  != (uint64_t) local->offset)
+           && !short_offset_fits (bridge->short_numbers, (uint64_t) entries->d_off,
+                                  (uint64_t) local->offset))
         entries = entries->next;
+    if (entries)
+        short_offset_put (bridge->short_numbers, inode_nodeid (local->fd->inode),
+                          (uint64_t) entries->d_off, (uint64_t) local->offset);
     return entries;
 }
 
-/* Asks for the next entries on core/work, since the answer may come within the wind. */
 static void
 search_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
             gf_dirent_t *entries, dict_t *xdata)
 {
     const gf_dirent_t *found = op_ret < 0 ? NULL : search_entry (frame, entries);
-    struct search_work *search;
 
-    if (found) {
+    if (found)
         readdir_wind (frame, found->d_off);
-        return;
-    }
-    if (op_ret < 0 || !entries) {
+    else if (op_ret < 0 || !entries)
         request_err (frame, -1, op_ret < 0 ? op_errno : ENOENT);
-        return;
-    }
-    while (entries->next)
-        entries = entries->next;
-    search = g_new (struct search_work, 1);
-    *search = (struct search_work){ { .run = search_run }, frame, entries->d_off };
-    work_put (&search->work);
+    else
+        pass_over (frame, entries, search_wind);
 }
 
 /* --- the kernel's requests -------------------------------------------------------------------- */
