@@ -3,10 +3,8 @@
  *   oops     a write to NULL
  *   far      a write to an address that is not canonical on x86-64
  *   caller   the same as oops, while the thread acts as the caller
- *   deep     the stack of a thread of core/work overflows */
+ *   deep     the stack of a thread that thread_new started overflows */
 #include "xlator.h"
-
-#include "core/work/work.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -25,24 +23,25 @@ oops_descend (unsigned depth)
     return depth == UINT32_MAX ? 0 : oops_descend (depth + 1) + (unsigned) frame[0];
 }
 
-static void
-oops_deep (struct work_item *work)
+static void *
+oops_deep (void *data)
 {
     oops_descend (0);
+    return NULL;
 }
 
 static void
 oops_crash (call_frame_t *frame, const char *name)
 {
-    static struct work_item work = { .run = oops_deep };
     volatile int *nowhere = NULL;
+    pthread_t thread;
 
     if (strcmp (name, "caller") == 0)
         syscall (SYS_setfsuid, frame->root->uid);
     if (strcmp (name, "far") == 0)
         nowhere = (volatile int *) (uintptr_t) UINT64_C (0x1234567812345678);
     if (strcmp (name, "deep") == 0)
-        work_put (&work);
+        (void) thread_new (&thread, "deep", oops_deep, NULL);
     else if (strcmp (name, "oops") == 0 || strcmp (name, "caller") == 0 || nowhere)
         *nowhere = 1;
 }
