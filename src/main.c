@@ -351,6 +351,14 @@ warn_of_unmount (const char *mountpoint)
               missing, mountpoint, mountpoint);
 }
 
+static bool
+is_mounted (void *data)
+{
+    const struct running *running = data;
+
+    return !bridge_connection_is_gone (running->bridge);
+}
+
 /* A failure is no error, since the mount works without the control socket. */
 static void
 serve_control (struct program *program)
@@ -366,7 +374,7 @@ serve_control (struct program *program)
     running_measure (&program->running);
     follow_begin (&program->running);
     program->control = control_serve (program->graph, program->mountpoint, running_commands,
-                                      &program->running, &error);
+                                      is_mounted, &program->running, &error);
     if (!program->control)
         warn ("no control socket: %s; 'windlass reload', 'windlass counts' and the like will not "
               "work with this mount",

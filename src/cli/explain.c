@@ -16,7 +16,7 @@
 #define PATIENCE 2000 /* milliseconds for the lookup */
 
 static void
-explain_ask (const char *path, struct path_answer *answer)
+explain_ask (const char *path, const void *data, struct path_answer *answer)
 {
     if (!realpath (path, answer->text))
         answer->error = errno;
@@ -30,7 +30,7 @@ real_path (const char *path, char **ret_real)
     struct path_answer answer;
     bool answered;
 
-    path_question_begin (&question, explain_ask, path);
+    path_question_begin (&question, explain_ask, path, NULL);
     answered = path_question_wait (&question, PATIENCE, &answer);
     path_question_end (&question);
     if (!answered)

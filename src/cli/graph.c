@@ -57,7 +57,7 @@ is_mount (const char *path)
     if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
         return false;
     real = mount_path (mountinfo, path, &error);
-    is = real && mount_find (mountinfo, real, &mount) && strcmp (mount.type, "fuse.windlass") == 0;
+    is = real && mount_find (mountinfo, real, &mount) && mount_is_windlass (&mount);
     mount_clear (&mount);
     return is;
 }

@@ -38,7 +38,7 @@ struct listed {
 /* Returns whether this question waits for the daemon already. A process that asks a mount that
  * hangs stays until it is answered, even when it is killed: each mount has one of them at most. */
 static bool
-list_waits (const char *path)
+list_statfs_is_pending (const char *path)
 {
     const char input[] = "json\nolder=" G_STRINGIFY (OLD);
     g_autoptr (GBytes) bytes = g_bytes_new_static (input, sizeof input - 1);
@@ -49,22 +49,15 @@ list_waits (const char *path)
         && strstr (answer->str, "\"statfs\"");
 }
 
-/* Unlike its path, the number of a mount is its own. Freed with g_free. */
-static char *
-list_number (const struct mount *mount)
-{
-    return g_strdup_printf ("%u:%u", mount->major, mount->minor);
-}
-
 /* In the other process. Attributes may be cached; this question is not. */
 static void
-list_ask (const char *path, struct path_answer *answer)
+list_ask (const char *path, const void *data, struct path_answer *answer)
 {
     g_autofree char *mountinfo = NULL;
     struct mount mount;
     struct statvfs buf;
 
-    if (list_waits (path))
+    if (list_statfs_is_pending (path))
         answer->error = ETIMEDOUT;
     else if (geteuid () == 0 && g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
         && mount_find (mountinfo, path, &mount) && mount.user_id > 0
@@ -75,37 +68,11 @@ list_ask (const char *path, struct path_answer *answer)
         answer->error = errno;
 }
 
-/* In another process: answers with the daemon's number. number: of list_number. */
+/* In another process: answers with the daemon's number. data: struct mount. */
 static void
-list_ask_who (const char *number, struct path_answer *answer)
+list_ask_who (const char *path, const void *data, struct path_answer *answer)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
-
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return;
-    mounts = mounts_all (mountinfo);
-    for (guint i = 0; i < mounts->len && !*answer->text; i++) {
-        g_autofree char *its = list_number (mounts->pdata[i]);
-
-        if (strcmp (its, number) == 0)
-            g_snprintf (answer->text, sizeof answer->text, "%d",
-                        (int) control_daemon_pid (mounts->pdata[i]));
-    }
-}
-
-/* Another mount on the same path hides it. */
-static bool
-list_is_covered (const char *mountinfo, const struct mount *mount)
-{
-    struct mount top;
-    bool covered;
-
-    if (!mount_find (mountinfo, mount->path, &top))
-        return true;
-    covered = top.major != mount->major || top.minor != mount->minor;
-    mount_clear (&top);
-    return covered;
+    g_snprintf (answer->text, sizeof answer->text, "%d", (int) control_daemon_pid (data));
 }
 
 static bool
@@ -115,18 +82,16 @@ list_may_ask (const struct mount *mount)
 }
 
 static void
-list_begin (struct listed *listed, const char *mountinfo, const struct mount *mount)
+list_begin (struct listed *listed, const GPtrArray *mounts, const struct mount *mount)
 {
-    g_autofree char *number = list_number (mount);
-
     *listed = (struct listed){ .mount = mount, .question = { .fd = -1 } };
-    path_question_begin (&listed->who, list_ask_who, number);
-    if (list_is_covered (mountinfo, mount))
+    path_question_begin (&listed->who, list_ask_who, mount->path, mount);
+    if (mount_is_covered (mounts, mount))
         listed->state = "covered";
     else if (!list_may_ask (mount))
         listed->state = "private";
     else
-        path_question_begin (&listed->question, list_ask, mount->path);
+        path_question_begin (&listed->question, list_ask, mount->path, NULL);
 }
 
 static const char *
@@ -289,8 +254,8 @@ list_all (const char *mountinfo, bool json)
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
 
-        if (strcmp (mount->type, "fuse.windlass") == 0)
-            list_begin (&listed[n++], mountinfo, mount);
+        if (mount_is_windlass (mount))
+            list_begin (&listed[n++], mounts, mount);
     }
     until = g_get_monotonic_time () + PATIENCE * INT64_C (1000);
     for (guint i = 0; i < n; i++)

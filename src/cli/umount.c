@@ -2,9 +2,9 @@
 /*
  * windlass umount: unmounts, and waits until the daemon has written what it keeps and has ended.
  *
- * Whoever asks a mount that hangs hangs, too. So the mount point is found by its text; the kernel
- * is asked to unmount by a process of its own; and files that are in use are found by the links in
- * /proc, of which the kernel knows the text.
+ * A process that accesses a mount that hangs hangs with it. So the mount point is found by its
+ * text; the kernel is asked to unmount by a process of its own; and files that are in use are found
+ * by the links in /proc, of which the kernel knows the text.
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -27,14 +27,6 @@
 
 /* --- who uses it ---------------------------------------------------------------------------- */
 
-static bool
-umount_is_in (const char *file, const char *path)
-{
-    const size_t size = strlen (path);
-
-    return strncmp (file, path, size) == 0 && (file[size] == '/' || file[size] == '\0');
-}
-
 /* Appends a line if the link leads into the mount: readlink asks the kernel alone. */
 static void
 umount_look_at (const char *process, const char *link, const char *what, const char *path,
@@ -43,7 +35,7 @@ umount_look_at (const char *process, const char *link, const char *what, const c
     g_autofree char *name = g_strdup_printf ("/proc/%s/%s", process, link),
                     *file = g_file_read_link (name, NULL), *command = NULL;
 
-    if (!file || !umount_is_in (file, path))
+    if (!file || !path_is_in (file, path))
         return;
     g_free (name);
     name = g_strdup_printf ("/proc/%s/comm", process);
@@ -93,7 +85,7 @@ umount_look_at_mounts (const char *path, GString *out)
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
 
-        if (!umount_is_in (mount->path, path) || strcmp (mount->path, path) == 0)
+        if (!path_is_in (mount->path, path) || strcmp (mount->path, path) == 0)
             continue;
         g_string_append (out, "  mounted inside: ");
         line_append (out, mount->path, PATH_MAX);
@@ -101,72 +93,92 @@ umount_look_at_mounts (const char *path, GString *out)
     }
 }
 
-/* In a process of its own. Only whole lines are passed on. */
+/* Appends as many whole lines as there is room for. */
 static void
-umount_users_ask (const char *path, struct path_answer *answer)
+umount_shorten (GString *out, size_t room)
 {
+    const char *more = "  ...\n", *end;
+
+    if (out->len < room)
+        return;
+    g_string_truncate (out, room - strlen (more) - 1);
+    end = strrchr (out->str, '\n');
+    g_string_truncate (out, end ? end + 1 - out->str : 0);
+    g_string_append (out, more);
+}
+
+/* In a process of its own, which it leaves out. */
+static void
+umount_users_ask (const char *path, const void *data, struct path_answer *answer)
+{
+    g_autofree char *self = g_strdup_printf ("%d", (int) getpid ());
     g_autoptr (GString) out = g_string_new (NULL);
     g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
     const char *name;
 
     umount_look_at_mounts (path, out);
     while (proc && (name = g_dir_read_name (proc)))
-        if (g_ascii_isdigit (*name) && out->len < sizeof answer->text)
+        if (g_ascii_isdigit (*name) && strcmp (name, self) != 0 && out->len < sizeof answer->text)
             umount_look_at_process (name, path, out);
-    if (out->len >= sizeof answer->text) {
-        g_string_truncate (out, sizeof answer->text - sizeof "  ...\n");
-        g_string_truncate (out, strrchr (out->str, '\n') + 1 - out->str);
-        g_string_append (out, "  ...\n");
-    }
+    umount_shorten (out, sizeof answer->text);
     g_strlcpy (answer->text, out->str, sizeof answer->text);
 }
 
 /* --- unmounting ----------------------------------------------------------------------------- */
 
+struct umount_what {
+    const struct mount *mount;
+    unsigned flags; /* of unmount_path */
+};
+
+/* Unmounts what is on top at the path if it is the mount that was found before. */
+static int
+umount_top (const struct umount_what *what, char **ret_text)
+{
+    g_autofree char *mountinfo = NULL;
+    struct mount top;
+    int r;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
+        || !mount_find (mountinfo, what->mount->path, &top))
+        return -ENOENT;
+    if (mount_is_same (&top, what->mount)) {
+        r = unmount_path (&top, what->flags, ret_text);
+    } else {
+        *ret_text = g_strdup ("another file system was mounted there meanwhile");
+        r = -ESTALE;
+    }
+    mount_clear (&top);
+    return r;
+}
+
 /* Runs in a process of its own, which has no descriptors: a program that it starts gets three. */
 static void
-umount_run (const char *path, unsigned flags, struct path_answer *answer)
+umount_ask (const char *path, const void *data, struct path_answer *answer)
 {
-    g_autofree char *mountinfo = NULL, *text = NULL;
-    struct mount mount;
-    int r = -ENOENT;
+    g_autofree char *text = NULL;
+    int fd;
 
-    while (open ("/dev/null", O_RDWR) < STDERR_FILENO)
+    while ((fd = open ("/dev/null", O_RDWR)) >= 0 && fd < STDERR_FILENO)
         continue;
-    if (g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
-        && mount_find (mountinfo, path, &mount))
-        r = unmount_path (&mount, flags, &text);
-    answer->error = -r;
+    if (fd < 0) {
+        answer->error = errno;
+        text = g_strdup_printf ("/dev/null can't be opened: %s", g_strerror (errno));
+    } else {
+        answer->error = -umount_top (data, &text);
+    }
     g_strlcpy (answer->text, text ? text : "", sizeof answer->text);
-}
-
-static void
-umount_ask (const char *path, struct path_answer *answer)
-{
-    umount_run (path, 0, answer);
-}
-
-static void
-umount_lazily_ask (const char *path, struct path_answer *answer)
-{
-    umount_run (path, UNMOUNT_LAZY, answer);
-}
-
-static void
-umount_killed_ask (const char *path, struct path_answer *answer)
-{
-    umount_run (path, UNMOUNT_LAZY | UNMOUNT_FORCE, answer);
 }
 
 /* Returns false if no answer came in time. */
 static bool
-umount_question (path_question_fn *ask, const char *path, int milliseconds,
+umount_question (path_question_fn *ask, const char *path, const void *data, int milliseconds,
                  struct path_answer *ret_answer)
 {
     struct path_question question;
     bool answered;
 
-    path_question_begin (&question, ask, path);
+    path_question_begin (&question, ask, path, data);
     answered = path_question_wait (&question, milliseconds, ret_answer);
     path_question_end (&question);
     return answered;
@@ -178,7 +190,7 @@ umount_tell_users (const char *path)
     struct path_answer users;
 
     fprintf (stderr, "windlass umount: '%s' is in use:\n", path);
-    if (!umount_question (umount_users_ask, path, LOOK_PATIENCE, &users) || !*users.text)
+    if (!umount_question (umount_users_ask, path, NULL, LOOK_PATIENCE, &users) || !*users.text)
         fprintf (stderr, "  by no process whose files %s\n",
                  geteuid () == 0 ? "this mount namespace shows"
                                  : "you may look at; root sees those of all users");
@@ -207,28 +219,33 @@ umount_fail (const struct mount *mount, const struct path_answer *answer)
 
 /* --- waiting for the daemon ----------------------------------------------------------------- */
 
-/* A daemon that ends is more than its last answer: then its files are closed, too. */
-static void
-umount_await_process (int pidfd)
+/* The daemon closes its files after its last answer, so wait until its process has ended. Returns
+ * false after a message: it has not. */
+static bool
+umount_await_process (const struct mount *mount, int pidfd, pid_t pid)
 {
     struct pollfd fd = { .fd = pidfd, .events = POLLIN };
+    int n = -1;
 
-    while (pidfd >= 0 && poll (&fd, 1, UNMOUNT_PATIENCE) < 0 && errno == EINTR)
+    while (pidfd >= 0 && (n = poll (&fd, 1, UNMOUNT_PATIENCE)) < 0 && errno == EINTR)
         continue;
+    if (n > 0)
+        return true;
+    if (n == 0)
+        fprintf (stderr, "windlass umount: '%s' is unmounted, and everything is written, but its "
+                         "daemon, process %d, has not ended after %d seconds\n",
+                 mount->path, (int) pid, UNMOUNT_PATIENCE / 1000);
+    else
+        fprintf (stderr, "windlass umount: '%s' is unmounted, and everything is written, but "
+                         "whether its daemon has ended can't be found out\n",
+                 mount->path);
+    return n < 0;
 }
 
-static int
-umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
+/* Tells an end that is not as it should be; r: of control_await_end. */
+static void
+umount_tell_end (const struct mount *mount, int r, pid_t pid)
 {
-    g_autoptr (GString) text = g_string_new (NULL);
-    int r = control_await_end (fd, TELL_AFTER, text);
-
-    if (r == -ETIMEDOUT) {
-        fprintf (stderr,
-                 "windlass umount: '%s' is unmounted; waiting for its daemon, process %d, to end\n",
-                 mount->path, (int) pid);
-        r = control_await_end (fd, END_PATIENCE, text);
-    }
     if (r == -ETIMEDOUT)
         fprintf (stderr, "windlass umount: the daemon has not ended after %d seconds, and may not "
                          "have written everything; its log says more\n",
@@ -237,17 +254,84 @@ umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
         fprintf (stderr, "windlass umount: '%s' is unmounted, but its daemon, process %d, ended "
                          "before it had written everything\n",
                  mount->path, (int) pid);
-    else if (r < 0)
+    else if (r == -EBUSY)
+        fprintf (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted "
+                         "elsewhere, as in another mount namespace, so its daemon, process %d, "
+                         "goes on\n",
+                 mount->path, (int) pid);
+    else if (r == -EIO)
         fprintf (stderr, "windlass umount: '%s' is unmounted, but its daemon left requests "
                          "unanswered\n",
                  mount->path);
     else
-        umount_await_process (pidfd);
+        fprintf (stderr, "windlass umount: '%s' is unmounted, but this does not wait for its "
+                         "daemon, process %d: %s\n",
+                 mount->path, (int) pid, g_strerror (-r));
+}
+
+static int
+umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    bool ended = true;
+    int r;
+
+    control_await_unmounted (fd);
+    r = control_await_end (fd, TELL_AFTER, text);
+    if (r == -ETIMEDOUT) {
+        fprintf (stderr,
+                 "windlass umount: '%s' is unmounted; waiting for its daemon, process %d, to end\n",
+                 mount->path, (int) pid);
+        r = control_await_end (fd, END_PATIENCE, text);
+    }
+    if (r == 0)
+        ended = umount_await_process (mount, pidfd, pid);
+    else
+        umount_tell_end (mount, r, pid);
     if (!text->len)
-        return r < 0 ? CLI_FAILED : CLI_OK;
+        return (r == 0 && ended) || r == -EBUSY ? CLI_OK : CLI_FAILED;
     fprintf (stderr, "windlass umount: '%s' is unmounted; its daemon says:\n", mount->path);
     cli_print_safely (stderr, text->str);
     return CLI_FAILED;
+}
+
+/* Tells where this mount namespace still shows the file system of an unmounted mount. Returns
+ * whether it does. */
+static bool
+umount_tell_other (const struct mount *unmounted)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) mounts = NULL;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return false;
+    mounts = mounts_all (mountinfo);
+    for (guint i = 0; i < mounts->len; i++) {
+        const struct mount *mount = mounts->pdata[i];
+
+        if (!mount_is_same (mount, unmounted) || !mount_is_windlass (mount))
+            continue;
+        fprintf (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted on "
+                         "'%s', so its daemon goes on\n",
+                 unmounted->path, mount->path);
+        return true;
+    }
+    return false;
+}
+
+/* fd: of control_await_begin, or its error. */
+static int
+umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
+{
+    if (umount_tell_other (mount))
+        return CLI_OK;
+    if (fd >= 0)
+        return umount_await (mount, fd, pidfd, pid);
+    fprintf (stderr, "windlass umount: warning: '%s' is unmounted, but its daemon is gone or can't "
+                     "be reached: this does not wait for it, and whether everything was written is "
+                     "not known\n",
+             mount->path);
+    return CLI_OK;
 }
 
 static int
@@ -255,23 +339,23 @@ umount_mount (const struct mount *mount, bool lazy)
 {
     const pid_t pid = control_daemon_pid (mount);
     const bool killed = process_was_killed (pid);
-    const int fd = pid && !killed && !lazy ? control_await_begin (mount) : -1,
-              pidfd = fd >= 0 ? (int) syscall (SYS_pidfd_open, pid, 0) : -1;
+    const struct umount_what what = {
+        mount, (lazy || killed ? UNMOUNT_LAZY : 0) | (killed ? UNMOUNT_FORCE : 0)
+    };
+    const int fd = killed || lazy ? -1 : control_await_begin (mount),
+              pidfd = fd >= 0 && pid ? (int) syscall (SYS_pidfd_open, pid, 0) : -1;
     struct path_answer answer;
     int status = CLI_OK;
 
-    if (!umount_question (killed ? umount_killed_ask
-                          : lazy ? umount_lazily_ask
-                                 : umount_ask,
-                          mount->path, UNMOUNT_PATIENCE, &answer)) {
-        fprintf (stderr, "windlass umount: the kernel has not unmounted '%s' after %d seconds: it "
-                         "waits for the daemon, and goes on when that answers\n",
+    if (!umount_question (umount_ask, mount->path, &what, UNMOUNT_PATIENCE, &answer)) {
+        fprintf (stderr, "windlass umount: '%s' is not unmounted: no answer after %d seconds; the "
+                         "kernel probably waits for the daemon\n",
                  mount->path, UNMOUNT_PATIENCE / 1000);
         status = CLI_FAILED;
     } else if (answer.error) {
         status = umount_fail (mount, &answer);
-    } else if (fd >= 0) {
-        status = umount_await (mount, fd, pidfd, pid);
+    } else if (!lazy) {
+        status = umount_done (mount, fd, pidfd, pid);
     }
     if (fd >= 0)
         close (fd);
@@ -294,7 +378,7 @@ umount_find (const char *given, struct mount *ret_mount)
         path = mount_path (mountinfo, given, &error);
     if (path && !mount_find (mountinfo, path, ret_mount))
         error = g_strdup_printf ("'%s' is not a mount point; 'windlass list' shows them", given);
-    else if (path && !g_str_has_prefix (ret_mount->type, "fuse.windlass")) {
+    else if (path && !mount_is_windlass (ret_mount)) {
         error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'", given,
                                  ret_mount->type);
         mount_clear (ret_mount);
@@ -324,6 +408,9 @@ cli_umount (const struct cli_command *command, int argc, char **argv)
         return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
     if (!umount_find (argv[1], &mount))
         return CLI_FAILED;
+    /* This process itself must not use the mount; if it does, it is told as one of the users. */
+    if (chdir ("/") < 0)
+        fprintf (stderr, "windlass umount: warning: '/': %s\n", g_strerror (errno));
     status = umount_mount (&mount, lazy);
     mount_clear (&mount);
     return status;

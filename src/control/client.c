@@ -129,7 +129,7 @@ connect_error (const struct place *place, char **dirs, int r)
         return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint,
                                 g_strerror (-r));
     all = g_strjoinv (", ", dirs);
-    if (strcmp (place->mount.type, "fuse.windlass") != 0)
+    if (!mount_is_windlass (&place->mount))
         return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': "
                                 "there is no socket '%u:%u.sock' in %s",
                                 mountpoint, place->mount.type, place->mount.major,
@@ -357,6 +357,12 @@ control_await_begin (const struct mount *mount)
         return fd;
     close (fd);
     return r;
+}
+
+void
+control_await_unmounted (int fd)
+{
+    shutdown (fd, SHUT_WR);
 }
 
 int

@@ -23,10 +23,10 @@
  * - Both sides check which user the other one is. The folder is closed to others, and refused if
  *   another user could have made it. A process that makes or removes a socket locks the folder: the
  *   next mount may have the same number.
- * - Limits: 8 connections at once, others wait; a request of 1 MiB within 5 s; an answer of 16 MiB,
- *   of which the client takes something every CONTROL_TAKE_SECONDS. A command with a long answer,
- *   or one that would hold the main thread, goes in pieces: control_piece_where,
- *   control_piece_next, and cli_call_pieces at the other end.
+ * - Limits: 8 connections at once, others wait; 64 callers that await the end, others are refused;
+ *   a request of 1 MiB within 5 s; an answer of 16 MiB, of which the client takes something every
+ *   CONTROL_TAKE_SECONDS. A command with a long answer, or one that would hold the main thread,
+ *   goes in pieces: control_piece_where, control_piece_next, and cli_call_pieces at the other end.
  * - Reload compares options as texts: 1MB -> 1024KB is a change. A refused reload says which
  *   changes would have been taken over, and its last line is always "nothing was changed".
  */
@@ -74,7 +74,8 @@ GBytes *control_pack_answer (int status, const GString *text);
 
 /* A line of mountinfo. */
 struct mount {
-    unsigned major, minor;
+    unsigned id, parent;   /* of the mount, and of the one that it is mounted on */
+    unsigned major, minor; /* of the file system: several mounts may show it */
     char *path;       /* the mount point */
     char *type;       /* "fuse.windlass" */
     char *source;
@@ -91,6 +92,15 @@ void mount_clear (struct mount *mount);
 
 /* All mounts, in the order of mountinfo: struct mount. Freed with g_ptr_array_unref. */
 GPtrArray *mounts_all (const char *mountinfo);
+
+bool mount_is_windlass (const struct mount *mount);
+/* Returns whether both show the same file system. */
+bool mount_is_same (const struct mount *one, const struct mount *other);
+/* Returns whether no path leads to a mount of mounts_all, since another one is on top of it, or on
+ * a folder above it. */
+bool mount_is_covered (const GPtrArray *all, const struct mount *mount);
+/* Returns whether a path is dir, or below it. Both are absolute. */
+bool path_is_in (const char *path, const char *dir);
 
 /* Returns the real path of a mount point, without accessing a Windlass mount. NULL on error, with
  * *ret_error (freed with g_free). */
@@ -136,10 +146,11 @@ struct control_command {
 struct control_server;
 
 /* Serves the mount, from the default main context, until control_stop. commands ends with an entry
- * without a name. Returns NULL on error, with *ret_error (freed with g_free). */
+ * without a name. is_mounted tells whether the kernel can send requests. Returns NULL on error,
+ * with *ret_error (freed with g_free). */
 struct control_server *
 control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands,
-               void *data, char **ret_error);
+               bool (*is_mounted) (void *data), void *data, char **ret_error);
 /* The daemon has another graph. */
 void control_set_graph (struct control_server *server, struct graph *graph);
 
@@ -159,14 +170,19 @@ int control_dispatch (struct graph *graph, const struct control_command *command
 
 /* --- client.c: requests --- */
 
-/* A command of the daemon that is answered at its end. */
+/* A command of the daemon that is answered at its end. The caller sends it before it unmounts, and
+ * closes its direction of the socket when it has unmounted: if the file system is then still
+ * mounted elsewhere, the answer is -EBUSY. */
 #define CONTROL_AWAIT_END "await-end"
 
 /* Sends CONTROL_AWAIT_END to the daemon of a mount. Returns a descriptor, or a negative errno. */
 int control_await_begin (const struct mount *mount);
+/* Tells the daemon that the mount was unmounted. */
+void control_await_unmounted (int fd);
 /* Waits so many milliseconds for the end of the daemon. Returns 0 and the text of its answer, or
- * the status of its answer; -ETIMEDOUT: it has not answered; -ECONNRESET: it has ended without an
- * answer. Does not close the descriptor. */
+ * the status of its answer: -EIO: requests are unanswered; -EBUSY: the file system is still mounted
+ * elsewhere; -EAGAIN: too many callers wait. -ETIMEDOUT: it has not answered; -ECONNRESET: it
+ * has ended without an answer. Does not close the descriptor. */
 int control_await_end (int fd, int milliseconds, GString *ret_text);
 
 /* Returns the process that listens at the socket of a Windlass mount, or 0 if that cannot be found

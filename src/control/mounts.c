@@ -40,16 +40,20 @@ line_parse (const char *line, struct mount *ret_mount)
 {
     g_auto (GStrv) fields = g_strsplit (line, " ", -1);
     char **rest = fields;
-    unsigned major, minor;
+    unsigned id, parent, major, minor;
     bool shared = false;
 
-    if (g_strv_length (fields) <= 6 || sscanf (fields[2], "%u:%u", &major, &minor) != 2)
+    if (g_strv_length (fields) <= 6 || sscanf (fields[0], "%u", &id) != 1
+        || sscanf (fields[1], "%u", &parent) != 1
+        || sscanf (fields[2], "%u:%u", &major, &minor) != 2)
         return false;
     for (; *rest && strcmp (*rest, "-") != 0; rest++)
         shared |= g_str_has_prefix (*rest, "shared:");
     if (!rest[0] || !rest[1] || !rest[2] || !rest[3])
         return false;
-    *ret_mount = (struct mount){ .major = major,
+    *ret_mount = (struct mount){ .id = id,
+                                 .parent = parent,
+                                 .major = major,
                                  .minor = minor,
                                  .path = g_strcompress (fields[4]),
                                  .type = g_strdup (rest[1]),
@@ -105,6 +109,75 @@ mounts_all (const char *mountinfo)
     return all;
 }
 
+bool
+mount_is_windlass (const struct mount *mount)
+{
+    return strcmp (mount->type, "fuse.windlass") == 0;
+}
+
+bool
+mount_is_same (const struct mount *one, const struct mount *other)
+{
+    return one->major == other->major && one->minor == other->minor;
+}
+
+bool
+path_is_in (const char *path, const char *dir)
+{
+    const size_t size = strcmp (dir, "/") == 0 ? 0 : strlen (dir);
+
+    return strncmp (path, dir, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+static const struct mount *
+mount_with_id (const GPtrArray *all, unsigned id)
+{
+    for (guint i = 0; i < all->len; i++)
+        if (((const struct mount *) all->pdata[i])->id == id)
+            return all->pdata[i];
+    return NULL;
+}
+
+/* Does another mount on the same parent begin above this one? Then a walk enters that. */
+static bool
+mount_has_cover (const GPtrArray *all, const struct mount *mount)
+{
+    for (guint i = 0; i < all->len; i++) {
+        const struct mount *other = all->pdata[i];
+
+        if (other != mount && other->parent == mount->parent && other->id != other->parent
+            && path_is_in (mount->path, other->path))
+            return true;
+    }
+    return false;
+}
+
+/* Is something mounted on the whole of it? */
+static bool
+mount_has_top (const GPtrArray *all, const struct mount *mount)
+{
+    for (guint i = 0; i < all->len; i++) {
+        const struct mount *other = all->pdata[i];
+
+        if (other != mount && other->parent == mount->id && strcmp (other->path, mount->path) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+mount_is_covered (const GPtrArray *all, const struct mount *mount)
+{
+    bool covered = mount_has_top (all, mount);
+
+    /* The text is not trusted: the parents may form a ring. */
+    for (guint i = 0; i < all->len && mount && !covered; i++) {
+        covered = mount_has_cover (all, mount);
+        mount = mount_with_id (all, mount->parent);
+    }
+    return covered;
+}
+
 void
 mount_clear (struct mount *mount)
 {
@@ -116,14 +189,14 @@ mount_clear (struct mount *mount)
 /* --- the path of a mount point --- */
 
 static bool
-is_mount_point (const char *mountinfo, const char *path, const char *type)
+is_mount_point (const char *mountinfo, const char *path, bool windlass)
 {
     struct mount mount;
     bool fits;
 
     if (!mount_find (mountinfo, path, &mount))
         return false;
-    fits = !type || strcmp (mount.type, type) == 0;
+    fits = !windlass || mount_is_windlass (&mount);
     mount_clear (&mount);
     return fits;
 }
@@ -190,13 +263,13 @@ mount_holding (const char *mountinfo, const char *path)
 {
     g_autofree char *at = g_strdup (path);
 
-    while (!is_mount_point (mountinfo, at, NULL) && strcmp (at, "/") != 0) {
+    while (!is_mount_point (mountinfo, at, false) && strcmp (at, "/") != 0) {
         char *up = g_path_get_dirname (at);
 
         g_free (at);
         at = up;
     }
-    return is_mount_point (mountinfo, at, "fuse.windlass") ? g_steal_pointer (&at) : NULL;
+    return is_mount_point (mountinfo, at, true) ? g_steal_pointer (&at) : NULL;
 }
 
 /* The walk begins in the current folder: its path is real, and a walk to it from above could ask a
@@ -247,7 +320,7 @@ walk_end (const struct walk *walk, const char *mountinfo, char **ret_error)
 {
     g_autofree char *whole = walk_whole (walk), *entered = NULL;
 
-    if (is_mount_point (mountinfo, whole, NULL))
+    if (is_mount_point (mountinfo, whole, false))
         return g_steal_pointer (&whole);
     entered = walk_entered (walk, mountinfo);
     if (entered)

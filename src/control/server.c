@@ -17,19 +17,24 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 8
+#define AWAITING_MAX 64     /* callers of CONTROL_AWAIT_END */
+#define ELSEWHERE_SECONDS 2 /* from an unmount until the file system counts as mounted elsewhere */
 #define PATIENCE 5 /* seconds to send a request */
 #define PIECE 65536
 
 struct control_server {
     struct graph *graph;
     const struct control_command *commands;
+    bool (*is_mounted) (void *data);
     void *data;
     char *path;
     struct stat file; /* of the socket; no inode: not made */
     int fd;
     guint watch;  /* source of fd; 0 while no more clients are accepted */
     guint pause;  /* source that retries after a lack of descriptors; 0: none */
-    GList *connections; /* struct connection */
+    GList *connections; /* struct connection, at most CONNECTIONS_MAX while clients are accepted */
+    GList *awaiting;    /* struct connection, those that await the end; at most AWAITING_MAX */
+    bool stopping;      /* no command is run any more */
 };
 
 /* The sockets of callers of CONTROL_AWAIT_END. */
@@ -44,19 +49,38 @@ struct connection {
     GByteArray *in;
     GBytes *out; /* NULL until there is an answer */
     size_t sent;
-    bool awaits_end; /* it gets its answer from control_ended */
+    bool awaits_end; /* it is in server->awaiting, and gets its answer from control_ended */
 };
 
 static void server_listen (struct control_server *server);
 
 /* --- one connection --- */
 
-static void
-connection_end (struct connection *connection)
+static GList **
+connection_list (const struct connection *connection)
 {
     struct control_server *server = connection->server;
 
-    server->connections = g_list_remove (server->connections, connection);
+    return connection->awaits_end ? &server->awaiting : &server->connections;
+}
+
+static void
+connection_set_awaits_end (struct connection *connection, bool awaits)
+{
+    GList **list = connection_list (connection);
+
+    *list = g_list_remove (*list, connection);
+    connection->awaits_end = awaits;
+    list = connection_list (connection);
+    *list = g_list_prepend (*list, connection);
+}
+
+static void
+connection_end (struct connection *connection)
+{
+    GList **list = connection_list (connection);
+
+    *list = g_list_remove (*list, connection);
     g_source_remove (connection->watch);
     if (connection->timer)
         g_source_remove (connection->timer);
@@ -93,7 +117,8 @@ connection_late (gpointer data)
 static void
 connection_wait (struct connection *connection)
 {
-    g_source_remove (connection->timer);
+    if (connection->timer)
+        g_source_remove (connection->timer);
     connection->timer = g_timeout_add_seconds (CONTROL_TAKE_SECONDS, connection_late, connection);
 }
 
@@ -129,21 +154,64 @@ connection_answer (struct connection *connection, int status, const GString *tex
     connection_wait (connection);
 }
 
-/* The caller may be gone before the end; then it no longer takes part. Lines are collected for the
- * first of the callers that are there. */
+/* --- a caller that awaits the end --- */
+
+/* The first caller that waits starts the collection of log lines; all callers get the same text. A
+ * caller that leaves before the end no longer counts. */
 static void
 connection_await_end (struct connection *connection)
 {
-    bool first = true;
+    struct control_server *server = connection->server;
 
-    for (const GList *l = connection->server->connections; l; l = l->next)
-        first = first && !((const struct connection *) l->data)->awaits_end;
-    if (first)
+    if (g_list_length (server->awaiting) >= AWAITING_MAX) {
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        g_string_printf (text, "%d callers wait for the end of this daemon already", AWAITING_MAX);
+        connection_answer (connection, -EAGAIN, text);
+        return;
+    }
+    if (!server->awaiting)
         log_collect (true);
     g_source_remove (connection->timer);
     connection->timer = 0;
-    connection->awaits_end = true;
+    connection_set_awaits_end (connection, true);
+    server_listen (server);
 }
+
+static gboolean
+connection_look_elsewhere (gpointer data)
+{
+    struct connection *connection = data;
+    const struct control_server *server = connection->server;
+    g_autoptr (GString) nothing = g_string_new (NULL);
+
+    connection->timer = 0;
+    if (server->is_mounted (server->data)) {
+        connection_set_awaits_end (connection, false);
+        connection_answer (connection, -EBUSY, nothing);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean
+connection_hung_up (gint fd, GIOCondition condition, gpointer data)
+{
+    connection_end (data);
+    return G_SOURCE_CONTINUE; /* the source was removed with the connection */
+}
+
+/* The caller has unmounted. The kernel closes the connection during the last unmount, and this
+ * daemon then ends: if it is open after a while, the file system is still mounted elsewhere. */
+static void
+connection_unmounted (struct connection *connection)
+{
+    g_source_remove (connection->watch);
+    connection->watch = g_unix_fd_add (connection->fd, G_IO_HUP, connection_hung_up, connection);
+    connection->timer = g_timeout_add_seconds (ELSEWHERE_SECONDS, connection_look_elsewhere,
+                                               connection);
+}
+
+/* --- requests --- */
 
 static void
 connection_serve (struct connection *connection, const struct control_request *request)
@@ -156,6 +224,8 @@ connection_serve (struct connection *connection, const struct control_request *r
         connection_await_end (connection);
         return;
     }
+    if (server->stopping)
+        return;
     r = control_dispatch (server->graph, server->commands, server->data, request, answer);
 
     gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target,
@@ -192,6 +262,10 @@ connection_read (gint fd, GIOCondition condition, gpointer data)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return G_SOURCE_CONTINUE;
+    if (n == 0 && connection->awaits_end && !(condition & G_IO_HUP)) {
+        connection_unmounted (connection);
+        return G_SOURCE_CONTINUE; /* the source was replaced */
+    }
     if (n <= 0 || connection->awaits_end) {
         connection_end (connection);
         server_listen (server);
@@ -377,12 +451,13 @@ socket_serve (struct control_server *server, const char *mountpoint, char **ret_
 
 struct control_server *
 control_serve (struct graph *graph, const char *mountpoint, const struct control_command *commands,
-               void *data, char **ret_error)
+               bool (*is_mounted) (void *data), void *data, char **ret_error)
 {
     struct control_server *server = g_new0 (struct control_server, 1);
 
     server->graph = graph;
     server->commands = commands;
+    server->is_mounted = is_mounted;
     server->data = data;
     server->fd = -1;
     if (socket_serve (server, mountpoint, ret_error) == 0) {
@@ -427,6 +502,27 @@ ending_add (struct control_ending **ending, struct connection *connection)
     connection->fd = -1;
 }
 
+/* Takes in the callers of CONTROL_AWAIT_END that this thread has not come to yet: a caller sends
+ * its request, and the unmount that it then does may be noticed first. */
+static void
+server_take_last (struct control_server *server)
+{
+    GList *next;
+    int fd;
+
+    server->stopping = true;
+    for (int i = 0; i < AWAITING_MAX
+         && (fd = accept4 (server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; i++)
+        connection_begin (server, fd);
+    for (GList *l = server->connections; l; l = next) {
+        struct connection *connection = l->data;
+
+        next = l->next;
+        if (!connection->out)
+            connection_read (connection->fd, G_IO_IN, connection);
+    }
+}
+
 struct control_ending *
 control_stop (struct control_server *server)
 {
@@ -434,14 +530,14 @@ control_stop (struct control_server *server)
 
     if (!server)
         return NULL;
+    server_take_last (server);
+    while (server->awaiting) {
+        ending_add (&ending, server->awaiting->data);
+        connection_end (server->awaiting->data);
+    }
     while (server->connections) {
-        struct connection *connection = server->connections->data;
-
-        if (connection->awaits_end)
-            ending_add (&ending, connection);
-        else
-            connection_flush (connection);
-        connection_end (connection);
+        connection_flush (server->connections->data);
+        connection_end (server->connections->data);
     }
     if (server->watch)
         g_source_remove (server->watch);

@@ -32,7 +32,8 @@ abort_connection (const struct mount *mount)
         close (fd);
 }
 
-/* fusermount3 tells errors by words alone: in English, since it sets no locale. */
+/* fusermount3 tells errors by words alone: in English, since it sets no locale. This program sets
+ * one, in which strerror may have other words. */
 static int
 unmount_by_fusermount (const char *path, bool lazy, char **ret_text)
 {
@@ -53,7 +54,7 @@ unmount_by_fusermount (const char *path, bool lazy, char **ret_text)
     if (g_spawn_check_wait_status (status, NULL))
         return 0;
     *ret_text = g_strdup (g_strchomp (said));
-    return strstr (said, strerror (EBUSY)) ? -EBUSY : -EPERM;
+    return strstr (said, "Device or resource busy") ? -EBUSY : -EPERM;
 }
 
 /* MNT_FORCE aborts the connection as well. */

@@ -31,7 +31,7 @@ check_not_mounted (const char *path, char **ret_error)
 
     if (!mount_at (path, &mount))
         return 0;
-    if (strcmp (mount.type, "fuse.windlass") == 0) {
+    if (mount_is_windlass (&mount)) {
         *ret_error = g_strdup_printf ("mount point '%s' is already mounted (%s)", path,
                                       mount.source);
         r = -EBUSY;
@@ -42,7 +42,7 @@ check_not_mounted (const char *path, char **ret_error)
 
 /* The real path of a directory. */
 static void
-mountpoint_ask (const char *path, struct path_answer *answer)
+mountpoint_ask (const char *path, const void *data, struct path_answer *answer)
 {
     struct stat st;
 
@@ -93,7 +93,7 @@ mountpoint_check (const char *given, char **ret_error)
 
     if (stale_clear (path, ret_error) < 0)
         return NULL;
-    path_question_begin (&question, mountpoint_ask, path);
+    path_question_begin (&question, mountpoint_ask, path, NULL);
     answered = path_question_wait (&question, MOUNT_PATIENCE, &answer);
     path_question_end (&question);
     if (!answered)

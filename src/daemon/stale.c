@@ -38,7 +38,7 @@ stale_error (int error)
 
 /* Attributes may still be cached; this question is not. */
 static void
-stale_ask (const char *path, struct path_answer *answer)
+stale_ask (const char *path, const void *data, struct path_answer *answer)
 {
     struct statvfs buf;
 
@@ -53,7 +53,7 @@ ask_mount (const char *path, pid_t daemon)
     struct path_question question;
     struct path_answer answer;
 
-    path_question_begin (&question, stale_ask, path);
+    path_question_begin (&question, stale_ask, path, NULL);
     while (verdict == DAEMON_SILENT && clock_now () < until) {
         if (path_question_wait (&question, LOOK_AGAIN, &answer))
             verdict = stale_error (answer.error) ? DAEMON_GONE : DAEMON_LIVES;
@@ -67,7 +67,7 @@ ask_mount (const char *path, pid_t daemon)
 static enum verdict
 verdict_on (const char *path, const struct mount *mount)
 {
-    const bool ours = strcmp (mount->type, "fuse.windlass") == 0;
+    const bool ours = mount_is_windlass (mount);
     const pid_t daemon = ours ? control_daemon_pid (mount) : 0;
 
     return process_was_killed (daemon) ? DAEMON_KILLED : ask_mount (path, daemon);

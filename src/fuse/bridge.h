@@ -71,6 +71,10 @@ int bridge_set_limits (struct bridge *bridge, char *const *words, GString *answe
 /* Returns how many files and directories the kernel has open. Any thread. */
 unsigned bridge_count_open (struct bridge *bridge);
 
+/* Returns whether the connection is closed, so that the kernel sends no more requests. Any
+ * thread. */
+bool bridge_connection_is_gone (const struct bridge *bridge);
+
 /* Returns whether requests come through io_uring; false until the kernel has agreed. */
 bool bridge_uses_io_uring (const struct bridge *bridge);
 

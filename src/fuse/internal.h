@@ -259,8 +259,6 @@ bool loop_buffer (struct reader *reader);
 /* Starts a thread of the ring, counted with the other readers. Under bridge->lock. 0, or a negative
  * errno. */
 int loop_start_locked (struct reader *reader, const char *name);
-/* Returns whether the connection is closed, so that the kernel sends no more requests. */
-bool bridge_connection_is_gone (const struct bridge *bridge);
 /* Makes each thread end after its current request. Returns whether all ended within so many
  * nanoseconds. */
 bool loop_stop (struct bridge *bridge, int64_t patience);

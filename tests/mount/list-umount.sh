@@ -28,6 +28,13 @@ print(*[row[sys.argv[2]] for row in json.load(sys.stdin) if row["mountpoint"] ==
         "$MNT" "$name"
 }
 
+# Waits for a state that needs the daemon's answer in time, which a busy machine may not give.
+becomes () {
+    local state=$1
+    shift
+    wait_until "[ \"\$(field state $*)\" = $state ]"
+}
+
 # umount [OPTION] MOUNTPOINT, within 25 seconds
 end () {
     timeout 25 "$WINDLASS" umount "$@"
@@ -35,15 +42,27 @@ end () {
 
 stack debug/fault performance/write-behind,flush-behind=on
 mount_volfile "$VOL"
+becomes answers
 row=$("$WINDLASS" list | grep -F "$MNT ")
-expect_match "the row" "^$MNT +$VOL +$DAEMON +root +answers +20[0-9-]+ [0-9:]+$" "$row"
-expect "fields" "$VOL $DAEMON root 0 answers" "$(for name in volume pid user uid state; do
+expect_match "the row" "^$MNT +$VOL +$DAEMON +root +[a-z]+ +20[0-9-]+ [0-9:]+$" "$row"
+expect "fields" "$VOL $DAEMON root 0" "$(for name in volume pid user uid; do
     field "$name"; done | paste -sd' ')"
 since=$(date -d "$(field since)" +%s)
 began=$(stat -c %Y "/proc/$DAEMON")
 [ $((began - since)) -le 2 ] && [ $((since - began)) -le 2 ] || fail "since $since, not $began"
-expect "an unprivileged user's view" "answers" "$(field state $as_nobody)"
+becomes answers $as_nobody
 expect "which process it is, for another user" "None" "$(field pid $as_nobody)"
+
+# A mount on a folder above hides it, one beside it does not.
+mkdir "$TEST_DIR/beside"
+mount -t tmpfs none "$TEST_DIR/beside"
+becomes answers
+mount -t tmpfs none "$TEST_DIR"
+state=$(field state)
+umount "$TEST_DIR"
+expect "below another mount" covered "$state"
+umount "$TEST_DIR/beside"
+cd "$TEST_DIR" || exit 1
 
 # Who uses it is told, and it stays mounted.
 mkdir "$MNT/folder"
@@ -73,11 +92,78 @@ wait_until "! is_running $DAEMON"
 mount_volfile "$VOL"
 "$WINDLASS" fault "$MNT" - <<<'writev,flush -> delay 200ms'
 head -c 300000 /dev/zero >"$MNT/late"
-(cd "$MNT" && exec "$WINDLASS" umount ../mnt/.) 2>said && fail "it was unmounted from inside"
-expect_match "from inside" 'current folder' "$(cat said)"
-expect_ok end "$MNT/"
+(cd "$MNT" && "$WINDLASS" umount ../mnt/. || exit 1) 2>said && fail "unmounted from inside"
+expect "from inside, only the shell is told" 1 "$(grep -c 'current folder' said)"
+(cd "$MNT" && exec "$WINDLASS" umount ../mnt/.) || fail "its own current folder kept it"
 expect "what was written" 300000 "$(stat -c %s "$BACK/late")"
 ! is_running "$DAEMON" || fail "the daemon is still there"
+
+# A request that the daemon reads after the unmount counts.
+mount_volfile "$VOL"
+kill -STOP "$DAEMON"
+wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
+end "$MNT" >said 2>&1 &
+ending=$!
+wait_until '! is_mounted'
+kill -CONT "$DAEMON"
+wait $ending || fail "a clean end was an error: $(cat said)"
+expect "what is said of a clean end" "" "$(grep -v 'to end$' said)"
+
+# The file system stays mounted elsewhere.
+mount_volfile "$VOL"
+mkdir "$TEST_DIR/other"
+mount --bind "$MNT" "$TEST_DIR/other"
+end "$TEST_DIR/other" 2>said || fail "it was an error: $(cat said)"
+expect_match "a bind mount" "'$TEST_DIR/other' is unmounted; .* still mounted on '$MNT'" "$(cat said)"
+unshare -m --propagation private sleep 300 &
+inside=$!
+wait_until 'grep -qx sleep /proc/$inside/comm'
+end "$MNT" 2>said || fail "it was an error: $(cat said)"
+expect_match "a mount namespace" "'$MNT' is unmounted; .* still mounted elsewhere" "$(cat said)"
+is_running "$DAEMON" || fail "the daemon left the other mount namespace"
+kill $inside
+wait $inside 2>/dev/null
+wait_until "! is_running $DAEMON"
+
+# Without its socket.
+mount_volfile "$VOL"
+rm "/run/windlass/$(mountpoint -d "$MNT").sock"
+end "$MNT" 2>said || fail "it was an error: $(cat said)"
+expect_match "without a socket" "'$MNT' is unmounted, but its daemon .* can't be reached" \
+    "$(cat said)"
+wait_until "! is_running $DAEMON"
+
+# Callers that wait for the end leave room for others, and are limited themselves.
+mount_volfile "$VOL"
+cat >await.py <<'END'
+import socket, struct, sys
+
+def awaits():
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    client.sendall(b"WLRQ" + struct.pack(">IIHH", 1, 13, 9, 0) + b"await-end")
+    return client
+
+def answer(client):
+    got = b""
+    while piece := client.recv(1 << 16):
+        got += piece
+    return struct.unpack(">I", got[12:16])[0], got[16:].decode()
+
+clients = [awaits() for _ in range(64)]
+print(*answer(awaits()), flush=True)
+clients.pop().close()
+print(*{answer(client) for client in clients})
+END
+python3 await.py "/run/windlass/$(mountpoint -d "$MNT").sock" >awaited &
+waiting=$!
+wait_until '[ -s awaited ]'
+expect "one more that waits" "11 64 callers wait for the end of this daemon already" \
+    "$(cat awaited)"
+expect_ok timeout 20 "$WINDLASS" counts "$MNT"
+expect_ok end "$MNT"
+wait $waiting
+expect "the answer of those that waited" "(0, '')" "$(tail -1 awaited)"
 
 # A daemon that ends before it has written everything is told.
 mount_volfile "$VOL"
@@ -116,8 +202,9 @@ user env HOME="$TEST_DIR" "$WINDLASS" -f "$VOL" -l /tmp/windlass-65534/log -p \
 DAEMON=$(cat /tmp/windlass-65534/pid)
 name=$(id -nu 65534 2>/dev/null || echo 65534)
 for as in "" "$as_nobody"; do
-    expect "a user's mount for '$as'" "$DAEMON $name answers" \
-        "$(for f in pid user state; do field $f $as; done | paste -sd' ')"
+    expect "a user's mount for '$as'" "$DAEMON $name" \
+        "$(for f in pid user; do field $f $as; done | paste -sd' ')"
+    becomes answers $as
 done
 expect "for another user" "None private" \
     "$(for f in pid state; do field $f $as_other; done | paste -sd' ')"
@@ -126,8 +213,10 @@ cd "$BACK" || exit 1
 $as_nobody env -C / sh -c 'exec 8>"$1/held"; exec sleep 60' - "$MNT" &
 inside=$!
 wait_until 'grep -qx sleep /proc/$inside/comm'
-expect_error "sleep \($inside\): open file $MNT/held" $as_nobody timeout 25 "$WINDLASS" umount \
-    "$MNT"
+for language in C de; do
+    expect_error "sleep \($inside\): open file $MNT/held" $as_nobody env LC_ALL=C.UTF-8 \
+        LANGUAGE=$language timeout 25 "$WINDLASS" umount "$MNT"
+done
 kill $inside
 wait $inside 2>/dev/null
 expect_ok $as_nobody timeout 25 "$WINDLASS" umount "$MNT"

@@ -21,19 +21,20 @@ close_all_but (unsigned fd)
 }
 
 static void G_GNUC_NORETURN
-path_question_ask (path_question_fn *ask, const char *path, int out)
+path_question_ask (path_question_fn *ask, const char *path, const void *data, int out)
 {
     struct path_answer answer = { 0 };
     size_t size;
 
     close_all_but (out);
-    ask (path, &answer);
+    ask (path, data, &answer);
     size = offsetof (struct path_answer, text) + strlen (answer.text);
     _exit (write (out, &answer, size) == (ssize_t) size ? 0 : 1);
 }
 
 void
-path_question_begin (struct path_question *ret_question, path_question_fn *ask, const char *path)
+path_question_begin (struct path_question *ret_question, path_question_fn *ask, const char *path,
+                     const void *data)
 {
     int ends[2] = { -1, -1 };
 
@@ -43,7 +44,7 @@ path_question_begin (struct path_question *ret_question, path_question_fn *ask, 
     if (ends[0] < 0 || ret_question->pid < 0)
         ret_question->error = errno;
     else if (ret_question->pid == 0)
-        path_question_ask (ask, path, ends[1]);
+        path_question_ask (ask, path, data, ends[1]);
     if (ends[1] >= 0)
         close (ends[1]);
     ret_question->fd = ends[0];

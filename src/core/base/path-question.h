@@ -18,9 +18,9 @@ struct path_answer {
     char text[PATH_MAX]; /* ends with NUL */
 };
 
-/* Asks the file system, in the other process, which has no descriptors of this one. answer is
- * zeroed before. */
-typedef void path_question_fn (const char *path, struct path_answer *answer);
+/* Asks the file system, in the other process, which has no descriptors of this one. data: the
+ * argument of path_question_begin. answer is zeroed before. */
+typedef void path_question_fn (const char *path, const void *data, struct path_answer *answer);
 
 struct path_question {
     int error; /* an errno: no process could be started; or 0 */
@@ -29,7 +29,7 @@ struct path_question {
 };
 
 void path_question_begin (struct path_question *ret_question, path_question_fn *ask,
-                          const char *path);
+                          const char *path, const void *data);
 
 /* Waits for the answer for so many milliseconds. Returns whether it came; a question that could not
  * be asked is answered with the error. Not to be called again after that. */
