@@ -53,6 +53,13 @@ kill -USR1 "$DAEMON"
 wait_until 'ls "$theirs"/windlassdump.* >/dev/null 2>&1'
 unmount
 
+# Neither is a link of another user's to a folder of one's own.
+ln -s home of-other
+chown -h 1 of-other
+mounted XDG_RUNTIME_DIR="$TEST_DIR/of-other"
+asked "$theirs"
+unmount
+
 # Without a home directory the log is in the same folder.
 for home in /nonexistent "$TEST_DIR/closed-home"; do
     mounted HOME="$home"

@@ -27,14 +27,15 @@ run_dirs_add (GPtrArray *dirs, char *dir)
 }
 
 /* The folder of the session is this user's, or for all as /tmp is. After su it may be of the user
- * before. */
+ * before. So is a link to it: whoever owns that could lead it elsewhere. */
 static bool
 run_dirs_session_is_ours (const char *session)
 {
-    struct stat st;
+    struct stat st, link;
 
-    return session && *session == '/' && stat (session, &st) == 0
-        && (st.st_uid == geteuid () || st.st_uid == 0);
+    return session && *session == '/' && stat (session, &st) == 0 && lstat (session, &link) == 0
+        && (st.st_uid == geteuid () || st.st_uid == 0)
+        && (link.st_uid == geteuid () || link.st_uid == 0);
 }
 
 /* A folder of the user and of nobody else. */
