@@ -171,16 +171,16 @@ help_type (const char *type, const char *const *dirs, bool man)
 static int
 help_about (const char *word, const char *const *dirs, bool man)
 {
+    g_autofree char *suggestion = NULL;
     int status;
 
     if (!man && help_command (word, &status))
         return status;
     if (strchr (word, '/'))
         return help_type (word, dirs, man);
-    fprintf (stderr,
-             "windlass help: there is no command '%s', and a type is CATEGORY/NAME; 'windlass "
-             "help' lists both\n",
-             word);
+    suggestion = module_suggest (word, dirs);
+    fprintf (stderr, "windlass help: there is no command '%s', and a type is CATEGORY/NAME%s\n",
+             word, *suggestion ? suggestion : "; 'windlass help' lists both");
     return CLI_USAGE;
 }
 

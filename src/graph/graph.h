@@ -163,6 +163,10 @@ int module_check_dirs (const char *const *dirs, char **ret_error);
 /* Returns all types in the searched folders, sorted. */
 GPtrArray *module_types (const char *const *dirs);
 
+/* For an unknown type, or a type without its category: returns "; did you mean 'TYPE'?" with the
+ * type of the same name in another category, or a similar one, or "". g_free it. */
+char *module_suggest (const char *type, const char *const *dirs);
+
 void setting_free (struct option_setting *setting);
 
 /* Options outside of modules: those of every translator, and the bridge's. */

@@ -294,17 +294,29 @@ module_open (const char *path, const char *type, char **ret_error)
 
 /* --- loading -------------------------------------------------------------------------------- */
 
-/* Returns a suggestion for an unknown type: the same name in another category, or a similar one. */
+/* Returns the type of types whose part after the category is name, or NULL. */
 static const char *
-module_suggestion (const GPtrArray *types, const char *type)
+module_named (const GPtrArray *types, const char *name)
 {
-    const char *slash = strrchr (type, '/');
-    const char *name = slash ? slash + 1 : type;
-
-    for (guint i = 0; i < types->len; i++)
+    for (guint i = 0; name && i < types->len; i++)
         if (strcmp (strchr (types->pdata[i], '/') + 1, name) == 0)
             return types->pdata[i];
-    return suggest_near (type, types);
+    return NULL;
+}
+
+char *
+module_suggest (const char *type, const char *const *dirs)
+{
+    g_autoptr (GPtrArray) types = module_types (dirs), names = g_ptr_array_new ();
+    const char *slash = strrchr (type, '/'), *name = slash ? slash + 1 : type;
+    const char *found = module_named (types, name);
+
+    for (guint i = 0; i < types->len; i++)
+        g_ptr_array_add (names, strchr (types->pdata[i], '/') + 1);
+    if (!found)
+        found = slash ? suggest_near (type, types)
+                      : module_named (types, suggest_near (name, names));
+    return suggest_text (found);
 }
 
 /* Returns whether GlusterFS has, or had until 10.3, a translator of this type. */
@@ -339,9 +351,7 @@ type_is_of_glusterfs (const char *type)
 static char *
 module_missing (const char *type, const char *const *dirs, GPtrArray *all)
 {
-    g_autoptr (GPtrArray) types = module_types (dirs);
-    g_autofree char *suggestion = suggest_text (module_suggestion (types, type));
-    g_autofree char *where = NULL;
+    g_autofree char *suggestion = module_suggest (type, dirs), *where = NULL;
 
     if (!type_is_valid (type))
         return g_strdup_printf ("type '%s' must be CATEGORY/NAME, as 'windlass help' lists them%s",

@@ -27,6 +27,38 @@ children_text (const struct xlator_api *api)
                       : g_strdup_printf ("%d to %d", min, max);
 }
 
+static bool
+is_subvolume (const struct volfile *volfile, const char *name)
+{
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        for (guint j = 0; j < volume->subvolumes->len; j++)
+            if (strcmp (((struct volfile_word *) volume->subvolumes->pdata[j])->text, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Returns "; add 'subvolumes a b'", of the volumes before this one that are nobody's subvolumes;
+ * "" if there is none. g_free it. */
+static char *
+children_to_add (const struct volfile *volfile, const struct volfile_volume *volume)
+{
+    GString *out = g_string_new ("");
+
+    for (guint i = 0; i < volfile->volumes->len && volfile->volumes->pdata[i] != volume; i++) {
+        const struct volfile_volume *before = volfile->volumes->pdata[i];
+
+        if (!is_subvolume (volfile, before->name))
+            g_string_append_printf (out, "%s %s", out->len ? "" : "; add 'subvolumes",
+                                    before->name);
+    }
+    if (out->len)
+        g_string_append_c (out, '\'');
+    return g_string_free (out, FALSE);
+}
+
 /* Reports at the first subvolume, or at the volume if there is none. */
 static void
 children_check (struct volfile *volfile, const struct loading *loading)
@@ -37,13 +69,14 @@ children_check (struct volfile *volfile, const struct loading *loading)
     const struct volfile_word *first = n ? volume->subvolumes->pdata[0] : NULL;
     const struct place place = first ? (struct place){ first->line, first->column }
                                      : (struct place){ volume->line, volume->column };
-    g_autofree char *allowed = NULL;
+    g_autofree char *allowed = NULL, *add = NULL;
 
     if (n >= (guint) api->children.min && (api->children.max < 0 || n <= (guint) api->children.max))
         return;
     allowed = children_text (api);
-    problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u",
-                   api->type, allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n);
+    add = n ? g_strdup ("") : children_to_add (volfile, volume);
+    problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u%s",
+                   api->type, allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n, add);
 }
 
 static void

@@ -94,16 +94,23 @@ keys_add (GPtrArray *keys, const struct xlator_option *rows)
             g_ptr_array_add (keys, (char *) rows->key[i]);
 }
 
+/* Returns the key of the type's options, or of the common ones, that is nearest; or NULL. */
+static const char *
+key_near (const xlator_t *xl, const char *key)
+{
+    g_autoptr (GPtrArray) keys = g_ptr_array_new ();
+
+    keys_add (keys, xl->api->options);
+    keys_add (keys, common_options);
+    return suggest_near (key, keys);
+}
+
 /* Returns a message about an unknown option, with a suggestion or where to find the list. */
 static char *
 unknown_text (const xlator_t *xl, const char *key)
 {
-    g_autoptr (GPtrArray) keys = g_ptr_array_new ();
-    g_autofree char *suggestion = NULL;
+    g_autofree char *suggestion = suggest_text (key_near (xl, key));
 
-    keys_add (keys, xl->api->options);
-    keys_add (keys, common_options);
-    suggestion = suggest_text (suggest_near (key, keys));
     return g_strdup_printf ("type '%s' has no option '%s'%s%s%s", xl->type, key,
                             *suggestion ? suggestion : "; 'windlass help ",
                             *suggestion ? "" : xl->type, *suggestion ? "" : "' lists them");
@@ -390,11 +397,32 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
                    row->key[0], allowed, setting_shown (setting), suggestion, purpose);
 }
 
-static void
-setting_missing (struct volfile *volfile, const xlator_t *xl, const struct xlator_option *row)
+/* Returns whether the volume has a misspelt key for which this option was suggested. */
+static bool
+setting_is_misspelt (const struct loading *loading, const struct option_setting *setting)
 {
+    xlator_t *xl = loading->xlator;
+
+    for (guint i = 0; i < loading->volume->options->len; i++) {
+        const char *key = ((struct volfile_option *) loading->volume->options->pdata[i])->key;
+        const char *near = setting_find (xl, key) ? NULL : key_near (xl, key);
+
+        if (near && setting_find (xl, near) == setting)
+            return true;
+    }
+    return false;
+}
+
+static void
+setting_missing (struct volfile *volfile, const struct loading *loading,
+                 const struct option_setting *setting)
+{
+    const xlator_t *xl = loading->xlator;
+    const struct xlator_option *row = setting->option;
     g_autofree char *allowed = option_allowed (row), *purpose = option_purpose (row);
 
+    if (setting_is_misspelt (loading, setting))
+        return;
     problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
                    "option '%s' is missing: must be given, %s%s", row->key[0], allowed, purpose);
 }
@@ -470,7 +498,7 @@ options_apply (struct volfile *volfile, const struct loading *loading)
             setting->text = g_strdup (row->value);
         exclusion_check (volfile, xl, setting);
         if (!setting->text && setting->by == SET_BY_DEFAULT && row->required)
-            setting_missing (volfile, xl, row);
+            setting_missing (volfile, loading, setting);
         if (!setting->text)
             continue;
         if (row == &common_options[COMMON_LOG_LEVEL])

@@ -79,6 +79,7 @@ problem_free (struct problem *problem)
     g_free (problem);
 }
 
+/* Errors first: a warning may be what an error below it led to. */
 static gint
 problem_compare (gconstpointer a, gconstpointer b)
 {
@@ -87,6 +88,8 @@ problem_compare (gconstpointer a, gconstpointer b)
     const int xline = x->line == LINE_OF_COMMAND ? INT_MAX : x->line;
     const int yline = y->line == LINE_OF_COMMAND ? INT_MAX : y->line;
 
+    if (x->warning != y->warning)
+        return x->warning ? 1 : -1;
     return xline != yline ? (xline < yline ? -1 : 1)
                           : (x->column > y->column) - (x->column < y->column);
 }

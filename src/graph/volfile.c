@@ -200,6 +200,18 @@ parse_volume (struct parser *parser)
     token_clear (&word);
 }
 
+/* The suggestion is from the installed modules: the folders of the command line are not known. */
+static void
+parser_bad_type (struct parser *parser, const struct token *word)
+{
+    g_autofree char *suggestion = module_suggest (word->text, NULL);
+
+    problem_error (parser->volfile, word->place, parser_volume (parser),
+                   "type '%s' must be CATEGORY/NAME, each of letters, digits, '-', '_', '+' "
+                   "and single dots%s",
+                   word->text, suggestion);
+}
+
 static void
 parser_set_type (struct parser *parser, struct token *word)
 {
@@ -208,10 +220,7 @@ parser_set_type (struct parser *parser, struct token *word)
                        "type 'mount/fuse' can't be in a volfile: "
                        "the mount point and its options are given on the command line");
     else if (!type_is_valid (word->text))
-        problem_error (parser->volfile, word->place, parser_volume (parser),
-                       "type '%s' must be CATEGORY/NAME, each of letters, digits, '-', '_', '+' "
-                       "and single dots",
-                       word->text);
+        parser_bad_type (parser, word);
     else
         parser->volume->type = g_steal_pointer (&word->text);
 }
@@ -262,6 +271,22 @@ parser_add_option (struct parser *parser, struct token *key, struct token *value
     g_hash_table_insert (parser->options, option->key, option);
 }
 
+/* Reports "option KEY = VALUE", and skips the value. */
+static void
+parser_check_equals (struct parser *parser, const struct token *key, struct token *value)
+{
+    const struct token *next = &parser->token;
+
+    if (strcmp (value->text, "=") != 0 || !next->text || next->keyword != KEYWORD_NONE
+        || next->place.line != value->place.line)
+        return;
+    problem_error (parser->volfile, value->place, parser_volume (parser),
+                   "no '=' belongs between an option's key and its value: 'option %s %s'",
+                   key->text, next->text);
+    value->bad = true;
+    parser_skip (parser);
+}
+
 static void
 parse_option (struct parser *parser)
 {
@@ -272,8 +297,10 @@ parse_option (struct parser *parser)
     /* Without a key it is unknown what is missing; the problem is reported already. */
     if (key.text)
         good_value = parser_word (parser, "option KEY VALUE", &value);
+    if (good_value)
+        parser_check_equals (parser, &key, &value);
     if (good_key)
-        parser_add_option (parser, &key, &value, !good_value);
+        parser_add_option (parser, &key, &value, !good_value || value.bad);
     token_clear (&key);
     token_clear (&value);
 }
@@ -342,6 +369,10 @@ parse_stray (struct parser *parser)
     suggestion = suggest_text (suggest_near (token->text, keywords));
     if (token->bad)
         ; /* reported already */
+    else if (strchr ("{}", *token->text))
+        problem_error (parser->volfile, token->place, parser_volume (parser),
+                       "stray '%s': a volfile has no braces, a volume ends with 'end-volume'",
+                       token->text);
     else if (parser->last.line == token->place.line)
         problem_error (parser->volfile, token->place, parser_volume (parser),
                        "stray word '%s': a value with spaces must be in quotes%s", token->text,

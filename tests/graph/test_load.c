@@ -220,6 +220,10 @@ static const struct faulty faulty[] = {
       .line = 2,
       .column = 8,
       .part = "type 'test/pass' must have exactly 1 subvolume, has 0" },
+    { .text = "volume x type test/options option pth /x end-volume",
+      .line = 1,
+      .column = 35,
+      .part = "has no option 'pth'; did you mean 'path'?" },
     { .text = LEAF "volume x type test/leaf subvolumes leaf end-volume",
       .line = 2,
       .column = 36,
@@ -265,6 +269,17 @@ START_TEST (each_faulty)
     check_problem (graph->volfile, 0, wanted->line, wanted->column, wanted->part);
     ck_assert_uint_eq (graph->volfile->problems->len, 1);
     ck_assert_int_eq (volfile_has_errors (graph->volfile), !wanted->warning);
+    graph_free (graph);
+}
+END_TEST
+
+/* A forgotten statement: the error comes before the warning to which it led. */
+START_TEST (no_subvolumes)
+{
+    struct graph *graph = load (LEAF "volume x type test/pass end-volume", NULL);
+
+    check_problem (graph->volfile, 0, 2, 8, "has 0; add 'subvolumes leaf'");
+    check_problem (graph->volfile, 1, 1, 8, "not used");
     graph_free (graph);
 }
 END_TEST
@@ -562,6 +577,7 @@ TEST_PROGRAM (test_load)
         return 77;
     }
     tcase_add_loop_test (tcase, each_faulty, 0, G_N_ELEMENTS (faulty));
+    tcase_add_test (tcase, no_subvolumes);
     tcase_add_test (tcase, all_problems_in_order);
     tcase_add_test (tcase, once_is_said_at_the_second);
     tcase_add_test (tcase, not_a_module);

@@ -22,7 +22,9 @@ usage "did you mean 'windlass -f $VOL $MNT'\?" mount "$VOL" "$MNT"
 usage "did you mean 'windlass -f VOLFILE MOUNTPOINT'\?" mount
 usage "did you mean 'windlass umount'\?" unmount "$MNT"
 usage "did you mean 'windlass list'\?" mounts
-usage "there is no command 'stuff', and a type is CATEGORY/NAME" help stuff
+usage "there is no command 'stuff', and a type is CATEGORY/NAME; 'windlass help' lists" help stuff
+usage "no command 'posix', .* CATEGORY/NAME; did you mean 'storage/posix'\?" help posix
+usage "no command 'rot13', .* CATEGORY/NAME; did you mean 'encryption/rot-13'\?" help rot13
 usage "which mount point\? usage: windlass umount" umount
 usage "no argument is wanted, got '$MNT'; usage: windlass list" list "$MNT"
 usage "no volfile" "$MNT"
@@ -119,6 +121,10 @@ for option in --volume-name=nosuch --xlator-option=posix.nosuch=1 \
 done
 expect_match "the volumes there are" "--volume-name 'nosuch' is not a volume of .*; its volumes are posix$" \
     "$("$WINDLASS" check --volume-name=nosuch "$VOL" 2>&1)"
+
+sed 's|storage/posix|posix|' "$VOL" >short.vol
+expect_match "a type without category" "short.vol:2:.*did you mean 'storage/posix'\?" \
+    "$("$WINDLASS" check short.vol 2>&1)"
 
 # A volfile may be right, and its directory missing on this machine.
 expect_ok "$WINDLASS" check "$VOL"
