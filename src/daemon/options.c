@@ -142,7 +142,8 @@ context_new (struct parsed *parsed, char **words)
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->rest, NULL, NULL },
         { 0 },
     };
-    GOptionContext *context = g_option_context_new ("MOUNTPOINT - mount a graph of translators");
+    GOptionContext *context = g_option_context_new (
+        "-f VOLFILE MOUNTPOINT - mount a graph of translators");
     GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
     g_autofree char *uses = other_uses ();
 

@@ -90,7 +90,11 @@ done
 expect_match "the help of a command" '^  windlass top .* MOUNTPOINT$' "$("$WINDLASS" help top)"
 expect_match "the help of a command" '^ +--sort=' "$("$WINDLASS" help top)"
 help=$("$WINDLASS" --help)
-expect_match "the help" 'MOUNTPOINT' "$help"
+expect_match "the help" '-f VOLFILE MOUNTPOINT - mount' "$help"
+said=$("$SOURCE_DIR/try" nosuch.vol "$MNT" 2>&1) && fail "try takes a missing volfile"
+expect "before it builds" "try: volfile '$PWD/nosuch.vol' is missing, or can't be read" "$said"
+said=$("$SOURCE_DIR/try" a b c 2>&1) && fail "try takes three words"
+expect_match "three words" "VOLFILE and MOUNTPOINT are wanted, or nothing; got 3 words: a b c" "$said"
 expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$help"
 expect_match "without other words for on and off" '^  --direct-io-mode=\[auto\|on\|off\] ' "$help"
 expect_match "values of one that needs one" '^  --passthrough=auto\|off\|required ' "$help"
