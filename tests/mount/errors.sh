@@ -4,6 +4,8 @@
 # translator above made of it. Ordinary failures are left out.
 # builds: release debug tsan
 . "$(dirname "$0")/lib.sh"
+NONE="no failure since the mount, or since they were cleared; what the kernel itself refuses (mode, \
+owner, allow_other) is not here"
 
 errors () {
     "$WINDLASS" errors "$MNT" "$@"
@@ -19,7 +21,7 @@ echo hello >"$BACK/"$'new\nline'
 stack "debug/error-gen,failure=100%,error-no=EIO,enable=open" encryption/rot-13 test/errno \
     debug/fault
 mount_volfile "$VOL"
-expect "none yet" "no failure since the mount, or since they were cleared" "$(errors)"
+expect "none yet" "$NONE" "$(errors)"
 
 # What programs cause all the time.
 expect_error 'No such file' cat "$MNT/nothing"
@@ -27,7 +29,7 @@ expect_error 'exists' mkdir "$MNT/file"
 python3 -c 'import os, sys
 try: os.getxattr (sys.argv[1], "user.none")
 except OSError: pass' "$MNT/file"
-expect "ordinary ones" "no failure since the mount, or since they were cleared" "$(errors)"
+expect "ordinary ones" "$NONE" "$(errors)"
 
 # Said by one, passed by one without a part in it, changed by the next, passed on by the top.
 expect_error 'Remote I/O error' cat "$MNT/file"
@@ -63,7 +65,7 @@ PYTHON
 expect_match "the same again" \
     'open of /file failed: EREMOTEIO \(Remote I/O error\), 1000 times since' "$(errors)"
 expect "cleared" "the recorded failures are deleted" "$(errors --clear)"
-expect "none any more" "no failure since the mount, or since they were cleared" "$(errors)"
+expect "none any more" "$NONE" "$(errors)"
 
 # More than are kept.
 for i in {1..300}; do echo "$i" >"$BACK/many$i"; done
@@ -80,7 +82,7 @@ unmount
 mount_volfile "$VOL"
 remove () { python3 -c 'import os, sys; os.removexattr (sys.argv[1], "user.none")' "$MNT/file"; }
 expect_ok remove
-expect "unheard" "no failure since the mount, or since they were cleared" "$(errors)"
+expect "unheard" "$NONE" "$(errors)"
 expect_match "what is recorded" \
     'from now on recorded: notable failures, also those that a translator turned into success' \
     "$(errors --record swallowed)"

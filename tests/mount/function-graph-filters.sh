@@ -62,6 +62,8 @@ expect_trace both posix_writev
 expect_no_trace both posix_create
 expect_no_trace both rot13_writev
 
+expect_error "the graph has no volume 'nosuch'; there are .*posix" "$WINDLASS" trace start "$MNT" \
+    --translator nosuch
 expect_error "the graph has no volume 'rot-31-1'; did you mean 'rot-13-1'" "$WINDLASS" trace start \
     "$MNT" --translator rot-31-1
 expect_error "'writv' is no operation; did you mean 'writev'" "$WINDLASS" trace start "$MNT" --fop \

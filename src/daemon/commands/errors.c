@@ -174,7 +174,8 @@ append_all (GString *out, bool json)
     else if (before)
         g_string_append_printf (out, "%" G_GUINT64_FORMAT " before those are forgotten\n", before);
     else if (!listing.any)
-        g_string_append (out, "no failure since the mount, or since they were cleared\n");
+        g_string_append (out, "no failure since the mount, or since they were cleared; what the "
+                              "kernel itself refuses (mode, owner, allow_other) is not here\n");
 }
 
 static bool

@@ -52,12 +52,15 @@ take_translator (struct wish *wish, const char *name, GString *answer)
 
     if (!xl) {
         g_autoptr (GPtrArray) names = g_ptr_array_new ();
-        g_autofree char *near = NULL;
+        g_autofree char *near = NULL, *all = NULL;
 
         for (guint i = 0; i < graph->xlators->len; i++)
             g_ptr_array_add (names, (char *) ((xlator_t *) graph->xlators->pdata[i])->name);
         near = suggest_text (suggest_near (name, names));
-        g_string_append_printf (answer, "the graph has no volume '%s'%s", name, near);
+        g_ptr_array_add (names, NULL);
+        all = g_strjoinv (", ", (char **) names->pdata);
+        g_string_append_printf (answer, "the graph has no volume '%s'%s%s", name,
+                                *near ? near : "; there are ", *near ? "" : all);
         return -ENOENT;
     }
     g_ptr_array_add (wish->functions.gate.translators, (char *) xl->name);
