@@ -117,6 +117,16 @@ no_translator (const struct cli_command *command, const struct seen *seen, const
 
     for (guint i = 0; i < seen->xlators->len; i++)
         g_ptr_array_add (names, ((struct seen_xlator *) seen->xlators->pdata[i])->name);
+    if (!suggest_near (name, names)) {
+        g_autofree char *text = NULL;
+
+        g_ptr_array_add (names, NULL);
+        text = g_strjoinv (", ", (char **) names->pdata);
+        fprintf (stderr, "windlass %s: there is no translator '%s'; there are ", command->name,
+                 name);
+        cli_print_safely (stderr, text);
+        return CLI_FAILED;
+    }
     return complain (command, "translator", name, names);
 }
 

@@ -101,6 +101,7 @@ expect "nothing is counted while it is off" "$before" "$(count posix writev)"
 
 # What is wrong.
 expect_error "there is no translator 'posx'; did you mean 'posix'\?" stats "$MNT" --histogram posx
+expect_error "there is no translator 'nosuch'; there are .*posix" stats "$MNT" --histogram nosuch
 expect_error "there is no operation 'wrtev'; did you mean 'writev'\?" stats "$MNT" --histogram \
     posix.wrtev
 expect_error "'posix' was not asked for zerofill while it was measured" stats "$MNT" --histogram \
