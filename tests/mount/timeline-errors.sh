@@ -18,7 +18,7 @@ refused () {
 }
 echo content >"$MNT/file"
 
-refused "no timeline is being recorded; begin with: windlass timeline start $MNT\$" stop "$MNT"
+refused "no timeline is being recorded; begin with: windlass timeline start $MNT; .*timeline cat $MNT\$" stop "$MNT"
 refused "there is no recorded timeline; begin with: windlass timeline start $MNT\$" cat "$MNT"
 refused "there is no recorded timeline; begin with: windlass timeline start $MNT\$" clear "$MNT"
 mkdir other

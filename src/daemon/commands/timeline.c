@@ -197,6 +197,7 @@ stop (const struct running *running, GString *answer)
     if (r < 0) {
         say_command (running, "no timeline is being recorded; begin with", "timeline start",
                      answer);
+        say_command (running, "; the last one, if there was one", "timeline cat", answer);
         return r;
     }
     if (counts.seen > 0 && counts.filtered == counts.seen) {
