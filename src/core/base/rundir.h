@@ -21,9 +21,9 @@
  * Freed with g_strfreev. */
 char **run_dirs (uid_t user);
 
-/* Opens one of run_dirs of any user for names in it alone (O_PATH), so that no link and no change of
- * the name leads elsewhere. Returns a descriptor, or a negative errno: -ENOENT if it is no folder
- * of that user alone. */
+/* Opens one of run_dirs of any user for names in it alone (O_PATH), so that no link and no change
+ * of the name leads elsewhere. Returns a descriptor, or a negative errno: -ENOENT if it is no
+ * folder of that user alone. */
 int run_dir_look (const char *dir, uid_t user);
 
 /* Opens one of run_dirs of this process, made on demand. Refuses a folder that is not for this user
