@@ -4,6 +4,7 @@
  * "why TEXT". */
 #include "conform/conform.h"
 #include "core/base/errors.h"
+#include "core/base/printable.h"
 #include "graph/graph.h"
 
 #include <fnmatch.h>
@@ -47,18 +48,18 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
     while (i < WORDS && (strlen (words[i]) != n || strncmp (line, words[i], n) != 0))
         i++;
     if (i == WORDS || !line[n]) {
-        fprintf (
+        say_line (
             stderr,
             "windlass conform: %s:%d:1: '%s': a line begins with 'case', 'line', 'refuse', 'by', "
-            "'call' or 'why', and a blank; see windlass-conform(8)\n",
+            "'call' or 'why', and a blank; see windlass-conform(8)",
             path, number, line);
         return false;
     }
     if (allowed->values[i]) {
-        fprintf (stderr,
-                 "windlass conform: %s:%d:1: a second '%s' in the paragraph of line %d; put an "
-                 "empty line between two\n",
-                 path, number, words[i], allowed->begun);
+        say_line (stderr,
+                  "windlass conform: %s:%d:1: a second '%s' in the paragraph of line %d; put an "
+                  "empty line between two",
+                  path, number, words[i], allowed->begun);
         return false;
     }
     allowed->values[i] = g_strchug (g_strdup (line + n));
@@ -74,10 +75,10 @@ allowed_is_whole (struct allowed *allowed, const char *path)
     for (int i = 0; i < WORDS; i++) {
         if (!allowed->values[i] == !(whole & OF (i)))
             continue;
-        fprintf (stderr,
-                 "windlass conform: %s:%d:1: this paragraph has %s '%s'; a difference has 'case', "
-                 "'line' and 'why', a refusal has 'refuse', 'by', 'call' and 'why'\n",
-                 path, allowed->begun, allowed->values[i] ? "a" : "no", words[i]);
+        say_line (stderr,
+                  "windlass conform: %s:%d:1: this paragraph has %s '%s'; a difference has 'case', "
+                  "'line' and 'why', a refusal has 'refuse', 'by', 'call' and 'why'",
+                  path, allowed->begun, allowed->values[i] ? "a" : "no", words[i]);
         return false;
     }
     if (whole == DIFFERENCE)
@@ -85,8 +86,8 @@ allowed_is_whole (struct allowed *allowed, const char *path)
     allowed->error = error_of_name (allowed->values[REFUSE]);
     if (allowed->error > 0)
         return true;
-    fprintf (stderr, "windlass conform: %s:%d:1: 'refuse %s': not the name of an errno, as EROFS\n",
-             path, allowed->begun, allowed->values[REFUSE]);
+    say_line (stderr, "windlass conform: %s:%d:1: 'refuse %s': not the name of an errno, as EROFS",
+              path, allowed->begun, allowed->values[REFUSE]);
     return false;
 }
 
@@ -133,7 +134,7 @@ conform_allow_read (const char *path)
     g_autofree char *text = NULL;
 
     if (!g_file_get_contents (path, &text, NULL, &error)) {
-        fprintf (stderr, "windlass conform: --allow: %s\n", error->message);
+        say_line (stderr, "windlass conform: --allow: %s", error->message);
         return NULL;
     }
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
@@ -228,10 +229,10 @@ conform_below (const struct conform_options *options, const struct graph *graph,
         const guint n = allowed->error ? allow_lowest (graph, allowed->values[BY]) : 0;
 
         if (allowed->error && n == 0) {
-            fprintf (stderr,
-                     "windlass conform: %s:%d:1: 'by %s': the volfile has no volume of this type "
-                     "with subvolumes\n",
-                     options->allow, allowed->begun, allowed->values[BY]);
+            say_line (stderr,
+                      "windlass conform: %s:%d:1: 'by %s': the volfile has no volume of this type "
+                      "with subvolumes",
+                      options->allow, allowed->begun, allowed->values[BY]);
             return false;
         }
         lowest = MAX (lowest, n);

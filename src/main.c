@@ -13,6 +13,7 @@
 #include "core/report/failures.h"
 #include "core/time/attempt.h"
 #include "core/base/arguments.h"
+#include "core/base/printable.h"
 #include "core/base/safe-open.h"
 #include "core/time/thread.h"
 #include "core/time/timer.h"
@@ -49,7 +50,7 @@ static struct program the_program;
 static int
 fail (const char *text)
 {
-    fprintf (stderr, "windlass: %s\n", text);
+    say_line (stderr, "windlass: %s", text);
     return 1;
 }
 
@@ -196,8 +197,8 @@ tell_mounter (gf_loglevel_t level, const char *text)
 {
     gf_log (NULL, level, "%s", text);
     if (log_fd () != STDERR_FILENO)
-        fprintf (stderr, "windlass: %s: %s\n", level == GF_LOG_NOTICE ? "notice" : "warning",
-                 text);
+        say_line (stderr, "windlass: %s: %s", level == GF_LOG_NOTICE ? "notice" : "warning",
+                  text);
 }
 
 static void G_GNUC_PRINTF (1, 2)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* windlass check FILE...: reports every problem of each file, or that it is fine. */
 #include "cli/cli.h"
+#include "core/base/printable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +12,21 @@ warn_of_directory (const struct graph *graph, const xlator_t *xl)
 {
     for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
+        g_autofree char *place = NULL;
 
         if (strcmp (setting->option->key[0], "directory") != 0 || !setting->text
             || g_file_test (setting->text, G_FILE_TEST_IS_DIR))
             continue;
-        if (setting->by == SET_BY_VOLFILE)
-            fprintf (stderr, "%s:%d:%d: ", graph->volfile->path, setting->line, setting->column);
-        else
-            fprintf (stderr, "command line: ");
-        fprintf (stderr,
-                 "warning: volume '%s': option 'directory' is '%s', which %s here; to mount it, it "
-                 "must be a directory\n",
-                 xl->name, setting->text,
-                 g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory"
-                                                                 : "is missing");
+        place = setting->by == SET_BY_VOLFILE
+                    ? g_strdup_printf ("%s:%d:%d", graph->volfile->path, setting->line,
+                                       setting->column)
+                    : g_strdup ("command line");
+        say_line (stderr,
+                  "%s: warning: volume '%s': option 'directory' is '%s', which %s here; to mount "
+                  "it, it must be a directory",
+                  place, xl->name, setting->text,
+                  g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory"
+                                                                  : "is missing");
     }
 }
 
@@ -32,10 +34,10 @@ warn_of_directory (const struct graph *graph, const xlator_t *xl)
 static void
 warn_of_decider (const struct graph *graph, const xlator_t *xl)
 {
-    fprintf (stderr,
-             "%s:%d:%d: warning: volume '%s' (%s) decides about rights only if the volfile is "
-             "mounted with acl=translator; without it the kernel decides first\n",
-             graph->volfile->path, xl->line, xl->column, xl->name, xl->type);
+    say_line (stderr,
+              "%s:%d:%d: warning: volume '%s' (%s) decides about rights only if the volfile is "
+              "mounted with acl=translator; without it the kernel decides first",
+              graph->volfile->path, xl->line, xl->column, xl->name, xl->type);
 }
 
 /* Problems that refuse nothing. */

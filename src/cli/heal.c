@@ -6,7 +6,9 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/printable.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +29,8 @@ ask (const struct cli_command *command, const char *mountpoint, const char *volu
     if (control_call (mountpoint, volume, what, bytes, answer, &error) == 0)
         return g_string_free (answer, FALSE);
     g_string_free (answer, TRUE);
-    fprintf (stderr, "windlass %s: %s%s", command->name, volume ? volume : "", volume ? ": " : "");
-    cli_print_safely (stderr, error);
+    say_line (stderr, "windlass %s: %s%s%s", command->name, volume ? volume : "",
+                 volume ? ": " : "", error);
     return NULL;
 }
 
@@ -53,11 +55,13 @@ find_healers (const struct cli_command *command, const char *mountpoint)
 static void
 show_progress (const char *volume, const char *answer)
 {
+    g_autoptr (GString) name = g_string_new (NULL);
     unsigned long long done, total;
 
+    line_append (name, volume, NAME_MAX);
     if (isatty (STDERR_FILENO)
         && sscanf (answer, "running %llu %llu", &done, &total) == 2 && total > 0)
-        fprintf (stderr, "\r%s: %llu of %llu MB ", volume, done >> 20, total >> 20);
+        fprintf (stderr, "\r%s: %llu of %llu MB ", name->str, done >> 20, total >> 20);
 }
 
 /* Returns the last answer about a heal, when it has ended (freed with g_free), or NULL after a

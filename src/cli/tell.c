@@ -8,6 +8,7 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 
 #include <errno.h>
@@ -24,10 +25,10 @@ void
 cli_print_safely (FILE *file, const char *text)
 {
     for (const char *at = text; *at;) {
-        const gunichar c = g_utf8_get_char_validated (at, -1);
-        const char *end = (gint32) c < 0 ? at + 1 : g_utf8_next_char (at);
+        bool plain;
+        const char *end = at + printable_next (at, &plain);
 
-        if ((gint32) c >= 0 && (c == '\n' || c == '\t' || g_unichar_isprint (c)))
+        if (plain || *at == '\n' || *at == '\t')
             fwrite (at, 1, end - at, file);
         else
             for (const char *p = at; p < end; p++)

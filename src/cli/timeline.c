@@ -9,6 +9,7 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,6 +92,15 @@ add_stacks (GHashTable *stacks, const char *text)
         add_stack (stacks, *line);
 }
 
+static void
+write_json (FILE *file, const char *bytes, size_t size)
+{
+    g_autoptr (GString) json = g_string_new (NULL);
+
+    json_append_safely (json, bytes, size);
+    fwrite (json->str, 1, json->len, file);
+}
+
 static int
 take_piece (const char *bytes, size_t size, void *data, char **ret_error)
 {
@@ -101,7 +111,7 @@ take_piece (const char *bytes, size_t size, void *data, char **ret_error)
     if (taker->stacks)
         add_stacks (taker->stacks, text);
     else if (taker->raw)
-        fwrite (bytes, 1, size, taker->file);
+        write_json (taker->file, bytes, size);
     else
         cli_print_safely (taker->file, text);
     if (!ferror (taker->file))

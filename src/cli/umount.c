@@ -189,16 +189,16 @@ umount_tell_users (const char *path)
 {
     struct path_answer users;
 
-    fprintf (stderr, "windlass umount: '%s' is in use:\n", path);
+    say_line (stderr, "windlass umount: '%s' is in use:", path);
     if (!umount_question (umount_users_ask, path, NULL, LOOK_PATIENCE, &users) || !*users.text)
-        fprintf (stderr, "  by no process whose files %s\n",
-                 geteuid () == 0 ? "this mount namespace shows"
-                                 : "you may look at; root sees those of all users");
+        say_line (stderr, "  by no process whose files %s",
+                  geteuid () == 0 ? "this mount namespace shows"
+                                  : "you may look at; root sees those of all users");
     else
         cli_print_safely (stderr, users.text);
-    fprintf (stderr,
-             "End these, or detach the mount with 'windlass umount --lazy': it is gone from its "
-             "place at once, and ends when they are done\n");
+    say_line (stderr,
+              "End these, or detach the mount with 'windlass umount --lazy': it is gone from its "
+              "place at once, and ends when they are done");
 }
 
 static int
@@ -207,13 +207,13 @@ umount_fail (const struct mount *mount, const struct path_answer *answer)
     if (answer->error == EBUSY)
         umount_tell_users (mount->path);
     else if (answer->error == EPERM && mount->user_id != geteuid ())
-        fprintf (stderr,
-                 "windlass umount: not permitted: '%s' belongs to user %d, and only that user and "
-                 "root may unmount it\n",
-                 mount->path, (int) mount->user_id);
+        say_line (stderr,
+                  "windlass umount: not permitted: '%s' belongs to user %d, and only that user and "
+                  "root may unmount it",
+                  mount->path, (int) mount->user_id);
     else
-        fprintf (stderr, "windlass umount: '%s' can't be unmounted: %s\n", mount->path,
-                 *answer->text ? answer->text : g_strerror (answer->error));
+        say_line (stderr, "windlass umount: '%s' can't be unmounted: %s", mount->path,
+                  *answer->text ? answer->text : g_strerror (answer->error));
     return CLI_FAILED;
 }
 
@@ -232,13 +232,13 @@ umount_await_process (const struct mount *mount, int pidfd, pid_t pid)
     if (n > 0)
         return true;
     if (n == 0)
-        fprintf (stderr, "windlass umount: '%s' is unmounted, and everything is written, but its "
-                         "daemon, process %d, has not ended after %d seconds\n",
-                 mount->path, (int) pid, UNMOUNT_PATIENCE / 1000);
+        say_line (stderr, "windlass umount: '%s' is unmounted, and everything is written, but its "
+                          "daemon, process %d, has not ended after %d seconds",
+                  mount->path, (int) pid, UNMOUNT_PATIENCE / 1000);
     else
-        fprintf (stderr, "windlass umount: '%s' is unmounted, and everything is written, but "
-                         "whether its daemon has ended can't be found out\n",
-                 mount->path);
+        say_line (stderr, "windlass umount: '%s' is unmounted, and everything is written, but "
+                          "whether its daemon has ended can't be found out",
+                  mount->path);
     return n < 0;
 }
 
@@ -247,26 +247,26 @@ static void
 umount_tell_end (const struct mount *mount, int r, pid_t pid)
 {
     if (r == -ETIMEDOUT)
-        fprintf (stderr, "windlass umount: the daemon has not ended after %d seconds, and may not "
-                         "have written everything; its log says more\n",
-                 (TELL_AFTER + END_PATIENCE) / 1000);
+        say_line (stderr, "windlass umount: the daemon has not ended after %d seconds, and may not "
+                          "have written everything; its log says more",
+                  (TELL_AFTER + END_PATIENCE) / 1000);
     else if (r == -ECONNRESET || r == -ECONNABORTED)
-        fprintf (stderr, "windlass umount: '%s' is unmounted, but its daemon, process %d, ended "
-                         "before it had written everything\n",
-                 mount->path, (int) pid);
+        say_line (stderr, "windlass umount: '%s' is unmounted, but its daemon, process %d, ended "
+                          "before it had written everything",
+                  mount->path, (int) pid);
     else if (r == -EBUSY)
-        fprintf (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted "
-                         "elsewhere, as in another mount namespace, so its daemon, process %d, "
-                         "goes on\n",
-                 mount->path, (int) pid);
+        say_line (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted "
+                          "elsewhere, as in another mount namespace, so its daemon, process %d, "
+                          "goes on",
+                  mount->path, (int) pid);
     else if (r == -EIO)
-        fprintf (stderr, "windlass umount: '%s' is unmounted, but its daemon left requests "
-                         "unanswered\n",
-                 mount->path);
+        say_line (stderr, "windlass umount: '%s' is unmounted, but its daemon left requests "
+                          "unanswered",
+                  mount->path);
     else
-        fprintf (stderr, "windlass umount: '%s' is unmounted, but this does not wait for its "
-                         "daemon, process %d: %s\n",
-                 mount->path, (int) pid, g_strerror (-r));
+        say_line (stderr, "windlass umount: '%s' is unmounted, but this does not wait for its "
+                          "daemon, process %d: %s",
+                  mount->path, (int) pid, g_strerror (-r));
 }
 
 static int
@@ -279,9 +279,9 @@ umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
     control_await_unmounted (fd);
     r = control_await_end (fd, TELL_AFTER, text);
     if (r == -ETIMEDOUT) {
-        fprintf (stderr,
-                 "windlass umount: '%s' is unmounted; waiting for its daemon, process %d, to end\n",
-                 mount->path, (int) pid);
+        say_line (stderr,
+                  "windlass umount: '%s' is unmounted; waiting for its daemon, process %d, to end",
+                  mount->path, (int) pid);
         r = control_await_end (fd, END_PATIENCE, text);
     }
     if (r == 0)
@@ -290,7 +290,7 @@ umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
         umount_tell_end (mount, r, pid);
     if (!text->len)
         return (r == 0 && ended) || r == -EBUSY ? CLI_OK : CLI_FAILED;
-    fprintf (stderr, "windlass umount: '%s' is unmounted; its daemon says:\n", mount->path);
+    say_line (stderr, "windlass umount: '%s' is unmounted; its daemon says:", mount->path);
     cli_print_safely (stderr, text->str);
     return CLI_FAILED;
 }
@@ -311,9 +311,9 @@ umount_tell_other (const struct mount *unmounted)
 
         if (!mount_is_same (mount, unmounted) || !mount_is_windlass (mount))
             continue;
-        fprintf (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted on "
-                         "'%s', so its daemon goes on\n",
-                 unmounted->path, mount->path);
+        say_line (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted on "
+                          "'%s', so its daemon goes on",
+                  unmounted->path, mount->path);
         return true;
     }
     return false;
@@ -327,10 +327,10 @@ umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
         return CLI_OK;
     if (fd >= 0)
         return umount_await (mount, fd, pidfd, pid);
-    fprintf (stderr, "windlass umount: warning: '%s' is unmounted, but its daemon is gone or can't "
-                     "be reached: this does not wait for it, and whether everything was written is "
-                     "not known\n",
-             mount->path);
+    say_line (stderr,
+              "windlass umount: warning: '%s' is unmounted, but its daemon is gone or can't be "
+              "reached: this does not wait for it, and whether everything was written is not known",
+              mount->path);
     return CLI_OK;
 }
 
@@ -348,9 +348,9 @@ umount_mount (const struct mount *mount, bool lazy)
     int status = CLI_OK;
 
     if (!umount_question (umount_ask, mount->path, &what, UNMOUNT_PATIENCE, &answer)) {
-        fprintf (stderr, "windlass umount: '%s' is not unmounted: no answer after %d seconds; the "
-                         "kernel probably waits for the daemon\n",
-                 mount->path, UNMOUNT_PATIENCE / 1000);
+        say_line (stderr, "windlass umount: '%s' is not unmounted: no answer after %d seconds; the "
+                          "kernel probably waits for the daemon",
+                  mount->path, UNMOUNT_PATIENCE / 1000);
         status = CLI_FAILED;
     } else if (answer.error) {
         status = umount_fail (mount, &answer);
@@ -410,7 +410,7 @@ cli_umount (const struct cli_command *command, int argc, char **argv)
         return CLI_FAILED;
     /* This process itself must not use the mount; if it does, it is told as one of the users. */
     if (chdir ("/") < 0)
-        fprintf (stderr, "windlass umount: warning: '/': %s\n", g_strerror (errno));
+        say_line (stderr, "windlass umount: warning: '/': %s", g_strerror (errno));
     status = umount_mount (&mount, lazy);
     mount_clear (&mount);
     return status;

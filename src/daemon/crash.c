@@ -5,6 +5,7 @@
  */
 #include "daemon/daemon.h"
 
+#include "core/base/printable.h"
 #include "core/report/request-snapshot.h"
 #include "daemon/crash.h"
 
@@ -88,10 +89,14 @@ crash_say_safely (const char *text)
 {
     static const char digits[] = "0123456789abcdef";
 
-    for (const unsigned char *p = (const unsigned char *) text; *p; p++) {
+    bool plain;
+
+    for (const unsigned char *p = (const unsigned char *) text, *end = p; *p; p++) {
         char one[5] = { (char) *p };
 
-        if (*p < 0x20 || *p == 0x7f)
+        if (p == end)
+            end += printable_next ((const char *) p, &plain);
+        if (!plain)
             memcpy (one, (char[]){ '\\', 'x', digits[*p >> 4], digits[*p & 15], '\0' }, 5);
         crash_say (one);
     }

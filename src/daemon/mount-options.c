@@ -2,6 +2,7 @@
 /* The words of -o: the kernel's, those of fstab, and Windlass's own. */
 #include "daemon/daemon.h"
 
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
 
 #include <errno.h>
@@ -185,8 +186,8 @@ word_unknown (const struct program_options *options, const char *word, const cha
         *ret_error = g_strdup_printf ("-o %s: there is no mount option '%s'%s", word, key, instead);
         return -EINVAL;
     }
-    fprintf (stderr, "windlass: warning: -o %s: ignored: there is no mount option '%s'%s\n", word,
-             key, instead);
+    say_line (stderr, "windlass: warning: -o %s: ignored: there is no mount option '%s'%s", word,
+              key, instead);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "control/control.h"
 #include "core/base/path-question.h"
+#include "core/base/printable.h"
 #include "core/time/attempt.h"
 
 #include <errno.h>
@@ -172,19 +173,18 @@ mountpoint_notice (const struct graph *graph, const char *mountpoint)
 
     if (is_empty (mountpoint) || stat (mountpoint, &st) < 0)
         return;
-    fprintf (stderr,
-             "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while "
-             "it is mounted\n",
-             mountpoint);
+    say_line (stderr,
+              "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while "
+              "it is mounted",
+              mountpoint);
     for (guint i = 0; i < graph->xlators->len; i++) {
         const xlator_t *xl = graph->xlators->pdata[i];
         const char *dir = storage_of (xl);
 
         if (dir && holds (&st, dir))
-            fprintf (stderr,
-                     "windlass: notice: volume '%s': directory '%s' lies in the mount point: while "
-                     "it is mounted, that path shows "
-                     "the mount (%s:%d)\n",
-                     xl->name, dir, graph->volfile->path, xl->line);
+            say_line (stderr,
+                      "windlass: notice: volume '%s': directory '%s' lies in the mount point: "
+                      "while it is mounted, that path shows the mount (%s:%d)",
+                      xl->name, dir, graph->volfile->path, xl->line);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "core/base/arguments.h"
+#include "core/base/printable.h"
 #include "core/base/rundir.h"
 #include "core/base/suggest.h"
 #include "rpc/volfile/volfile-server.h"
@@ -159,7 +160,8 @@ context_new (struct parsed *parsed, char **words)
 static bool
 usage (const char *text, int *ret_status)
 {
-    fprintf (stderr, "windlass: %s\nTry 'windlass --help'.\n", text);
+    say_line (stderr, "windlass: %s", text);
+    fputs ("Try 'windlass --help'.\n", stderr);
     *ret_status = EXIT_USAGE;
     return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/daemon.h"
 
+#include "core/base/printable.h"
 #include "core/base/rundir.h"
 
 #include <errno.h>
@@ -62,10 +63,10 @@ path_log_dir_instead (const char *dir, int error, char **ret_error)
         return NULL;
     }
     close (fd);
-    fprintf (stderr,
-             "windlass: notice: no log can be in the folder '%s': %s; it is in '%s' (-l FILE names "
-             "another)\n",
-             dir, g_strerror (error), instead);
+    say_line (stderr,
+              "windlass: notice: no log can be in the folder '%s': %s; it is in '%s' (-l FILE "
+              "names another)",
+              dir, g_strerror (error), instead);
     return instead;
 }
 

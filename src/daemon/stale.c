@@ -12,6 +12,7 @@
  * hangs.
  */
 #include "core/base/path-question.h"
+#include "core/base/printable.h"
 #include "core/base/process.h"
 #include "core/time/clock.h"
 #include "daemon/daemon.h"
@@ -87,10 +88,10 @@ unmount_and_tell (const char *path, const struct mount *mount, bool killed, char
             "mount point '%s': its daemon is gone, and it can't be unmounted: %s", path,
             missing ? missing : g_strerror (-r));
     else
-        fprintf (stderr,
-                 "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was "
-                 "unmounted\n",
-                 path, mount->source);
+        say_line (stderr,
+                  "windlass: notice: '%s' was still mounted (%s), but its daemon is gone; it was "
+                  "unmounted",
+                  path, mount->source);
     return r;
 }
 

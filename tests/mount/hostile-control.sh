@@ -157,6 +157,17 @@ for how in "pieces cat" "busy stop"; do
     kill $THEIRS
 done
 
+# Text that is not for a terminal.
+hostile evil evil
+"$WINDLASS" timeline cat "$TEST_DIR/evil" --json >out 2>said || fail "no JSON: $(cat said)"
+expect "the JSON" '["\u001b[31m\u009b31m\u202e"]' "$(cat out)"
+cat out >all
+"$WINDLASS" heal "$TEST_DIR/evil" /x >>all 2>&1 && fail "the hostile daemon heals"
+"$WINDLASS" counts "$TEST_DIR/evil" >>all 2>&1
+expect "bytes that are for a terminal" "" "$(LC_ALL=C grep -aP \
+    '[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' all | cat -v)"
+kill $THEIRS
+
 # An answer that drips, a byte every two seconds.
 if [ -n "$(amount '' yes)" ]; then
     hostile drip drip

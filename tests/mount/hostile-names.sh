@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 names=($'new\nline' $'[2000-01-01 00:00:00.000000 +0000] C [x.c:1:x] 0-x: forged\n[2000-01-01 00:00:00.000000 +0000] C forged'
-    $'\xff\xfe' $'\x01\x1b[31mred' '%s%n%x' '...' '-rf' ' ' $'a\tb' '$(id)' "'" '"' '\' \
+    $'\xff\xfe' $'\xc2\x9b31mC1' $'\xe2\x80\xaebidi\xe2\x81\xa6' $'\x01\x1b[31mred' '%s%n%x' '...' '-rf' ' ' $'a\tb' '$(id)' "'" '"' '\' \
         'end-volume' "$(printf 'x%.0s' {1..255})")
 
 stack encryption/rot-13
@@ -36,3 +36,9 @@ expect "lines that are none of the log's" "" \
 expect "bytes that are for a terminal" "" \
     "$(LC_ALL=C grep -a "$(printf '[\001-\010\013-\037\177]')" "$LOG" | cat -v | head -n 3)"
 expect_no_match "forged lines" '^\[2000' "$(cat "$LOG" | tr -d '\0')"
+expect "C1 controls and changes of direction" "" "$(LC_ALL=C grep -aP \
+    '\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|[\xfe\xff]' "$LOG" | cat -v | head -n 3)"
+
+# A value of a volfile, on the terminal.
+printf 'volume posix\ntype storage/posix\noption directory "/no\xc2\x9b\x1b[31m"\nend-volume\n' >"$VOL"
+expect_no_match "check, on the terminal" $'\x1b|\xc2\x9b' "$("$WINDLASS" check "$VOL" 2>&1)"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/json.h"
 
+#include "core/base/printable.h"
+
 static void
 append_ascii (GString *out, char c)
 {
@@ -23,6 +25,25 @@ append_ascii (GString *out, char c)
     }
 }
 
+/* Appends a character that is not ASCII, and returns the number of its bytes. */
+static size_t
+append_wide (GString *out, const char *text)
+{
+    bool plain;
+    const size_t size = printable_next (text, &plain);
+    const gunichar c = g_utf8_get_char_validated (text, -1);
+
+    if (plain)
+        g_string_append_len (out, text, size);
+    else if ((gint32) c < 0)
+        g_string_append (out, "\\ufffd");
+    else if (c < 0x10000)
+        g_string_append_printf (out, "\\u%04x", c);
+    else
+        g_string_append_printf (out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+    return size;
+}
+
 void
 json_append_string (GString *out, const char *text)
 {
@@ -31,18 +52,24 @@ json_append_string (GString *out, const char *text)
         return;
     }
     g_string_append_c (out, '"');
-    while (*text) {
-        gunichar c = g_utf8_get_char_validated (text, -1);
-        /* (gunichar) -1 and -2 mean invalid UTF-8. */
-        const char *next = c & 0x80000000 ? text + 1 : g_utf8_next_char (text);
-
-        if (c & 0x80000000)
-            g_string_append (out, "\\ufffd");
-        else if (c < 0x80)
-            append_ascii (out, (char) c);
+    while (*text)
+        if ((unsigned char) *text < 0x80)
+            append_ascii (out, *text++);
         else
-            g_string_append_len (out, text, next - text);
-        text = next;
-    }
+            text += append_wide (out, text);
     g_string_append_c (out, '"');
+}
+
+void
+json_append_safely (GString *out, const char *bytes, size_t size)
+{
+    g_autofree char *copy = g_strndup (bytes, size);
+
+    for (const char *at = copy; *at;)
+        if (*at == '"' || *at == '\\' || *at == '\n')
+            g_string_append_c (out, *at++);
+        else if ((unsigned char) *at < 0x80)
+            append_ascii (out, *at++);
+        else
+            at += append_wide (out, at);
 }

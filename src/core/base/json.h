@@ -9,4 +9,8 @@
  * U+FFFD, so the result is always valid. */
 void json_append_string (GString *out, const char *text);
 
+/* Appends JSON of another process, up to a NUL byte: what a terminal must not show becomes an
+ * escape, as JSON has it in its strings. */
+void json_append_safely (GString *out, const char *bytes, size_t size);
+
 #endif

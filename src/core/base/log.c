@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/log.h"
+
+#include "core/base/printable.h"
 #include "core/base/safe-open.h"
 
 #include <errno.h>
@@ -240,19 +242,14 @@ log_collect_line (const struct log_source *source, const char *text)
 void
 log_append_safely (GString *line, const char *text)
 {
-    for (const unsigned char *p = (const unsigned char *) text; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
-            g_string_append_printf (line, "\\x%02x", *p);
-        else
-            g_string_append_c (line, *p);
-    }
+    line_append (line, text, G_MAXINT);
 }
 
 void
 log_line_of (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
              const char *function, const char *format, ...)
 {
-    g_autoptr (GString) out_line = g_string_new (NULL);
+    g_autoptr (GString) out_line = g_string_new (NULL), safe = g_string_new (NULL);
     g_autofree char *text = NULL;
     const char *slash = strrchr (file, '/');
     int saved = errno;
@@ -261,17 +258,18 @@ log_line_of (gf_loglevel_t level, const struct log_source *source, const char *f
     va_start (args, format);
     text = g_strdup_vprintf (format, args);
     va_end (args);
+    log_append_safely (safe, text);
     if (level <= GF_LOG_ERROR && __atomic_load_n (&out.tee, __ATOMIC_RELAXED)
         && log_fd () != STDERR_FILENO)
         dprintf (STDERR_FILENO, "windlass: %s%s%s\n", source ? source->name : "",
-                 source ? ": " : "", text);
+                 source ? ": " : "", safe->str);
     if (level <= GF_LOG_WARNING)
         log_collect_line (source, text);
     log_append_time (out_line);
     g_string_append_printf (out_line, "%c [%s:%d:%s] 0-%s: ", levels[level].letter,
                             slash ? slash + 1 : file, line, function,
                             source ? source->name : "windlass");
-    log_append_safely (out_line, text);
+    g_string_append_len (out_line, safe->str, safe->len);
     g_string_append_c (out_line, '\n');
     log_write (out_line->str, out_line->len);
     errno = saved;
