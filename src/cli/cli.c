@@ -21,7 +21,7 @@ const struct cli_command cli_commands[] = {
       "make operations of a mount fail, by rules", cli_fault },
     { "graph", "FILE|MOUNTPOINT [--dot|--svg]",
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
-    { "heal", "MOUNTPOINT PATH|PATH",
+    { "heal", "[MOUNTPOINT] PATH",
       "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },
     { "help", "[TYPE|COMMAND]",
       "list commands and translators, or describe a translator and its options, or a command",

@@ -41,7 +41,8 @@ place_find (struct place *place, char **ret_error)
         return -EINVAL;
     if (!mount_find (mountinfo, path, &place->mount)) {
         *ret_error =
-            g_strdup_printf ("'%s' is not a mount point%s", place->mountpoint,
+            g_strdup_printf ("'%s' is not a mount point%s; 'windlass list' shows them",
+                             place->mountpoint,
                              access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
         return -EINVAL;
     }

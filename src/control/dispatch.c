@@ -63,7 +63,7 @@ target_missing (const struct graph *graph, const char *target, GString *answer)
     if (strchr (target, '/'))
         g_string_append_printf (answer,
                                 "; to have one, add it to the volfile, for instance as its last "
-                                "lines, and mount again: volume "
+                                "lines, and run 'windlass reload MOUNTPOINT': volume "
                                 "%s type %s subvolumes %s end-volume",
                                 strrchr (target, '/') + 1, target, graph->top->name);
     return -ENOENT;

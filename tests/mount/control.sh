@@ -69,7 +69,7 @@ ln -s "$MNT" to-mount
 ) || exit 1
 
 # What is wrong is said.
-expect_error "'$BACK' is not a mount point" "$WINDLASS" counts "$BACK"
+expect_error "'$BACK' is not a mount point; 'windlass list' shows them" "$WINDLASS" counts "$BACK"
 expect_error "nothing of that name" "$WINDLASS" counts nowhere
 expect_error "is not a mount point, but in one: '$MNT'" "$WINDLASS" counts "$MNT/some/file"
 expect_error "'/proc' is not a Windlass mount, but one of type 'proc'" "$WINDLASS" counts /proc
