@@ -127,10 +127,27 @@ fusermount_path (void)
     return g_find_program_in_path (FUSERMOUNT);
 }
 
+/* As check_perm of fusermount3 has it. */
+static char *
+cause_of_mountpoint (const char *mountpoint)
+{
+    struct stat st;
+
+    if (stat (mountpoint, &st) < 0)
+        return NULL;
+    if (access (mountpoint, W_OK) == 0 && (!(st.st_mode & S_ISVTX) || st.st_uid == geteuid ()))
+        return NULL;
+    return g_strdup_printf ("a user's mount point must be a directory which user %d may write, and "
+                            "owns if it is sticky as /tmp is: take one of your own, or mount as "
+                            "root",
+                            (int) geteuid ());
+}
+
 static char *
 cause_for_user (const struct bridge *bridge)
 {
     g_autofree char *path = fusermount_path ();
+    char *cause;
     struct statvfs where;
     struct stat st;
 
@@ -149,6 +166,9 @@ cause_for_user (const struct bridge *bridge)
         return g_strdup_printf ("%s lies in a file system mounted with 'nosuid', so it can't mount "
                                 "for users",
                                 path);
+    cause = cause_of_mountpoint (bridge->mountpoint);
+    if (cause)
+        return cause;
     return bridge->terms.for_others ? cause_of_sharing () : g_strdup (bridge_mtab_missing ());
 }
 

@@ -47,6 +47,11 @@ refused "no_new_privs" true "${as_user[@]}" setpriv --no-new-privs "$WINDLASS"
 refused "$tool must be setuid root" \
     "cp '$tool' room/tool && chmod 755 room room/tool && mount --bind room/tool '$tool'" \
     "${as_user[@]}" "$WINDLASS"
+refused "must be a directory which user 65534 may write" "chown 0:0 '$MNT'" \
+    "${as_user[@]}" "$WINDLASS"
+refused "owns if it is sticky" "chmod 1777 '$MNT'" "${as_user[@]}" "$WINDLASS"
+chmod 755 "$MNT"
+chown 65534:65534 "$MNT"
 refused "need a line 'user_allow_other' in /etc/fuse.conf, which root can add" \
     "touch room/conf && mount --bind room/conf /etc/fuse.conf" \
     "${as_user[@]}" "$WINDLASS" -o allow_other
