@@ -215,7 +215,9 @@ static bool
 usage_no_volfile (char **argv, int *ret_status)
 {
     g_autofree char *command = command_meant (argv),
-                    *error = g_strconcat ("no volfile: -f FILE names it", command, NULL);
+                    *error = *command ? g_strdup_printf ("there is no command '%s'%s", argv[1],
+                                                         command)
+                                      : g_strdup ("no volfile: -f FILE names it");
 
     if (argv[0] && argv[1])
         return usage (error, ret_status);
