@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the author of a translator declares as intended: --allow FILE. A paragraph is a difference,
- * "case GLOB", "line GLOB" and "why TEXT", or a refusal, "refuse ERRNO", "by TYPE", "call GLOB" and
- * "why TEXT". */
+/* --allow FILE: differences and refusals that the author of a translator intends. A paragraph of
+ * the file is a difference, with "case GLOB", "line GLOB" and "why TEXT", or a refusal, with
+ * "refuse ERRNO", "by TYPE", "call GLOB" and "why TEXT". */
 #include "conform/conform.h"
 #include "core/base/errors.h"
 #include "core/base/printable.h"

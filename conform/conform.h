@@ -98,10 +98,11 @@ char *conform_without_allowed (const struct conform_options *options, const char
 const char *conform_refused (const struct conform_options *options, const char *call, int error);
 /* Returns true if the operation may be refused at all; NULL: if any may be. */
 bool conform_may_refuse (const struct conform_options *options, const char *call);
-/* Sets *ret_below to the child of the lowest translator that refuses by design, where the kit makes
- * what it needs; to NULL if none refuses. Returns false after a message. */
 struct graph;
 struct xlator;
+/* Sets *ret_below to the child of the lowest translator that refuses changes by design: the kit
+ * makes its files and folders through that child. Sets it to NULL if no translator refuses. Returns
+ * false after a message. */
 bool conform_below (const struct conform_options *options, const struct graph *graph,
                     struct xlator **ret_below);
 

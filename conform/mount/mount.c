@@ -136,8 +136,9 @@ refused_line (const struct mount_run *run, const char *line)
     return name ? conform_refused (run->options, NULL, error_of_name (name + 1)) : NULL;
 }
 
-/* A case goes on after a refusal, but nothing that it prints then can be compared. Returns the
- * number of lines before the first refusal, or -1 if there is none. */
+/* The process that is refused ends (act_refused). Lines that another process of the case prints
+ * after that cannot be compared. Returns the number of lines before the first refusal, or -1 if
+ * there is none. */
 static int
 verdict_refused (struct verdict *verdict, const struct outcome *mount)
 {

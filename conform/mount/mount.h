@@ -146,8 +146,8 @@ struct run_watch {
 
 struct run_place {
     const char *path; /* of the bare directory or the mount */
-    const char *twin; /* NULL, or the directory below the mount: cases make there what they need
-                         before their calls, since the mount refuses it by design */
+    const char *twin; /* NULL, or storage's directory: cases make their files there before their
+                         calls, where the mount refuses to make them by design */
     /* Returns true if a call may fail so by design; NULL: none may. */
     bool (*refused) (const void *data, int error);
     const void *data;

@@ -125,7 +125,7 @@ stage_fill (struct stage *stage, const struct conform_options *options)
     stage_word (stage, "-l", stage->log);
     stage_word (stage, "-L", "WARNING");
     stage_word (stage, "-p", stage->pid_file);
-    if (stage->twin) { /* the kernel shows at once what is made there */
+    if (stage->twin) { /* so that the mount shows at once what a case makes in the twin */
         stage_word (stage, "--attribute-timeout", "0");
         stage_word (stage, "--entry-timeout", "0");
     }
