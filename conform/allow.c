@@ -51,7 +51,7 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
         say_line (
             stderr,
             "windlass conform: %s:%d:1: '%s': a line begins with 'case', 'line', 'refuse', 'by', "
-            "'call' or 'why', and a blank; see windlass-conform(8)",
+            "'call' or 'why', and a blank; see windlass-conform(1)",
             path, number, line);
         return false;
     }

@@ -3,6 +3,10 @@
 # for which the source has a placeholder: %D%/page.awk.
 
 man_MANS = \
+    man/man1/windlass-commands.1 \
+    man/man1/windlass-conform.1 \
+    man/man1/windlass-options.1 \
+    man/man1/windlass.1 \
     man/man5/volfile.5 \
     man/man7/cluster-distribute.7 \
     man/man7/cluster-replicate.7 \
@@ -34,9 +38,6 @@ man_MANS = \
     man/man7/storage-posix.7 \
     man/man7/system-posix-acl.7 \
     man/man8/mount.windlass.8 \
-    man/man8/windlass-commands.8 \
-    man/man8/windlass-conform.8 \
-    man/man8/windlass-options.8 \
     man/man8/windlass.8
 man_sources = \
     %D%/cluster-distribute.7.in \
@@ -65,15 +66,15 @@ man_sources = \
     %D%/storage-posix.7.in \
     %D%/system-posix-acl.7.in \
     %D%/volfile.5.in \
-    %D%/windlass-commands.8.in \
-    %D%/windlass-conform.8.in \
+    %D%/windlass-commands.1.in \
+    %D%/windlass-conform.1.in \
     %D%/windlass-gdb.7.in \
     %D%/windlass-kernels.7.in \
     %D%/windlass-meta.7.in \
-    %D%/windlass-options.8.in \
+    %D%/windlass-options.1.in \
     %D%/windlass-probes.7.in \
     %D%/windlass-semantics.7.in \
-    %D%/windlass.8.in
+    %D%/windlass.1.in
 EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/table/fops-man.awk
 dist_noinst_DATA += HACKING
 CLEANFILES += $(man_MANS)
@@ -97,12 +98,18 @@ man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
         -v operations="$(man_operations)" \
         -f $(srcdir)/%D%/page.awk $< >$@.new && mv $@.new $@
 
+man/man1/%.1: %D%/%.1.in %D%/page.awk
+	$(man_make)
 man/man5/%.5: %D%/%.5.in %D%/page.awk
 	$(man_make)
 man/man7/%.7: %D%/%.7.in %D%/page.awk
 	$(man_make)
 man/man8/%.8: %D%/%.8.in %D%/page.awk
 	$(man_make)
+
+# An alias of the page, which was in section 8 up to 0.1.0.
+man/man8/windlass.8:
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo '.so man1/windlass.1' >$@
 
 man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
 man/man7/fops.7: src/core/table/fops-man.awk src/core/table/value-kinds.h src/fops.def
@@ -129,5 +136,5 @@ man/man7/performance-write-behind.7: src/windlass$(EXEEXT) xlators/performance/w
 man/man7/protocol-client.7: src/windlass$(EXEEXT) xlators/protocol/client.so
 man/man7/storage-posix.7: src/windlass$(EXEEXT) xlators/storage/posix.so
 man/man7/system-posix-acl.7: src/windlass$(EXEEXT) xlators/system/posix-acl.so
-man/man8/windlass-conform.8: src/windlass-conform$(EXEEXT)
-man/man8/windlass-options.8: src/windlass$(EXEEXT)
+man/man1/windlass-conform.1: src/windlass-conform$(EXEEXT)
+man/man1/windlass-options.1: src/windlass$(EXEEXT)

@@ -444,7 +444,7 @@ inspect_say_refused (int error)
     if (failed)
         finding_add ("no tree", failed->callee, failed->op,
                      "it failed with %s, so the files that the cases need can't be made; if it "
-                     "refuses this by design, say so with --allow: windlass-conform(8)",
+                     "refuses this by design, say so with --allow: windlass-conform(1)",
                      error_name (error));
     else
         finding_add_type ("no tree", "the graph",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Documented differences from a bare directory, and their reasons. The manual page
- * windlass-conform(8) is made from this table. */
+ * windlass-conform(1) is made from this table. */
 #include "config.h"
 
 #include "conform/mount/mount.h"

@@ -398,7 +398,7 @@ stage_permits (const struct stage *stage)
         return true;
     fprintf (stderr,
              "windlass conform: a directory can't be made in the mount: %s; if a translator "
-             "refuses it by design, say so with --allow: windlass-conform(8)\n",
+             "refuses it by design, say so with --allow: windlass-conform(1)\n",
              g_strerror (errno));
     return false;
 }

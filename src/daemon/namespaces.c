@@ -69,5 +69,5 @@ namespaces_warn (const char *mountpoint)
                 "the daemon has a pid namespace of its own, and the mount is shared with other "
                 "mount namespaces: the supplementary groups of callers outside of the pid "
                 "namespace are not known, and what only these allow is refused; see 'Containers "
-                "and pid namespaces' in windlass(8)");
+                "and pid namespaces' in windlass(1)");
 }

@@ -93,7 +93,7 @@ other_uses (void)
 
     for (const struct cli_command *command = cli_commands; command->name; command++)
         g_string_append_printf (out, "  %-12s %s\n", command->name, command->about);
-    g_string_append (out, "\nSee windlass(8), windlass-commands(8), windlass-options(8).\n");
+    g_string_append (out, "\nSee windlass(1), windlass-commands(1), windlass-options(1).\n");
     return g_string_free (out, FALSE);
 }
 

@@ -144,7 +144,7 @@ warn_of_other_namespace (const struct bridge *bridge, const struct caller *calle
     gf_log (&bridge->xlator, GF_LOG_WARNING,
             "a caller with uid %u is in another pid namespace than the daemon, so its "
             "supplementary groups are not known: what only these allow is refused; see "
-            "'Containers and pid namespaces' in windlass(8)",
+            "'Containers and pid namespaces' in windlass(1)",
             caller->uid);
 }
 

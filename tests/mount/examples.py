@@ -6,7 +6,7 @@ Runs the examples of the manual pages, and the commands of README, as their read
 
 An example of a page is a literal block in its section EXAMPLES. It has to succeed, and is run by an
 ordinary user. Examples of one page follow each other. One that mounts finds nothing mounted; one
-that asks a mount without making one finds that of windlass(8). A block that is a volfile is
+that asks a mount without making one finds that of windlass(1). A block that is a volfile is
 checked. A comment in the page's source, on the line before the block, tells what differs:
 
     .\\" example: prints REGEX      a line of what it prints matches; may be given more than once

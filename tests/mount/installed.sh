@@ -43,6 +43,10 @@ else
     expect_no_match "make install with the helper in /sbin" 'ln -sf' "$(tail -n 4 install.log)"
 fi
 
+# windlass(8), as the page was called up to 0.1.0, is windlass(1).
+expect "windlass(8)" ".so man1/windlass.1" "$(cat "$(variable mandir)/man8/windlass.8")"
+expect_ok test -s "$(variable mandir)/man1/windlass.1"
+
 stack encryption/rot-13
 chown 65534 "$BACK" "$MNT"
 echo uryyb >"$BACK/file"

@@ -101,7 +101,7 @@ expect_match "values of one that needs one" '^  --passthrough=auto\|off\|require
 # The help and the manual's synopsis name the same subcommands.
 expect_match "the subcommands" '^  check +check volfiles' "$("$WINDLASS" --help)"
 "$WINDLASS" --help | sed -n '/^Other uses/,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
-sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass-commands.8.in" | sed 's/\\-/-/g' |
+sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass-commands.1.in" | sed 's/\\-/-/g' |
     grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
     tr -d '"' | sed 's/|.*cat$//; s/ | /\n/g' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
 expect "the synopsis" "$(cat commands)" "$(cat synopsis)"

@@ -31,7 +31,7 @@ for source in "$SOURCE_DIR"/man/*.in; do
     while read -r name; do
         [ -e "$SOURCE_DIR/man/${name/(/.}.in" ] || wrong "$page refers to $name), which isn't ours"
     done < <(sed 's/\\-/-/g; s/"//g; s/\\f[A-Z]//g; s/ (/(/g' "$source" |
-        grep -oE "\b($ours)[a-z0-9-]*\([578]" | sort -u)
+        grep -oE "\b($ours)[a-z0-9-]*\([1578]" | sort -u)
     case $page in windlass*)
         grep -q "${page%.*}(${page##*.})" "$SOURCE_DIR/README" || wrong "README doesn't list $page" ;;
     esac

@@ -9,7 +9,7 @@
 #define DUMP_REQUESTS 500
 #define DUMP_INODES 500
 #define DUMP_FILES 200
-#define DUMPS_KEPT 10 /* files of a daemon; windlass(8) has the number */
+#define DUMPS_KEPT 10 /* files of a daemon; windlass(1) has the number */
 
 /* The wanted sections, from GlusterFS's options file. */
 struct dump_wanted {
