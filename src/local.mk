@@ -9,6 +9,8 @@ src_libcore_a_SOURCES = \
     %D%/core/base/arguments.h \
     %D%/core/base/audit.c \
     %D%/core/base/audit.h \
+    %D%/core/base/build-kind.c \
+    %D%/core/base/build-kind.h \
     %D%/core/base/errors.c \
     %D%/core/base/gfid.c \
     %D%/core/base/histogram.c \

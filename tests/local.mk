@@ -267,6 +267,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/out-of-tree.sh \
     %D%/unit/security-promises.sh \
     %D%/unit/translators.sh \
+    %D%/unit/wrapper.sh \
     %D%/mount/acl.sh \
     %D%/mount/attributes.sh \
     %D%/mount/background.sh \

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "core/base/arguments.h"
+#include "core/base/build-kind.h"
 #include "core/base/printable.h"
 #include "core/base/rundir.h"
 #include "core/base/suggest.h"
@@ -240,8 +241,10 @@ static void
 print_version (void)
 {
     const char *lacks = bridge_library_lacks ();
+    g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
 
     printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());
+    printf ("program: %s\nbuild: %s\n", self ? self : "unknown, without /proc", build_kind ());
     if (lacks)
         printf ("not in the libfuse that it was built with: %s\n", lacks);
 }
