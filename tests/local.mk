@@ -174,7 +174,7 @@ check-replay check-fuzz: programs $(filter tests/fuzz/%,$(check_PROGRAMS))
 check-programs: check-script check-program check-replay
 
 check-local: check-programs
-	$(srcdir)/%D%/run .
+	$(srcdir)/%D%/run . $(CHECK_WORDS)
 
 .PHONY: programs check-script check-program check-replay check-fuzz check-programs
 
@@ -267,6 +267,8 @@ dist_noinst_SCRIPTS += \
     %D%/unit/out-of-tree.sh \
     %D%/unit/security-promises.sh \
     %D%/unit/translators.sh \
+    %D%/unit/packaging.sh \
+    %D%/unit/versions.sh \
     %D%/unit/wrapper.sh \
     %D%/mount/acl.sh \
     %D%/mount/attributes.sh \
