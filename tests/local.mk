@@ -229,6 +229,7 @@ kernels:
 dist_noinst_SCRIPTS += \
     %D%/run \
     %D%/namespace \
+    %D%/graph/bad-options.sh \
     %D%/graph/histories-md-cache.sh \
     %D%/graph/histories-pages.sh \
     %D%/graph/histories-open-behind.sh \
@@ -255,6 +256,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/conform-in-process.sh \
     %D%/unit/conform-refusals.sh \
     %D%/unit/conform-tells.sh \
+    %D%/unit/distcheck.sh \
     %D%/unit/exports.sh \
     %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \
@@ -268,6 +270,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/security-promises.sh \
     %D%/unit/translators.sh \
     %D%/unit/packaging.sh \
+    %D%/unit/tarball.sh \
     %D%/unit/versions.sh \
     %D%/unit/wrapper.sh \
     %D%/mount/acl.sh \
@@ -323,11 +326,14 @@ dist_noinst_SCRIPTS += \
     %D%/mount/brick-xattrs-along.sh \
     %D%/mount/bad-modules.sh \
     %D%/mount/broken-translators.sh \
+    %D%/mount/build-libfuse.sh \
     %D%/mount/cached-pages.sh \
     %D%/mount/caches-in-trouble.sh \
     %D%/mount/capabilities-of-strangers.sh \
     %D%/mount/caller-rights.sh \
     %D%/mount/cannot-mount.sh \
+    %D%/mount/client-stack.sh \
+    %D%/mount/client-stack-trouble.sh \
     %D%/mount/compile.sh \
     %D%/mount/conform-client-stack.sh \
     %D%/mount/conform.sh \
@@ -362,6 +368,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/function-graph.sh \
     %D%/mount/error-gen.sh \
     %D%/mount/errors.sh \
+    %D%/mount/exclusive.sh \
     %D%/mount/execute-only.sh \
     %D%/mount/explain.sh \
     %D%/mount/examples.sh \
@@ -375,6 +382,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/direct-writes-seen.sh \
     %D%/mount/few-io-urings.sh \
     %D%/mount/few-threads.sh \
+    %D%/mount/gdb-client-stack.sh \
     %D%/mount/gdb-commands.sh \
     %D%/mount/gdb-tutorial.sh \
     %D%/mount/gdb-wind.sh \
@@ -423,6 +431,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/mounts-inside.sh \
     %D%/mount/mounts-lib.sh \
     %D%/mount/mount-points.sh \
+    %D%/mount/moves-in-place.sh \
     %D%/mount/moved-into-child.sh \
     %D%/mount/no-mtab.sh \
     %D%/mount/open-behind.sh \
@@ -512,6 +521,8 @@ dist_noinst_DATA += \
     %D%/bench/README \
     %D%/fuzz/README \
     %D%/graph/README \
+    %D%/mount/generated/all-options.vol \
+    %D%/mount/generated/default.vol \
     %D%/mount/README \
     %D%/soak/README \
     %D%/unit/README \
