@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
-Runs the examples of the manual pages, and the commands of README, as their reader does.
+Runs the examples of manual pages and documents, and the commands of README, as their reader does.
 
     examples.py SOURCE_DIR DIR [PAGE]...    DIR is an empty folder, for what the texts have in /tmp
 
@@ -13,7 +13,12 @@ checked. A comment in the page's source, on the line before the block, tells wha
     .\\" example: fails             a command of it fails, as the text says; prints must tell how
     .\\" example: as root           it needs root
     .\\" example: file NAME         the reader writes it to a file
+    .\\" example: needs PROGRAM     not run where there is none
+    .\\" example: needs a volume    not run without $EXAMPLES_VOLUME, which is server:/volume then
     .\\" example: not run: REASON   it needs a server, a terminal ...
+
+A document (NAME.md) has the same marks, as <!-- example: ... -->. Its examples are the blocks that
+begin with ```sh, and others that have a mark. Those without any example are replayed elsewhere.
 
 In README an example is an indented block with a command of ./windlass. Of a block that mounts
 nothing, a line is left out if it has a word in capitals, which stands for the reader's own; and
@@ -23,16 +28,18 @@ everywhere one that needs a server or a terminal.
 import concurrent.futures
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 PATIENCE = 60
-MOUNTS = re.compile(r"windlass\b[^|\n]*(?:\\\n[^|\n]*)* -f ")
+VOLUME = os.environ.get("EXAMPLES_VOLUME")
+MOUNTS = re.compile(r"windlass\b[^|\n]*(?:\\\n[^|\n]*)* -f |windlass server:/volume /")
 NOTE_FAILURE = "trap failed=1 ERR\n%s\nexit ${failed-0}\n"
 STAYS = re.compile(r" --debug | -N ")  # in the foreground: Ctrl-C ends it
-MARK = re.compile(r'\.\\" example: (prints|fails|as root|file|not run:) ?(.*)')
+MARK = re.compile(r'(?:\.\\"|<!--) example: (prints|fails|as root|file|needs|not run:) ?(.*)')
 ESCAPES = (("\\-", "-"), ("\\(aq", "'"), ("\\(ga", "`"), ("\\(ti", "~"), ("\\(dq", '"'),
            ("\\&", ""), ("\\e", "\\"))
 
@@ -44,7 +51,14 @@ class Example:
         self.fails = ("fails", "") in marks
         self.file = next((what for mark, what in marks if mark == "file"), None)
         self.as_root = ("as root", "") in marks
-        self.reason = next((what for mark, what in marks if mark == "not run:"), None)
+        reasons = [what for mark, what in marks if mark == "not run:"]
+        self.needs = [what for mark, what in marks if mark == "needs"]
+        reasons += ["needs " + one for one in self.needs if not has(one)]
+        self.reason = reasons[0] if reasons else None
+
+
+def has(needed):
+    return VOLUME if needed == "a volume" else shutil.which(needed)
 
 
 class Wrong(Exception):
@@ -89,6 +103,28 @@ def examples_of_page(path):
         raise Wrong("%s: a section of examples without a block" % path)
 
 
+def examples_of_document(path):
+    block, marks, is_shell = None, [], False
+    for number, line in enumerate(open(path), 1):
+        line = line.rstrip("\n")
+        if block is None and line.startswith("<!-- example:"):
+            mark = MARK.fullmatch(line.removesuffix(" -->"))
+            if not mark:
+                raise Wrong("%s:%d: not a mark of an example: %s" % (path, number, line))
+            marks.append((mark[1], mark[2]))
+        elif block is None and line.startswith("```"):
+            block, is_shell = [], line == "```sh"
+        elif line == "```":
+            if is_shell or marks:
+                yield Example("%s:%d" % (os.path.basename(path), number - len(block)),
+                              "\n".join(block) + "\n", marks)
+            block, marks = None, []
+        elif block is not None:
+            block.append(line)
+        elif marks and line:
+            raise Wrong("%s:%d: marks that no example follows" % (path, number))
+
+
 def commands_of_readme(lines):
     """A line of a table is a command, two blanks or more, and what it does."""
     lines = [line for line in lines if not re.search(r" server:| /mnt|windlass top ", line)]
@@ -109,6 +145,20 @@ def examples_of_readme(path):
         block = []
         if commands:
             yield Example("README:%d" % begin, "\n".join(commands) + "\n", [])
+
+
+def examples_of(path):
+    if os.path.basename(path) == "README":
+        return examples_of_readme(path)
+    return examples_of_document(path) if path.endswith(".md") else examples_of_page(path)
+
+
+def is_tried(path):
+    """Not the documents whose sessions are replayed, with what they print."""
+    if not path.endswith(".md"):
+        return False
+    with open(path) as file:
+        return not re.search(r"^```sh\n\$ ", file.read(), re.M)
 
 
 class Reader:
@@ -133,6 +183,7 @@ class Reader:
     def command(self, text, as_root):
         text = text.replace("/tmp/", self.top + "/").replace("./windlass", "windlass")
         text = re.sub(r"\bvolfiles/", self.source + "/volfiles/", text)
+        text = text.replace("server:/volume", VOLUME or "server:/volume")
         act = [] if as_root else ["setpriv", "--reuid", "65534", "--regid", "65534",
                                   "--clear-groups"]
         return act + ["env", "HOME=%s/home" % self.top, "LC_ALL=C.UTF-8",
@@ -212,7 +263,7 @@ def try_page(source, folder, path):
     name = os.path.basename(path)
     wrong, count, left_out = [], 0, []
     reader = Reader(source, folder, name)
-    for example in examples_of_readme(path) if name == "README" else examples_of_page(path):
+    for example in examples_of(path):
         if example.reason is not None:
             left_out.append("%s: not run: %s" % (example.place, example.reason))
             continue
@@ -230,9 +281,11 @@ def try_page(source, folder, path):
 
 def main():
     source, folder = sys.argv[1:3]
-    man = os.path.join(source, "man")
-    pages = sys.argv[3:] or sorted(os.path.join(man, name) for name in os.listdir(man)
-                                   if name.endswith(".in")) + [os.path.join(source, "README")]
+    man, doc = os.path.join(source, "man"), os.path.join(source, "doc")
+    pages = sys.argv[3:] or sorted(
+        [os.path.join(man, name) for name in os.listdir(man) if name.endswith(".in")] +
+        list(filter(is_tried, (os.path.join(doc, name) for name in os.listdir(doc))))
+    ) + [os.path.join(source, "README")]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda page: try_page(source, folder, page), pages))
     for _, left_out, wrong in results:

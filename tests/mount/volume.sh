@@ -3,7 +3,7 @@
 # A GlusterFS volume of one brick is mounted by its name: its server's glusterd has the volfile and
 # knows the brick's port. A stock client sees the same files.
 . "$(dirname "$0")/brick-lib.sh"
-need_command glusterd gluster glusterfs
+need_command glusterd gluster glusterfs python3
 server=127.1.1.1
 
 # windlass_refused REGEX WORD...: nothing is mounted
@@ -39,6 +39,12 @@ expect_no_match "the log" "$secret" "$(cat "$LOG")"
 expect_no_match "the files of .meta" "$secret" "$(cat "$MNT"/.meta/graphs/active/volfile \
     "$MNT"/.meta/graphs/active/home-client-0/private)"
 unmount
+
+# doc/quickstart-gluster.md, as it is written, with this volume.
+mkdir "$TEST_DIR/t"
+said=$(EXAMPLES_VOLUME=$server:/home python3 "$SOURCE_DIR/tests/mount/examples.py" "$SOURCE_DIR" \
+    "$TEST_DIR/t" "$SOURCE_DIR/doc/quickstart-gluster.md") || fail "$said"
+expect "what was run of the page" "4 examples were run" "$said"
 
 mkdir stock
 glusterfs -s $server --volfile-id=home -l "$TEST_DIR/stock.log" "$TEST_DIR/stock"
