@@ -260,6 +260,8 @@ dist_noinst_SCRIPTS += \
     %D%/unit/exports.sh \
     %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \
+    %D%/unit/html-browser.sh \
+    %D%/unit/html.sh \
     %D%/unit/includes.sh \
     %D%/unit/lines.sh \
     %D%/unit/readme-files.sh \
