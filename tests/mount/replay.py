@@ -230,4 +230,5 @@ def main():
         fail("the text has no section (%s)" % sys.argv[2])
 
 
-main()
+if __name__ == "__main__":
+    main()

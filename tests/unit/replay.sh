@@ -14,7 +14,6 @@ exec cat >/dev/null
 END
 chmod +x bin/gdb
 
-# The first command looks for a second whether the next one has begun.
 cat >document.md <<'END'
 ## (a) Two commands of a terminal
 ```sh
@@ -24,13 +23,40 @@ $ gdb program
 (gdb) run
 ```
 ```sh
-$ timeout 1 sh -c 'until [ -e /tmp/next ]; do sleep 0.01; done' || echo alone
+$ echo alone
 alone
 ```
 ```sh
 $ touch /tmp/next
 ```
 END
-PATH=$TEST_DIR/bin:$PATH python3 "$SOURCE_DIR/tests/mount/replay.py" document.md a \
+cat >alone.py <<'END'
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv.pop(1))
+import replay
+
+
+class Alone(replay.Terminal):
+    """A command that nobody has waited for may still run when the next one begins."""
+
+    awaited = None
+
+    def __init__(self, command, expected):
+        if Alone.awaited:
+            sys.exit("'%s' began before the end of '%s'" % (command, Alone.awaited))
+        Alone.awaited = command
+        super().__init__(command, expected)
+
+    def finish(self):
+        super().finish()
+        Alone.awaited = None
+
+
+replay.Terminal = Alone
+replay.main()
+END
+PATH=$TEST_DIR/bin:$PATH python3 alone.py "$SOURCE_DIR/tests/mount" document.md a \
     /tmp/import=/ "/tmp/next=$TEST_DIR/next" || fail "two commands of a terminal run at a time"
 [ -e next ] || fail "the last command did not run"
