@@ -39,6 +39,8 @@ fi
 case $(uname -m) in
     x86_64)
         try nops gcc '' '-O2 -fpatchable-function-entry=7,5 -fcf-protection=none'
+        # What configure's flags become with a packager's CFLAGS behind them.
+        try both gcc '' '-O2 -fpatchable-function-entry=7,5 -fcf-protection=none -fcf-protection'
         try endbr64 gcc '' \
             '-O0 -fpatchable-function-entry=5,5 -fcf-protection=branch -falign-functions=16' ;;
     aarch64) try arm64 gcc '' '-O2 -fpatchable-function-entry=3,2' ;;

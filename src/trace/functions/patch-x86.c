@@ -16,6 +16,11 @@
  *
  *   off        f3 0f 1e fa   endbr64
  *   on         eb f9 1e fa   jmp -7
+ *
+ * CFLAGS with -fcf-protection, as Debian's packages are built, put an endbr64 before the two nops
+ * of the first kind, and it is patched as in the second. Traced functions return elsewhere than
+ * they were called from, which a shadow stack would not allow: hook-x86.S does not say that it
+ * supports one, so the linker does not mark the program for it.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
