@@ -496,6 +496,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/trace.sh \
     %D%/mount/tutorial.sh \
     %D%/mount/unmounting.sh \
+    %D%/mount/upgraded.sh \
     %D%/mount/usage.sh \
     %D%/mount/valgrind.sh \
     %D%/mount/user-namespaces.sh \

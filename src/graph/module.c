@@ -6,6 +6,7 @@
  * is noticed.
  */
 #include "graph/internal.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <gmodule.h>
@@ -211,6 +212,18 @@ type_fits (const char *type, const char *theirs)
     return strcmp (type, theirs) == 0 || strcmp (type_canonical (type), theirs) == 0;
 }
 
+/* Returns what to do about a module that doesn't fit this program. Translators that are loaded stay
+ * as they are, so a daemon meets a module of a newer version only if a reload asks for a type that
+ * it had not loaded before. */
+static const char *
+module_advice (const char *otherwise)
+{
+    return process_was_upgraded ()
+        ? ": windlass was upgraded since this mount began; unmount it and mount it again to run "
+          "the new version"
+        : otherwise;
+}
+
 /* Returns NULL, or the problem with a module's object. */
 static char *
 api_wrong (const struct xlator_api *api, const char *type)
@@ -218,8 +231,8 @@ api_wrong (const struct xlator_api *api, const char *type)
     char *wrong = NULL;
 
     if (api->abi != XLATOR_ABI)
-        return g_strdup_printf ("was built for ABI %d, must be %d: build it against this version",
-                                api->abi, XLATOR_ABI);
+        return g_strdup_printf ("was built for ABI %d, must be %d%s", api->abi, XLATOR_ABI,
+                                module_advice (": build it against this version"));
     if (!api->type || !api->about)
         return g_strdup ("has an xlator_api without type or about");
     if (!type_fits (type, api->type))
@@ -272,8 +285,8 @@ module_open (const char *path, const char *type, char **ret_error)
     }
     module = g_module_open (path, G_MODULE_BIND_LOCAL);
     if (!module) {
-        *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s",
-                                      type, path, g_module_error ());
+        *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s%s",
+                                      type, path, g_module_error (), module_advice (""));
         return NULL;
     }
     if (!g_module_symbol (module, "xlator_api", &symbol) || !symbol)

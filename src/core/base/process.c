@@ -185,6 +185,14 @@ process_began (pid_t process)
 }
 
 bool
+process_was_upgraded (void)
+{
+    g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
+
+    return program && g_str_has_suffix (program, " (deleted)");
+}
+
+bool
 process_is_under_valgrind (void)
 {
     const char *preloaded = g_getenv ("LD_PRELOAD");

@@ -51,6 +51,10 @@ bool process_was_killed (pid_t process);
 /* Returns the time at which the process began, in seconds since 1970, or 0 if it isn't known. */
 int64_t process_began (pid_t process);
 
+/* Returns whether the file of this program was replaced or removed since the process began, as an
+ * upgrade does. The process goes on with the old one. false if it isn't known. */
+bool process_was_upgraded (void);
+
 /* Returns whether valgrind(1) runs this process: its preloaded library is in the environment. */
 bool process_is_under_valgrind (void);
 

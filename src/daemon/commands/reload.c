@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* windlass reload, and SIGHUP: the volfile is read again, its options applied. */
 #include "daemon/daemon.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,6 +73,9 @@ running_reload_as (struct running *running, struct volfile *volfile, GString *an
 
     if (fresh)
         r = running_move (running, fresh, answer);
+    if (process_was_upgraded ())
+        g_string_append (answer, "windlass was upgraded since this mount began: the mount goes on "
+                                 "with the old version until it is unmounted and mounted again\n");
     log_answer (r, answer);
     return r;
 }
