@@ -453,11 +453,11 @@ if PRIVATE_LIBFUSE
 noinst_PROGRAMS = src/windlass
 bin_PROGRAMS += src/installed/windlass
 src_installed_windlass_SOURCES =
-src_installed_windlass_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(pkglibdir)
+src_installed_windlass_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(privatelibdir)
 src_installed_windlass_LDADD = $(src_windlass_OBJECTS) $(whole_objects) $(program_libs) \
     $(daemon_libs)
 EXTRA_src_installed_windlass_DEPENDENCIES = $(src_windlass_OBJECTS) # automake leaves them out
-privateexecdir = $(pkglibdir)
+privateexecdir = $(privatelibdir)
 privateexec_DATA = $(private_libfuse)
 else
 bin_PROGRAMS += src/windlass
