@@ -46,7 +46,7 @@ parse (struct conform_line *line, const struct cli_command *command, int *argc, 
         { "case", 'c', 0, G_OPTION_ARG_STRING, &line->only, "run only cases with a matching name",
           "GLOB" },
         { "as", 0, 0, G_OPTION_ARG_STRING, &line->as,
-          "run the cases as root or as user; by default as both", "WHO" },
+          "run the cases as root or as user; by default as both", "root|user" },
         { "directory", 'd', 0, G_OPTION_ARG_FILENAME, &line->directory,
           "create scratch directories in this directory", "DIR" },
         { "list", 0, 0, G_OPTION_ARG_NONE, &line->list, "print the names of the cases", NULL },
@@ -249,6 +249,17 @@ conform (struct conform_line *line, int argc, char **argv)
     return status;
 }
 
+/* For `windlass help --json`, which reads these lines: src/cli/conform.c. */
+static void
+describe (const GOptionEntry *entries)
+{
+    for (; entries && entries->long_name; entries++)
+        if (!(entries->flags & G_OPTION_FLAG_HIDDEN))
+            printf ("%s\t%.1s\t%s\t%s\n", entries->long_name, &entries->short_name,
+                    entries->arg == G_OPTION_ARG_NONE ? "" : entries->arg_description,
+                    entries->description);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -259,6 +270,8 @@ main (int argc, char **argv)
 
     setlocale (LC_ALL, "");
     thread_adopt ("windlass");
+    if (argc == 2 && strcmp (argv[1], "--describe") == 0)
+        cli_options_seen = describe;
     if (parse (&line, &command, &argc, argv))
         status = conform (&line, argc, argv);
     if (line.copy)

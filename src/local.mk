@@ -372,12 +372,16 @@ src_windlass_SOURCES = \
     %D%/cli/check.c \
     %D%/cli/cli.c \
     %D%/cli/cli.h \
+    %D%/cli/complete.c \
     %D%/cli/conform.c \
+    %D%/cli/describe.c \
+    %D%/cli/describe.h \
     %D%/cli/errors.c \
     %D%/cli/explain.c \
     %D%/cli/fault.c \
     %D%/cli/graph.c \
     %D%/cli/heal.c \
+    %D%/cli/help-json.c \
     %D%/cli/help.c \
     %D%/cli/inflight.c \
     %D%/cli/list.c \
@@ -421,6 +425,7 @@ src_windlass_SOURCES = \
     %D%/daemon/crash.c \
     %D%/daemon/crash.h \
     %D%/daemon/daemon.h \
+    %D%/daemon/dump-config.c \
     %D%/daemon/follow.c \
     %D%/daemon/mount-options.c \
     %D%/daemon/mountpoint.c \
@@ -441,6 +446,12 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/value.c \
     %D%/daemon/statedump/wanted.c \
     %D%/main.c
+src_windlass_CPPFLAGS = $(AM_CPPFLAGS) -DBASHCOMPLETIONDIR='"$(bashcompletiondir)"' \
+    -DZSHCOMPLETIONDIR='"$(zshcompletiondir)"' -DFISHCOMPLETIONDIR='"$(fishcompletiondir)"' \
+    -DDOCDIR='"$(docdir)"' -DGDBAUTOLOADDIR='"$(gdbautoloaddir)"' -DMANDIR='"$(mandir)"' \
+    -DMOUNTHELPERDIR='"$(mounthelperdir)"' -DPKGDATADIR='"$(pkgdatadir)"' \
+    -DPKGINCLUDEDIR='"$(pkgincludedir)"' -DPKGLIBDIR='"$(pkglibdir)"' \
+    -DSYSCONFDIR='"$(sysconfdir)"'
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(daemon_libs)
 daemon_libs = $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)

@@ -495,6 +495,8 @@ mount_and_run (struct program *program)
     return status;
 }
 
+static const struct cli_mount mount_line = { options_describe, mount_options_describe };
+
 int
 main (int argc, char **argv)
 {
@@ -507,6 +509,7 @@ main (int argc, char **argv)
     stack_background_done = failure_note_background;
     cli_add_type ("mount/fuse", "connects a mount to the kernel, on top of every graph",
                   bridge_options);
+    cli_mount = &mount_line;
     status = cli_main (argc, argv, &handled);
     if (handled)
         return status;

@@ -260,6 +260,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/exports.sh \
     %D%/unit/function-graph-off.sh \
     %D%/unit/function-graph-patching.sh \
+    %D%/unit/help-json.sh \
     %D%/unit/html-browser.sh \
     %D%/unit/html.sh \
     %D%/unit/includes.sh \
@@ -337,6 +338,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/client-stack.sh \
     %D%/mount/client-stack-trouble.sh \
     %D%/mount/compile.sh \
+    %D%/mount/completion.sh \
     %D%/mount/conform-client-stack.sh \
     %D%/mount/conform.sh \
     %D%/mount/control-slow.sh \
@@ -565,6 +567,7 @@ dist_noinst_DATA += \
     %D%/mount/examples.py \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
+    %D%/mount/programs/zsh-complete.py \
     %D%/mount/trace-lib.sh \
     %D%/mount/programs/rights.h \
     %D%/unit/programs/patched.c

@@ -9,6 +9,8 @@
 
 #define INODE_LIMIT 1024 /* for graphs that never get a request */
 
+void (*cli_options_seen) (const GOptionEntry *entries);
+
 bool
 cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
            const GOptionEntry *more)
@@ -28,6 +30,11 @@ cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli
     g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
     g_autofree char **words = g_memdup2 (argv, (*argc + 1) * sizeof *argv); /* argv loses some */
 
+    if (cli_options_seen) {
+        cli_options_seen (ret_graph ? entries : NULL);
+        cli_options_seen (more);
+        return false;
+    }
     text = ret_graph ? arguments_needless_value (entries, argv) : NULL;
     if (!text && more)
         text = arguments_needless_value (more, argv);

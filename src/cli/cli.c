@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct cli_command cli_commands[] = {
-    { "check", "FILE...", "check volfiles without mounting them", cli_check },
+    { "check", "VOLFILE...", "check volfiles without mounting them", cli_check },
     { "conform", "VOLFILE", "compare a graph with a bare directory", cli_conform },
     { "counts", "MOUNTPOINT",
       "print the process of a mount, and the numbers of its requests, inodes, open files and "
@@ -19,11 +19,11 @@ const struct cli_command cli_commands[] = {
       cli_explain },
     { "fault", "MOUNTPOINT FILE|--clear|--show|--release [NAME]",
       "make operations of a mount fail, by rules", cli_fault },
-    { "graph", "FILE|MOUNTPOINT [--dot|--svg]",
+    { "graph", "VOLFILE|MOUNTPOINT [--dot|--svg]",
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
     { "heal", "[MOUNTPOINT] PATH",
       "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },
-    { "help", "[TYPE|COMMAND]",
+    { "help", "[TYPE|COMMAND] [--json]",
       "list commands and translators, or describe a translator and its options, or a command",
       cli_help },
     { "inflight", "MOUNTPOINT [--older TIME] [--json]",
@@ -61,6 +61,8 @@ const struct cli_command cli_commands[] = {
       "unmount, and wait until everything is written; or tell who uses the mount", cli_umount },
     { NULL, NULL, NULL, NULL },
 };
+
+const struct cli_mount *cli_mount;
 
 int
 cli_main (int argc, char **argv, bool *ret_handled)

@@ -17,6 +17,16 @@ int cli_main (int argc, char **argv, bool *ret_handled);
 /* For `windlass help`: adds a type without a module. */
 void cli_add_type (const char *type, const char *about, const struct xlator_option *options);
 
+/* A word of -o; value: "VALUE", "on|off" and the like, or NULL. */
+typedef void cli_word_fn (const char *word, const char *value, void *data);
+
+/* For `windlass help --json` and completion: the command line of a mount. */
+struct cli_mount {
+    void (*options) (void (*seen) (const GOptionEntry *entries)); /* calls seen with its rows */
+    void (*words) (cli_word_fn *fn, void *data);                  /* calls fn for each word of -o */
+};
+extern const struct cli_mount *cli_mount; /* set by main before it calls cli_main */
+
 /* --- for the subcommands ---------------------------------------------------------------------- */
 
 enum {
@@ -35,13 +45,16 @@ struct cli_command {
 
 extern const struct cli_command cli_commands[]; /* ends with a row without name */
 
-/*
- */
+/* The options of a command that loads a graph. */
 struct cli_graph {
     char **xlator_dirs;
     char *volume_name;
     char **options;
 };
+
+/* If set, cli_parse calls it with the rows of options and returns false, so that the command does
+ * nothing: describe.c. A command calls cli_parse first of all. */
+extern void (*cli_options_seen) (const GOptionEntry *entries);
 
 /* Parses argv's options: those for graphs, unless ret_graph is NULL, and the command's own (more,
  * NULL for none). argv keeps the command's name and the other arguments. Returns false after a
@@ -106,9 +119,6 @@ int cli_call_pieces (const struct cli_command *command, const char *mountpoint, 
  * few seconds it says once what is waited for, since a daemon of another user may never be done. */
 void cli_say_waiting (const struct cli_command *command, const char *mountpoint, gint64 *since);
 
-/* Prints text from a daemon, which may be another user's: control characters are escaped. */
-void cli_print_safely (FILE *file, const char *text);
-
 /* Prints a line of text that is not trusted: control characters become \xNN. */
 void cli_print_safely (FILE *file, const char *text);
 
@@ -151,6 +161,19 @@ int cli_output_done (const struct cli_command *command, struct cli_output *outpu
 
 /* Removes the unfinished file. */
 void cli_output_drop (struct cli_output *output);
+
+/* help-json.c: what `windlass help` tells, for programs */
+
+void cli_json_all (const char *const *dirs);
+void cli_json_command (const struct cli_command *command);
+/* api: NULL for a type without a module. */
+void cli_json_type (const char *type, const char *about, const struct xlator_api *api,
+                    const struct xlator_option *options);
+
+/* complete.c */
+
+/* Prints what the last of the words of a command line may become, for completion.  */
+int cli_complete (char *const *words, const char *const *dirs);
 
 /* man.c */
 

@@ -16,7 +16,7 @@ cli_errors (const struct cli_command *command, int argc, char **argv)
           "the errors that the daemon records from now on: notable (errors that are not an "
           "ordinary result of a request, such as EIO), all, or swallowed (notable errors, and "
           "errors that a translator turned into success)",
-          "WHICH" },
+          "notable|all|swallowed" },
         { 0 },
     };
     g_autoptr (GString) text = g_string_new (NULL);

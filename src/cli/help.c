@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* windlass help [TYPE]: lists the translators, or describes one of them by its rows of options. */
-#include "cli/cli.h"
+#include "cli/describe.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,23 +133,22 @@ help_print (const char *type, const char *about, const struct xlator_api *api,
     }
 }
 
-/* `windlass help top` is `windlass top --help`. Returns false if there is no such command. */
-static bool
-help_command (const char *name, int *ret_status)
-{
-    char *argv[] = { (char *) name, (char *) "--help", NULL };
+enum help_form { HELP_TEXT, HELP_MAN, HELP_JSON };
 
-    for (const struct cli_command *command = cli_commands; command->name; command++) {
-        if (strcmp (command->name, name) == 0) {
-            *ret_status = command->run (command, 2, argv);
-            return true;
-        }
-    }
-    return false;
+/* `windlass help top` is `windlass top --help`. */
+static int
+help_command (const struct cli_command *command, enum help_form form)
+{
+    char *argv[] = { (char *) command->name, (char *) "--help", NULL };
+
+    if (form != HELP_JSON)
+        return command->run (command, 2, argv);
+    cli_json_command (command);
+    return CLI_OK;
 }
 
 static int
-help_type (const char *type, const char *const *dirs, bool man)
+help_type (const char *type, const char *const *dirs, enum help_form form)
 {
     const struct cli_type *own = cli_type_find (type);
     g_autofree char *error = NULL;
@@ -160,8 +159,10 @@ help_type (const char *type, const char *const *dirs, bool man)
         fprintf (stderr, "windlass help: %s\n", error);
         return CLI_FAILED;
     }
-    if (man)
+    if (form == HELP_MAN)
         cli_print_man (options, api && api->reconfigure);
+    else if (form == HELP_JSON)
+        cli_json_type (own ? own->type : api->type, own ? own->about : api->about, api, options);
     else
         help_print (own ? own->type : api->type, own ? own->about : api->about, api, options);
     return CLI_OK;
@@ -169,15 +170,15 @@ help_type (const char *type, const char *const *dirs, bool man)
 
 /* A type has a slash, a command has none. */
 static int
-help_about (const char *word, const char *const *dirs, bool man)
+help_about (const char *word, const char *const *dirs, enum help_form form)
 {
+    const struct cli_command *command = form == HELP_MAN ? NULL : cli_command_find (word);
     g_autofree char *suggestion = NULL;
-    int status;
 
-    if (!man && help_command (word, &status))
-        return status;
+    if (command)
+        return help_command (command, form);
     if (strchr (word, '/'))
-        return help_type (word, dirs, man);
+        return help_type (word, dirs, form);
     suggestion = module_suggest (word, dirs);
     fprintf (stderr, "windlass help: there is no command '%s', and a type is CATEGORY/NAME%s\n",
              word, *suggestion ? suggestion : "; 'windlass help' lists both");
@@ -192,35 +193,60 @@ help_operations (void)
     return CLI_OK;
 }
 
+/* The values of the command line. */
+struct help_line {
+    gboolean man, json, operations, complete;
+};
+
+static int
+help_run (const struct help_line *line, int argc, char **argv, const char *const *dirs)
+{
+    const enum help_form form = line->json ? HELP_JSON : line->man ? HELP_MAN : HELP_TEXT;
+
+    if (line->complete)
+        return cli_complete (argv + 1, dirs);
+    if (argc == 1 && line->operations)
+        return help_operations ();
+    if (argc == 1 && form == HELP_JSON) {
+        cli_json_all (dirs);
+        return CLI_OK;
+    }
+    if (argc == 1 && form == HELP_TEXT)
+        return help_list (dirs);
+    if (argc == 2 && !line->operations)
+        return help_about (argv[1], dirs, form);
+    fprintf (stderr,
+             "windlass help: one type is wanted, got %d; usage: windlass help [[--man|--json] TYPE "
+             "| --operations]\n",
+             argc - 1);
+    return CLI_USAGE;
+}
+
 int
 cli_help (const struct cli_command *command, int argc, char **argv)
 {
-    gboolean man = FALSE, operations = FALSE;
+    struct help_line line = { 0 };
     const GOptionEntry more[] = {
-        { "man", 0, 0, G_OPTION_ARG_NONE, &man,
+        { "json", 0, 0, G_OPTION_ARG_NONE, &line.json,
+          "print JSON: of everything, a type or a command", NULL },
+        { "man", 0, 0, G_OPTION_ARG_NONE, &line.man,
           "print the OPTIONS of the type's manual page, in roff", NULL },
-        { "operations", 0, 0, G_OPTION_ARG_NONE, &operations,
+        { "operations", 0, 0, G_OPTION_ARG_NONE, &line.operations,
           "print the names of the operations, which --fop takes", NULL },
+        { "complete", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &line.complete,
+          "for completion: print what the last word after -- may become", NULL },
         { 0 },
     };
     struct cli_graph options = { 0 };
-    const char *const *dirs;
-    int status = CLI_USAGE;
+    int status;
 
     if (!cli_parse (command, &argc, argv, &options, more))
         return CLI_USAGE;
-    dirs = (const char *const *) options.xlator_dirs;
-    if (argc == 1 && operations)
-        status = help_operations ();
-    else if (argc == 1 && !man)
-        status = help_list (dirs);
-    else if (argc == 2)
-        status = help_about (argv[1], dirs, man);
-    else
-        fprintf (stderr,
-                 "windlass help: one type is wanted, got %d; usage: windlass help [[--man] TYPE | "
-                 "--operations]\n",
-                 argc - 1);
+    if (argc > 1 && strcmp (argv[1], "--") == 0) {
+        argv++;
+        argc--;
+    }
+    status = help_run (&line, argc, argv, (const char *const *) options.xlator_dirs);
     cli_graph_clear (&options);
     return status;
 }

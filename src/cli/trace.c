@@ -134,7 +134,7 @@ cli_trace (const struct cli_command *command, int argc, char **argv)
         { "translator", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.translators,
           "only functions that run for a request to this volume", "VOLUME" },
         { "fop", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.fops,
-          "only for requests with this operation", "NAME" },
+          "only for requests with this operation", "OPERATION,..." },
         { "path", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.paths,
           "only for files with a matching path in the mount", "GLOB" },
         { "pid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &ask.pids, "only for requests of this process",

@@ -13,6 +13,25 @@ option_is_flag (const struct xlator_option *row)
         || (row->type == OPTION_ENUM && option_parse (row, "on", NULL, &allowed) == 0);
 }
 
+const char *
+option_values_shown (const struct xlator_option *row)
+{
+    static const char *const synonyms[] = { "yes",   "true",    "enable", "1", "no",
+                                            "false", "disable", "0",      NULL };
+    const bool flag = option_is_flag (row);
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    if (row->type == OPTION_BOOL)
+        return "[on|off]";
+    if (row->type != OPTION_ENUM)
+        return "VALUE";
+    for (const char *const *value = row->values; *value; value++)
+        if (!flag || !g_strv_contains (synonyms, *value))
+            g_string_append_printf (text, "%s%s", text->len ? "|" : flag ? "[" : "", *value);
+    g_string_append (text, flag ? "]" : "");
+    return g_intern_string (text->str);
+}
+
 int
 options_add_bridge (struct program_options *options, const char *key, const char *value,
                     char **ret_error)

@@ -45,6 +45,9 @@ struct program_options {
 bool options_parse (struct program_options *ret_options, char **argv, int *ret_status);
 void options_clear (struct program_options *options);
 
+/* Calls seen with the rows of the command line of a mount, twice. */
+void options_describe (void (*seen) (const GOptionEntry *entries));
+
 /* Makes paths that a reload needs absolute, while the current folder is still the user's. */
 void options_resolve (struct program_options *options);
 
@@ -53,6 +56,9 @@ struct graph_settings options_of_graph (const struct program_options *options);
 
 /* Returns true if the option may be given without a value. */
 bool option_is_flag (const struct xlator_option *row);
+/* Returns "[on|off|translator]", in brackets if the value may be left out, or "VALUE"; synonyms of
+ * on and off are left out. Never freed. */
+const char *option_values_shown (const struct xlator_option *row);
 /* Sets "key=value" or "key" for a row of the bridge. Returns 0, -ENOENT if there is no such row, or
  * -EINVAL and *ret_error. */
 int options_add_bridge (struct program_options *options, const char *key, const char *value,
@@ -60,6 +66,13 @@ int options_add_bridge (struct program_options *options, const char *key, const 
 
 /* --- mount-options.c: -o --- */
 int mount_options_add (struct program_options *options, const char *text, char **ret_error);
+
+/* Calls fn for each word that -o takes; value: "VALUE", "[on|off]" and the like, or NULL. */
+void mount_options_describe (void (*fn) (const char *word, const char *value, void *data),
+                             void *data);
+
+/* --- dump-config.c: --dump-config --- */
+void dump_config (void);
 
 /* --- oom.c: oom-score-adj --- */
 int oom_score_check (const char *text, char **ret_error);

@@ -94,19 +94,19 @@ strv_add (char ***list, const char *text)
 
 /* Options of the program that mount(8) passes on. */
 static const struct {
-    const char *key;
-    size_t at; /* of its text in struct program_options */
+    const char *key, *value; /* value: as in --help */
+    size_t at;               /* of its text in struct program_options */
 } program_words[] = {
-    { "log-file", offsetof (struct program_options, log_file) },
-    { "log-level", offsetof (struct program_options, log_level) },
-    { "pid-file", offsetof (struct program_options, pid_file) },
-    { "volume-name", offsetof (struct program_options, volume_name) },
-    { "confine", offsetof (struct program_options, confine_text) },
-    { "backup-volfile-servers", offsetof (struct program_options, backup_servers) },
-    { "backupvolfile-server", offsetof (struct program_options, backup_servers) },
-    { "subdir-mount", offsetof (struct program_options, subdir) },
-    { "server-port", offsetof (struct program_options, server_port) },
-    { "oom-score-adj", offsetof (struct program_options, oom_score) },
+    { "log-file", "FILE", offsetof (struct program_options, log_file) },
+    { "log-level", "LEVEL", offsetof (struct program_options, log_level) },
+    { "pid-file", "FILE", offsetof (struct program_options, pid_file) },
+    { "volume-name", "VOLUME", offsetof (struct program_options, volume_name) },
+    { "confine", "auto|off", offsetof (struct program_options, confine_text) },
+    { "backup-volfile-servers", "SERVER:...", offsetof (struct program_options, backup_servers) },
+    { "backupvolfile-server", "SERVER", offsetof (struct program_options, backup_servers) },
+    { "subdir-mount", "DIR", offsetof (struct program_options, subdir) },
+    { "server-port", "NUMBER", offsetof (struct program_options, server_port) },
+    { "oom-score-adj", "-1000...1000", offsetof (struct program_options, oom_score) },
 };
 
 /* Returns true if key is one. */
@@ -231,4 +231,20 @@ mount_options_add (struct program_options *options, const char *text, char **ret
             return r;
     }
     return 0;
+}
+
+void
+mount_options_describe (void (*fn) (const char *word, const char *value, void *data), void *data)
+{
+    for (const struct xlator_option *row = bridge_options; row->key[0]; row++)
+        if (!row->inert)
+            fn (row->key[0], option_values_shown (row), data);
+    for (const char *const *word = kernel_words; *word; word++)
+        fn (*word, NULL, data);
+    for (const char *const *word = kernel_settings; *word; word++)
+        fn (*word, "VALUE", data);
+    for (size_t i = 0; i < G_N_ELEMENTS (program_words); i++)
+        fn (program_words[i].key, program_words[i].value, data);
+    fn ("xlator-option", "VOLUME.KEY=VALUE", data);
+    fn ("xlator-dir", "DIR", data);
 }

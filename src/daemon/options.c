@@ -26,7 +26,7 @@ struct parsed {
     char **servers, *volume; /* -s, --volfile-id */
     GPtrArray *names; /* of all options */
     char *needless;   /* a message on a value that an option does not take, or NULL */
-    gboolean version, print_xlatordir, print_logdir, print_statedumpdir;
+    gboolean version, dump_config, print_xlatordir, print_logdir, print_statedumpdir;
 };
 
 /* --attribute-timeout=2, and all other rows of the bridge. */
@@ -42,29 +42,9 @@ parse_row (const char *name, const char *value, void *data, GError **error)
     return FALSE;
 }
 
-/* "[on|off|translator]", in brackets if it may be left out: for --help and for completion. Synonyms
- * of on and off are left out. Never freed. */
-static const char *
-values_shown (const struct xlator_option *row)
-{
-    static const char *const synonyms[] = { "yes",   "true",    "enable", "1", "no",
-                                            "false", "disable", "0",      NULL };
-    const bool flag = option_is_flag (row);
-    g_autoptr (GString) text = g_string_new (NULL);
-
-    if (row->type == OPTION_BOOL)
-        return "[on|off]";
-    if (row->type != OPTION_ENUM)
-        return "VALUE";
-    for (const char *const *value = row->values; *value; value++)
-        if (!flag || !g_strv_contains (synonyms, *value))
-            g_string_append_printf (text, "%s%s", text->len ? "|" : flag ? "[" : "", *value);
-    g_string_append (text, flag ? "]" : "");
-    return g_intern_string (text->str);
-}
-
-static void
-add_rows (GOptionGroup *group, GPtrArray *names)
+/* The rows of the bridge's options. g_free it. */
+static GOptionEntry *
+bridge_entries (void)
 {
     GArray *entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
 
@@ -77,13 +57,11 @@ add_rows (GOptionGroup *group, GPtrArray *names)
             .arg = G_OPTION_ARG_CALLBACK,
             .arg_data = (gpointer) parse_row,
             .description = row->help,
-            .arg_description = values_shown (row),
+            .arg_description = option_values_shown (row),
         };
         g_array_append_val (entries, entry);
     }
-    g_option_group_add_entries (group, (GOptionEntry *) entries->data);
-    suggest_add_options (names, (GOptionEntry *) entries->data);
-    g_array_free (entries, TRUE);
+    return (GOptionEntry *) g_array_free (entries, FALSE);
 }
 
 /* The subcommands, for --help. */
@@ -98,14 +76,15 @@ other_uses (void)
     return g_string_free (out, FALSE);
 }
 
-static GOptionContext *
-context_new (struct parsed *parsed, char **words)
+/* The rows of the program's own options, which store into parsed. g_free it. */
+static GOptionEntry *
+program_entries (struct parsed *parsed)
 {
     struct program_options *o = parsed->options;
     const GOptionEntry entries[] = {
         { "volfile", 'f', 0, G_OPTION_ARG_FILENAME, &o->volfile,
           "the volfile; '-' is the standard input, SERVER:/VOLUME that of a GlusterFS volume",
-          "FILE" },
+          "VOLFILE" },
         { "volfile-server", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->servers,
           "with --volfile-id: a server of the volume; others are tried if it is gone", "SERVER" },
         { "volfile-id", 0, 0, G_OPTION_ARG_FILENAME, &parsed->volume,
@@ -140,10 +119,31 @@ context_new (struct parsed *parsed, char **words)
           "print the directory of the logs", NULL },
         { "print-statedumpdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_statedumpdir,
           "print the directory of the state dumps", NULL },
+        { "dump-config", 0, 0, G_OPTION_ARG_NONE, &parsed->dump_config,
+          "print what was built and where it is installed, as KEY=VALUE", NULL },
         { "version", 'V', 0, G_OPTION_ARG_NONE, &parsed->version, "print the version", NULL },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed->rest, NULL, NULL },
         { 0 },
     };
+
+    return g_memdup2 (entries, sizeof entries);
+}
+
+void
+options_describe (void (*seen) (const GOptionEntry *entries))
+{
+    struct program_options options = { 0 };
+    struct parsed parsed = { .options = &options };
+    g_autofree GOptionEntry *entries = program_entries (&parsed), *rows = bridge_entries ();
+
+    seen (entries);
+    seen (rows);
+}
+
+static GOptionContext *
+context_new (struct parsed *parsed, char **words)
+{
+    g_autofree GOptionEntry *entries = program_entries (parsed), *rows = bridge_entries ();
     GOptionContext *context = g_option_context_new (
         "-f VOLFILE MOUNTPOINT - mount a graph of translators");
     GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
@@ -152,7 +152,8 @@ context_new (struct parsed *parsed, char **words)
     parsed->needless = arguments_needless_value (entries, words);
     g_option_group_add_entries (group, entries);
     suggest_add_options (parsed->names, entries);
-    add_rows (group, parsed->names);
+    g_option_group_add_entries (group, rows);
+    suggest_add_options (parsed->names, rows);
     g_option_context_set_main_group (context, group);
     g_option_context_set_description (context, uses);
     return context;
@@ -258,13 +259,15 @@ print_and_go (const struct parsed *parsed)
 
     if (parsed->version)
         print_version ();
+    if (parsed->dump_config)
+        dump_config ();
     if (parsed->print_xlatordir)
         printf ("%s\n", XLATORDIR);
     if (parsed->print_logdir)
         printf ("%s\n", log);
     if (parsed->print_statedumpdir)
         printf ("%s\n", run);
-    return parsed->version || parsed->print_xlatordir || parsed->print_logdir
+    return parsed->version || parsed->dump_config || parsed->print_xlatordir || parsed->print_logdir
         || parsed->print_statedumpdir;
 }
 

@@ -71,6 +71,7 @@ tests_fuzz_xattr_CPPFLAGS = $(AM_CPPFLAGS) $(fuzz_xlators)
 # Parts of the program that are in no library, as objects of it: make knows what these depend on.
 fuzz_daemon = \
     src/daemon/src_windlass-bridge-options.$(OBJEXT) \
+    src/daemon/src_windlass-dump-config.$(OBJEXT) \
     src/daemon/src_windlass-mount-options.$(OBJEXT) \
     src/daemon/src_windlass-oom.$(OBJEXT) \
     src/daemon/src_windlass-options.$(OBJEXT) \

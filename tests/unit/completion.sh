@@ -1,24 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What bash offers after each of these lines.
+# What bash offers after each of these lines; mount/completion has what takes a mount, and the other
+# shells.
 set -u
 status=0
 . "$SOURCE_DIR/completion/windlass"
 cd "$TEST_DIR" || exit 1
 touch my.vol other.txt
-cat >stub <<'END'
-#!/bin/sh
-case $1,$2 in
-    tell,/mnt)
-        printf '%s\n' '-: the daemon itself' '  counts: how many: there are' \
-            'faulty: type debug/fault' '  rules: take them' ;;
-    graph,/mnt)
-        printf '%s\n' '+--+' ' 1: volume low' ' 2:     type storage/posix' ' 3: end-volume' \
-            '12: volume rot' '12: volume $(touch${IFS}ran)' '13:     subvolumes low' ;;
-    *) exec "$WINDLASS" "$@" ;;
-esac
-END
-chmod +x stub
 program=$WINDLASS
 
 # offers EXPECTED WORD...: the last word is the one being completed.
@@ -80,13 +68,14 @@ offers lookup,writev timeline start /mnt --fop = lookup,writ
 offers process top /mnt --by = pr
 offers other.txt timeline stop /mnt -o oth
 
-# What a mount has, which its daemon says.
-program=$TEST_DIR/stub
-offers '- faulty' tell /mnt ''
-offers rules tell /mnt faulty ''
-offers counts tell /mnt - co
-offers 'low rot' trace start /mnt --translator = ''
-offers rot stats /mnt --histogram r
-offers rot.writev stats /mnt --histogram rot.wr
-[[ ! -e ran ]] || { echo "a name of a volume was run"; status=1; }
+# Words of options that have an argument after them, and of one after another option.
+offers 'notable all swallowed' errors /mnt --record = ''
+offers --case= conform --cas
+offers storage/posix help --json storage/
+
+# Nothing of a word is run, and blanks are quoted.
+mkdir 'a folder'
+offers 'a folder' 'a\ f'
+offers '' check '$(touch ran)'
+[[ ! -e ran ]] || { echo "a word was run"; status=1; }
 exit $status

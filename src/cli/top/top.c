@@ -142,9 +142,9 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     const GOptionEntry more[] = {
         { "batch", 'b', 0, G_OPTION_ARG_NONE, &batch,
           "print tables; the default if the output is not a terminal", NULL },
-        { "by", 0, 0, G_OPTION_ARG_STRING, &by, "translator, fop, path, process or brick", "VIEW" },
-        { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "calls, errors, mean, p99, share or name",
-          "COLUMN" },
+        { "by", 0, 0, G_OPTION_ARG_STRING, &by, "the view", "translator|fop|path|process|brick" },
+        { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "the column that orders the rows",
+          "calls|errors|mean|p99|share|name" },
         { "count", 'n', 0, G_OPTION_ARG_INT64, &rounds, "batch: the number of tables", "N" },
         { "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval,
           "seconds between two updates (1)", "SECONDS" },

@@ -73,3 +73,85 @@ json_append_safely (GString *out, const char *bytes, size_t size)
         else
             at += append_wide (out, at);
 }
+
+/* --- objects and arrays ----------------------------------------------------------------------- */
+
+static void
+json_begin_line (struct json *json)
+{
+    if (json->depth)
+        g_string_append_printf (json->out, "%s\n%*s", json->comma ? "," : "", 2 * json->depth, "");
+    json->comma = true;
+}
+
+static void
+json_begin (struct json *json, const char *key)
+{
+    json_begin_line (json);
+    if (!key)
+        return;
+    json_append_string (json->out, key);
+    g_string_append (json->out, ": ");
+}
+
+void
+json_open (struct json *json, const char *key, char bracket)
+{
+    json_begin (json, key);
+    g_string_append_c (json->out, bracket);
+    json->depth++;
+    json->comma = false;
+}
+
+void
+json_close (struct json *json, char bracket)
+{
+    const bool empty = !json->comma;
+
+    json->depth--;
+    json->comma = false;
+    if (!empty && json->depth)
+        json_begin_line (json);
+    else if (!empty)
+        g_string_append_c (json->out, '\n');
+    g_string_append_c (json->out, bracket);
+    json->comma = true;
+}
+
+void
+json_string (struct json *json, const char *key, const char *text)
+{
+    json_begin (json, key);
+    json_append_string (json->out, text);
+}
+
+void
+json_bool (struct json *json, const char *key, bool value)
+{
+    json_begin (json, key);
+    g_string_append (json->out, value ? "true" : "false");
+}
+
+void
+json_number (struct json *json, const char *key, double value)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    json_begin (json, key);
+    g_string_append (json->out, g_ascii_formatd (text, sizeof text, "%.15g", value));
+}
+
+void
+json_null (struct json *json, const char *key)
+{
+    json_string (json, key, NULL);
+}
+
+void
+json_strings (struct json *json, const char *key, const char *const *texts)
+{
+    json_open (json, key, '[');
+    for (; texts && *texts; texts++)
+        json_string (json, NULL, *texts);
+    json_close (json, ']');
+}
