@@ -35,8 +35,21 @@ def tidy(body):
     body = re.sub(r"\s*<dt></dt>\s*<dd>", '\n<dt class="none"></dt><dd>', body)
     # Each .IP after a .TP begins a list of its own; the paragraph belongs to the term before it.
     body = re.sub(r'</dd>\s*<dt class="none"></dt><dd>', '<div class="Pp"></div>', body)
-    return re.sub(r"(<table(?! class=\"Nm\").*?</table>)", r'<div class="scroll">\1</div>', body,
-                  flags=re.S)
+    body = re.sub(r'<p class="Pp">\s*</p>\n?', "", body)
+    return re.sub(r'<table(?! class="Nm").*?</table>', tidy_table, body, flags=re.S)
+
+
+def tidy_table(match):
+    """Without the lines that tbl(1) has for paper."""
+    table = re.sub(r' (?:style|border)="[^"]*"', "", match[0])
+    return '<div class="scroll">%s</div>' % table
+
+
+def first_sentence(match):
+    """Of what follows a term, for the search."""
+    text = plain(match.string[match.end():match.end() + 600].split("</dd>")[0])
+    text = re.match(r"(?:[^.;]|\.(?=\S))*", text)[0]
+    return text if len(text) <= 100 else text[:100].rsplit(" ", 1)[0] + " \u2026"
 
 
 class Manual:
@@ -46,12 +59,15 @@ class Manual:
         self.name, self.section = path.rsplit("/", 1)[1].rsplit(".", 1)
         self.url = "%s.%s.html" % (self.name, self.section)
         self.ids, self.toc, self.entries, self.heading = Unique(), [], [], ""
+        self.commands = {}  # anchor: the subcommand that it is the term of
         body = tidy(run_mandoc(path))
         found = re.search(r'<section class="Sh">\s*<h1[^>]*id="NAME".*?<p class="Pp">(.*?)</p>\s*'
                           r"</section>", body, re.S)
         self.summary = plain(found[1]).split(" - ", 1)[1]
         body = body.replace(found[0], "", 1)
-        self.body = re.sub(r"<(h[12]|dt)\b([^>]*)>(.*?)</\1>", self.anchor, body, flags=re.S)
+        body = re.sub(r"<(h[12]|dt)\b([^>]*)>(.*?)</\1>", self.anchor, body, flags=re.S)
+        self.command = None
+        self.body = re.sub(r'<dt id="([^"]*)">|<b>(--[a-z][a-z-]*)(=?)</b>', self.option, body)
 
     def add(self, name, kind, anchor, text=""):
         self.entries.append(Entry(name, kind, "%s#%s" % (self.url, anchor), self.title(), text))
@@ -65,7 +81,7 @@ class Manual:
         if not text:
             return match[0]
         if tag == "dt":
-            return self.term(content, text)
+            return self.term(match, content, text)
         text = sentence(text)
         anchor = self.ids.of(slug(text))
         level = 2 if tag == "h1" else 3
@@ -77,14 +93,26 @@ class Manual:
         return '<h%d id="%s"><a class="permalink" href="#%s">%s</a></h%d>' % (
             level, anchor, anchor, html.escape(text), level)
 
-    def term(self, content, text):
-        names = self.names(content, text)
+    def term(self, match, content, text):
+        names, about = self.names(content, text), first_sentence(match)
         anchor = self.ids.of(slug(names[0]))
         kind = ("subcommand" if text.startswith("windlass ") else
                 "option" if text.startswith("-") or "ption" in self.heading else "term")
+        if kind == "subcommand":
+            self.commands[anchor] = "windlass " + names[0]
         for name in names:
-            self.add(name, kind, anchor)
+            self.add(name, kind, anchor, about)
         return '<dt id="%s"><a class="permalink" href="#%s">%s</a></dt>' % (anchor, anchor, content)
+
+    def option(self, match):
+        """An option of a subcommand is within the subcommand's text."""
+        if match[1]:
+            self.command = match[1] if match[1] in self.commands else None
+        anchor = "%s-%s" % (self.command, slug(match[2] or ""))
+        if match[1] or not self.command or self.ids.seen.get(anchor):
+            return match[0]
+        self.add(match[2], "option", self.ids.of(anchor), self.commands[self.command])
+        return '<b id="%s">%s%s</b>' % (anchor, match[2], match[3])
 
     @staticmethod
     def names(content, text):

@@ -80,7 +80,8 @@
             link.tabIndex = -1;
             element("em", entry.kind, link);
             element("b", entry.name, link);
-            element("small", entry.text || entry.where, link);
+            element("small", [entry.where, entry.text].filter((part) =>
+                part && part !== entry.name).join(": "), link);
         });
         if (input.value.trim() && !found.length)
             element("li", "nothing has this name", list).className = "nothing";

@@ -36,6 +36,7 @@ while read -r option; do
     has option "$option" storage-posix.7.html
 done < <("$WINDLASS" help storage/posix | sed -n "s/^  \([a-z][a-z-]*\)$/\1/p" | head -n 5)
 has option attribute-timeout windlass-options.1.html
+has option --slowest windlass-commands.1.html#timeline-start-slowest
 has manual performance-write-behind performance-write-behind.7.html
 
 # A link that leads nowhere is found, or the above shows nothing.
