@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 need_fuse
-need_command flock make mount fusermount3
+need_command flock make mount fusermount3 python3
 
 # Of the Makefile; what is before the last line is its being made again.
 variable () {
@@ -73,6 +73,12 @@ by_fstab () {
 by_fstab
 rm run/log
 by_fstab user
+
+# The site is installed on its own, and removed with the rest.
+if command -v mandoc >/dev/null && command -v cmark-gfm >/dev/null; then
+    make_here install-html >html.log 2>&1 || fail "make install-html: $(tail html.log)"
+    expect_ok python3 "$SOURCE_DIR/doc/site/links.py" "$(variable htmldir)"
+fi
 
 for _ in first second; do
     expect_ok make_here uninstall
