@@ -64,6 +64,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/stack.h \
     %D%/core/edge/stub.c \
     %D%/core/edge/reply.c \
+    %D%/core/edge/root.c \
     %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
     %D%/core/edge/fan-out.c \
@@ -169,6 +170,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/option.h \
     %D%/core/edge/stub.h \
     %D%/core/edge/reply.h \
+    %D%/core/edge/root.h \
     %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
     %D%/core/edge/fan-out.h \

@@ -105,7 +105,7 @@ check_mountpoint (struct program *program)
 
     program->mountpoint = mountpoint_check (program->options.mountpoint, &error);
     if (!program->mountpoint
-        || mountpoint_check_storage (program->graph, program->mountpoint, &error) < 0)
+        || mountpoint_check_roots (program->graph, program->mountpoint, &error) < 0)
         return fail (error);
     mountpoint_notice (program->graph, program->mountpoint);
     return 0;
@@ -309,6 +309,7 @@ start (struct program *program)
     r = timers_start ();
     if (r < 0)
         return fail_to_start ("thread for timers", r);
+    roots_set_mountpoint (program->graph->roots, program->mountpoint);
     if (graph_activate (program->graph) < 0)
         return 1; /* which logs the reason */
     if (!__atomic_load_n (&program->graph->top->up, __ATOMIC_RELAXED))
@@ -323,6 +324,7 @@ start (struct program *program)
     signals_catch_end ();
     if (bridge_mount (program->bridge, &error) < 0)
         return fail_logged (error);
+    roots_set_device (program->graph->roots, mountpoint_device (program->mountpoint));
     crash_aborts (stale_abort_file (program->mountpoint));
     if (options->confine)
         confine_system_calls ();

@@ -10,6 +10,7 @@
 #include "core/edge/frame.h"
 #include "core/edge/invalidate.h"
 #include "core/edge/option.h"
+#include "core/edge/root.h"
 #include "core/edge/server.h"
 #include "core/edge/translator.h"
 #include "core/table/fops.h"

@@ -440,6 +440,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/no-mtab.sh \
     %D%/mount/open-behind.sh \
     %D%/mount/output-files.sh \
+    %D%/mount/over-itself.sh \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/other-file-systems.sh \

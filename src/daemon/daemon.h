@@ -191,8 +191,13 @@ char *path_absolute (const char *path);
  * not answer. Unmounts a mount whose daemon is gone. */
 char *mountpoint_check (const char *path, char **ret_error);
 
-/* Returns -EINVAL, and *ret_error, if a storage of the graph contains the mount point. */
-int mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error);
+/* Returns -EINVAL, and *ret_error, if a directory that the graph works on contains the mount point,
+ * or lies in the mount. Only directories that are not open yet are checked, so call it before
+ * graph_activate. */
+int mountpoint_check_roots (const struct graph *graph, const char *mountpoint, char **ret_error);
+
+/* The device of the file system that is mounted there, or 0. Does not access it. */
+dev_t mountpoint_device (const char *path);
 
 /* Warns on stderr about files that the mount hides. */
 void mountpoint_notice (const struct graph *graph, const char *mountpoint);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static bool
@@ -107,6 +108,25 @@ mountpoint_check (const char *given, char **ret_error)
     return g_strdup (answer.text);
 }
 
+dev_t
+mountpoint_device (const char *path)
+{
+    struct mount mount;
+    dev_t device = 0;
+
+    if (mount_at (path, &mount)) {
+        device = makedev (mount.major, mount.minor);
+        mount_clear (&mount);
+    }
+    return device;
+}
+
+static bool
+is_same (const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
 /* Returns true if dir is path or one of the folders above it, under any name. */
 static bool
 holds (const struct stat *dir, const char *path)
@@ -115,7 +135,7 @@ holds (const struct stat *dir, const char *path)
     struct stat st;
 
     for (;;) {
-        if (stat (at, &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino)
+        if (stat (at, &st) == 0 && is_same (&st, dir))
             return true;
         if (strcmp (at, "/") == 0 || strcmp (at, ".") == 0)
             return false;
@@ -125,37 +145,69 @@ holds (const struct stat *dir, const char *path)
     }
 }
 
-/* The directory of a storage; NULL: xl is no storage. */
-static const char *
-storage_of (const xlator_t *xl)
+/* Calls look for each directory of this machine that the graph works on, until one returns an
+ * error. */
+static int
+roots_each (const struct graph *graph,
+            int (*look) (const xlator_t *xl, const char *dir, const char *mountpoint,
+                         char **ret_error),
+            const char *mountpoint, char **ret_error)
 {
-    for (guint i = 0;
-         strcmp (xl->type, "storage/posix") == 0 && xl->settings && i < xl->settings->len; i++) {
-        const struct option_setting *setting = xl->settings->pdata[i];
-        if (strcmp (setting->option->key[0], "directory") == 0)
-            return setting->text;
+    int r = 0;
+
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+
+        for (guint j = 0; r == 0 && xl->settings && j < xl->settings->len; j++) {
+            const struct option_setting *setting = xl->settings->pdata[j];
+            if (setting->option->root && setting->text)
+                r = look (xl, setting->text, mountpoint, ret_error);
+        }
     }
-    return NULL;
+    return r;
+}
+
+/* Is the path of a directory that is not open yet, while the mount runs, one of the mount? Nothing
+ * is asked of the mount. */
+static bool
+leads_into (const char *dir, const char *mountpoint)
+{
+    g_autofree char *rest = NULL, *error = NULL, *around = mount_around (dir, &rest, &error);
+
+    return g_strcmp0 (around, mountpoint) == 0;
+}
+
+static int
+check_root (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+{
+    g_autofree char *above = g_path_get_dirname (mountpoint);
+    const char *volfile = xl->graph->volfile->path;
+    struct stat st;
+
+    if (roots_find (xl->graph->roots, dir))
+        return 0;
+    if (leads_into (dir, mountpoint)) {
+        *ret_error = g_strdup_printf (
+            "volume '%s': directory '%s' leads into this mount, '%s': what is under a mount can "
+            "only be used by a volfile that names it when it is mounted (%s:%d)",
+            xl->name, dir, mountpoint, volfile, xl->line);
+        return -EINVAL;
+    }
+    if (stat (dir, &st) < 0 || !holds (&st, above))
+        return 0;
+    *ret_error = g_strdup_printf (
+        "volume '%s': directory '%s' must not hold its own mount point, '%s'; the mount point may "
+        "be the directory itself, or be outside (%s:%d)",
+        xl->name, dir, mountpoint, volfile, xl->line);
+    return -EINVAL;
 }
 
 /* A storage that contains its own mount point would send a request to itself, and wait for its own
- * answer. */
+ * answer. It may be the mount point: no name in the directory leads to the mount then. */
 int
-mountpoint_check_storage (const struct graph *graph, const char *mountpoint, char **ret_error)
+mountpoint_check_roots (const struct graph *graph, const char *mountpoint, char **ret_error)
 {
-    for (guint i = 0; i < graph->xlators->len; i++) {
-        const xlator_t *xl = graph->xlators->pdata[i];
-        const char *dir = storage_of (xl);
-        struct stat st;
-
-        if (!dir || stat (dir, &st) < 0 || !holds (&st, mountpoint))
-            continue;
-        *ret_error = g_strdup_printf (
-            "volume '%s': directory '%s' must not hold its own mount point, '%s' (%s:%d)", xl->name,
-            dir, mountpoint, graph->volfile->path, xl->line);
-        return -EINVAL;
-    }
-    return 0;
+    return roots_each (graph, check_root, mountpoint, ret_error);
 }
 
 static bool
@@ -166,25 +218,42 @@ is_empty (const char *path)
     return !dir || !g_dir_read_name (dir);
 }
 
+static int
+notice_root (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+{
+    struct stat st, own;
+
+    if (stat (mountpoint, &st) < 0 || stat (dir, &own) < 0 || is_same (&st, &own)
+        || !holds (&st, dir))
+        return 0;
+    say_line (stderr,
+              "windlass: notice: volume '%s': directory '%s' lies in the mount point: "
+              "while it is mounted, that path shows the mount (%s:%d)",
+              xl->name, dir, xl->graph->volfile->path, xl->line);
+    return 0;
+}
+
+/* Returns an error, without a message, if the directory is the mount point itself. */
+static int
+find_shown (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+{
+    struct stat st, own;
+
+    return stat (mountpoint, &st) == 0 && stat (dir, &own) == 0 && is_same (&st, &own) ? -EEXIST
+                                                                                       : 0;
+}
+
 void
 mountpoint_notice (const struct graph *graph, const char *mountpoint)
 {
-    struct stat st;
+    char *none = NULL;
 
-    if (is_empty (mountpoint) || stat (mountpoint, &st) < 0)
+    if (is_empty (mountpoint))
         return;
-    say_line (stderr,
-              "windlass: notice: mount point '%s' is not empty; what is in it can't be seen while "
-              "it is mounted",
-              mountpoint);
-    for (guint i = 0; i < graph->xlators->len; i++) {
-        const xlator_t *xl = graph->xlators->pdata[i];
-        const char *dir = storage_of (xl);
-
-        if (dir && holds (&st, dir))
-            say_line (stderr,
-                      "windlass: notice: volume '%s': directory '%s' lies in the mount point: "
-                      "while it is mounted, that path shows the mount (%s:%d)",
-                      xl->name, dir, graph->volfile->path, xl->line);
-    }
+    if (roots_each (graph, find_shown, mountpoint, &none) == 0)
+        say_line (stderr,
+                  "windlass: notice: mount point '%s' is not empty; what is in it can't be seen "
+                  "while it is mounted",
+                  mountpoint);
+    roots_each (graph, notice_root, mountpoint, &none);
 }

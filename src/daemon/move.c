@@ -73,18 +73,19 @@ static int
 start_fresh (const struct running *running, struct graph *fresh, GString *answer)
 {
     g_autofree char *error = NULL;
-    int r = mountpoint_check_storage (fresh, running->mountpoint, &error);
+    int r;
 
-    if (r < 0) {
-        g_string_append_printf (answer, "%s\n", error);
-        return r;
-    }
     if (!graph_join (fresh, running->graph)) {
         g_string_append_printf (answer,
                                 "the new shape has to wait: files that have been open since before "
                                 "still use %d graphs before the present one\n",
                                 ITABLE_GRAPHS - 1);
         return -EAGAIN;
+    }
+    r = mountpoint_check_roots (fresh, running->mountpoint, &error);
+    if (r < 0) {
+        g_string_append_printf (answer, "%s\n", error);
+        return r;
     }
     r = graph_activate (fresh);
     if (r < 0) {

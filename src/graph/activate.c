@@ -100,7 +100,34 @@ graph_join (struct graph *fresh, struct graph *active)
     itable_join (active->itable, fresh->in_itable, slots_assign (fresh), graph_forget, fresh);
     itable_destroy (fresh->itable);
     fresh->itable = active->itable;
+    roots_unref (fresh->roots);
+    fresh->roots = roots_ref (active->roots);
     return true;
+}
+
+/* --- roots ---------------------------------------------------------------------------------- */
+
+static void
+xlator_open_roots (xlator_t *xl)
+{
+    struct graph *graph = xl->graph;
+
+    xl->roots = graph->roots;
+    for (guint i = 0; i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
+
+        if (setting->option->root && setting->text)
+            g_ptr_array_add (graph->uses, roots_use (graph->roots, setting->text));
+    }
+}
+
+static void
+graph_open_roots (struct graph *graph)
+{
+    graph->uses = g_ptr_array_new_with_free_func ((GDestroyNotify) root_leave);
+    for (guint i = 0; i < graph->xlators->len; i++)
+        if (((xlator_t *) graph->xlators->pdata[i])->settings)
+            xlator_open_roots (graph->xlators->pdata[i]);
 }
 
 /* --- start and stop ------------------------------------------------------------------------- */
@@ -136,6 +163,7 @@ graph_stop (struct graph *graph)
             xl->api->fini (xl);
         xl->ready = false;
     }
+    g_clear_pointer (&graph->uses, g_ptr_array_unref);
 }
 
 static void
@@ -160,6 +188,7 @@ graph_activate (struct graph *graph)
     graph->id = __atomic_fetch_add (&graphs, 1, __ATOMIC_RELAXED);
     for (guint i = graph->xlators->len; i-- > 0;)
         xlator_route (graph->xlators->pdata[i]);
+    graph_open_roots (graph);
     for (guint i = graph->xlators->len; r == 0 && i-- > 0;)
         r = xlator_start (graph->xlators->pdata[i]);
     if (r < 0) {

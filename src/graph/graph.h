@@ -5,7 +5,8 @@
  *   volfile_read     text -> volumes, with all errors of the file at once
  *   graph_load       volumes -> modules; options checked and stored, needs checked; no side effects
  *                    yet
- *   graph_activate   init of each translator, children first; routes; CHILD_UP and PARENT_UP
+ *   graph_activate   opens roots; init of each translator, children first; routes; CHILD_UP and
+ *                    PARENT_UP
  *   graph_deactivate PARENT_DOWN, fini, parents first
  *   graph_reload     an active graph takes over options, or is replaced by another one (graph_join)
  *
@@ -18,6 +19,7 @@
 
 #include "core/data/fd.h"
 #include "core/data/inode.h"
+#include "core/edge/root.h"
 #include "core/edge/translator.h"
 
 #define LINE_OF_COMMAND (-1)
@@ -67,6 +69,8 @@ struct graph {
     xlator_t *top;
     struct itable *itable; /* set by graph_load */
     unsigned in_itable;    /* the number of this graph in it */
+    struct roots *roots;   /* shared with the graphs before and after; core/edge/root.h */
+    GPtrArray *uses;       /* struct root: those of them that this graph uses while it is active */
     struct fd_maker fd_maker;
     unsigned id;
     bool active;
@@ -119,8 +123,8 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
                   const struct graph_settings *settings, struct graph **ret_fresh,
                   GString *answer);
 
-/* Has a loaded graph use the table of inodes of an active one, with contexts of its own. Returns
- * false if ITABLE_GRAPHS use it already. */
+/* Has a loaded graph use the roots of an active one, and its table of inodes, with contexts of its
+ * own. Returns false if ITABLE_GRAPHS use it already. */
 bool graph_join (struct graph *fresh, struct graph *active);
 
 /* For tests: puts a translator of the program's own api on every edge of a loaded, inactive graph,

@@ -280,6 +280,7 @@ graph_load (struct volfile *volfile, const struct graph_settings *settings)
     graph->volfile = volfile;
     foreign_leave_out (volfile, settings->xlator_dirs);
     graph->xlators = g_ptr_array_new ();
+    graph->roots = roots_new ();
     pthread_mutex_init (&graph->settings_lock, NULL);
     loader.by_name = g_hash_table_new (g_str_hash, g_str_equal);
     loader.xlators = g_hash_table_new (g_str_hash, g_str_equal);
@@ -357,6 +358,7 @@ graph_free (struct graph *graph)
         xlator_free (graph->xlators->pdata[i]);
     g_ptr_array_unref (graph->xlators);
     volfile_free (graph->volfile);
+    roots_unref (graph->roots);
     pthread_mutex_destroy (&graph->settings_lock);
     g_free (graph);
 }

@@ -18,9 +18,8 @@ touch file
 mkdir "$BACK/inside"
 refused "mount point 'missing' does not exist" missing
 refused "mount point '.*file' must be a directory" file
-refused "volume 'posix': directory '$BACK' must not hold its own mount point, '$BACK/inside' \\($VOL:1\\)" \
+refused "volume 'posix': directory '$BACK' must not hold its own mount point, '$BACK/inside'; .*\\($VOL:1\\)" \
     "$BACK/inside"
-refused "must not hold its own mount point" "$BACK"
 ln -s "$BACK" link
 refused "must not hold its own mount point" link/inside
 

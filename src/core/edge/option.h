@@ -53,6 +53,7 @@ struct xlator_option {
     int (*check) (const char *text, char **ret_allowed); /* checks a text further; returns as
                                                           * option_parse */
     const char *const *values; /* OPTION_ENUM: the allowed values, NULL at the end */
+    bool root; /* for OPTION_PATH: a directory, which init gets opened: core/edge/root.h */
     bool required;
     const char *excludes; /* name of another option that must not be set as well */
     const char *at_most;  /* for OPTION_SIZE or an int64_t: the name of another option of the same

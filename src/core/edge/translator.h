@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 11
+#define XLATOR_ABI 12
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -77,6 +77,7 @@ struct lock_contention {
     bool of_entry;
 };
 
+struct roots;
 struct server_report;
 
 typedef struct xlator_list {
@@ -260,6 +261,7 @@ struct xlator {
     GPtrArray *settings; /* of struct option_setting: all options, in the order of the table. The
                           * main thread swaps them on a reload, and reads them without a lock; other
                           * threads hold graph->settings_lock */
+    struct roots *roots; /* of the graph, set before init: core/edge/root.h */
     int line, column;    /* of `volume` in the volfile */
     unsigned watchers;   /* bits of the watchers of winds to this translator: core/edge/watch.c.
                           * Atomic */

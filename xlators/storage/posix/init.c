@@ -4,7 +4,6 @@
 #include "posix.h"
 
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/xattr.h>
@@ -15,7 +14,7 @@
 static int
 init_refuse (xlator_t *this, int error, const char *what)
 {
-    const bool said = error == ENOENT || error == ENOTDIR; /* by `what` */
+    const bool said = error == ENOENT || error == ENOTDIR || error == ELOOP; /* by `what` */
 
     option_refuse (this, "directory",
                    "is '%s', which %s%s%s%s; it must be a directory that user %u may read and "
@@ -30,11 +29,16 @@ init_open (xlator_t *this, int *ret_fd)
 {
     posix_private_t *priv = posix_priv (this);
 
-    *ret_fd = open (priv->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    priv->where = xlator_root (this, "directory");
+    if (priv->where->fd < 0)
+        return init_refuse (this, -priv->where->fd,
+                            priv->where->fd == -ENOENT    ? "is missing"
+                            : priv->where->fd == -ENOTDIR ? "is not a directory"
+                            : priv->where->fd == -ELOOP   ? "leads in a circle, or into this mount"
+                                                          : "cannot be opened");
+    *ret_fd = fcntl (priv->where->fd, F_DUPFD_CLOEXEC, 0);
     if (*ret_fd < 0)
-        return init_refuse (this, errno, errno == ENOENT    ? "is missing"
-                                         : errno == ENOTDIR ? "is not a directory"
-                                                            : "cannot be opened");
+        return init_refuse (this, errno, "cannot be opened");
     priv->mount_fd = openat (*ret_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (priv->mount_fd < 0)
         return init_refuse (this, errno, "cannot be read");
@@ -80,24 +84,6 @@ init_caller (xlator_t *this)
             "no privilege to act as other users (CAP_SETUID, CAP_SETGID): all callers act as root");
 }
 
-/* Returns a mount of the directory of our own, in which reading moves no access time; -1 without
- * CAP_SYS_ADMIN, before Linux 5.12, or under valgrind, which doesn't know the system calls. */
-static int
-init_quiet_mount (int fd)
-{
-    struct mount_attr quiet = { .attr_set = MOUNT_ATTR_NOATIME, .attr_clr = MOUNT_ATTR__ATIME };
-    int tree = -1, quiet_fd = -1;
-
-    if (!process_is_under_valgrind ())
-        tree = open_tree (fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    if (tree < 0)
-        return -1;
-    if (mount_setattr (tree, "", AT_EMPTY_PATH, &quiet, sizeof quiet) == 0)
-        quiet_fd = openat (tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    close (tree);
-    return quiet_fd;
-}
-
 static int
 init_handles (xlator_t *this, int fd)
 {
@@ -111,8 +97,6 @@ init_handles (xlator_t *this, int fd)
     if (r == 0)
         r = posix_handle_probe (priv->mount_fd, &ident);
     priv->by_handle = r == 0;
-    if (priv->by_handle)
-        priv->quiet_fd = init_quiet_mount (fd);
     if (r < 0 && priv->handles == HANDLES_FILE_HANDLE) {
         option_refuse (this, "handles",
                        "is 'file-handle', but files of '%s' cannot be opened by handle (%s); use "
@@ -204,7 +188,7 @@ posix_init (xlator_t *this)
     posix_private_t *priv = posix_priv (this);
     int fd = -1, r;
 
-    priv->mount_fd = priv->quiet_fd = -1;
+    priv->mount_fd = -1;
     pthread_mutex_init (&priv->reserve.lock, NULL);
     posix_waiters_init (&priv->waiters);
     posix_wanted_init (&priv->wanted);
@@ -250,8 +234,6 @@ posix_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->reserve.lock);
     if (priv->mount_fd >= 0)
         close (priv->mount_fd);
-    if (priv->quiet_fd >= 0)
-        close (priv->quiet_fd);
     if (priv->root) {
         close (priv->root->fd);
         posix_locks_free (priv->root->locks);

@@ -13,6 +13,7 @@ static const struct xlator_option options[] = {
       .type = OPTION_PATH,
       FIELD (directory),
       .required = true,
+      .root = true,
       .help =
           "the directory whose files the mount shows; it must exist, and nothing is added to it" },
     { .key = { "gfid" },
@@ -202,7 +203,8 @@ posix_dump_priv (xlator_t *this, GString *out)
     pthread_mutex_lock (&priv->waiters.lock);
     waiting = priv->waiters.count;
     pthread_mutex_unlock (&priv->waiters.lock);
-    g_string_append_printf (out, "directory=%s\n", priv->directory);
+    g_string_append_printf (out, "directory=%s\nunder-the-mount=%s\n", priv->directory,
+                            priv->where->hidden ? "yes" : "no");
     g_string_append_printf (
         out, "handles=%s\n",
         handles_modes[priv->by_handle ? HANDLES_FILE_HANDLE : HANDLES_DESCRIPTOR]);
@@ -254,8 +256,10 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const struct posix_inode *pi = inode ? posix_inode_get (this, inode) : NULL;
     uint64_t number;
 
-    g_string_append_printf (out, "it is '%s%s'\n", priv->directory,
-                            strcmp (path, "/") == 0 ? "" : path);
+    g_string_append_printf (out, "it is '%s%s'%s\n", priv->directory,
+                            strcmp (path, "/") == 0 ? "" : path,
+                            priv->where->hidden ? " under the mount, to which that path leads now"
+                                                : "");
     if (pi)
         g_string_append_printf (out, "found again by %s (handles)\n",
                                 pi->by_handle ? "its file handle" : "its descriptor or its names");

@@ -164,9 +164,9 @@ typedef struct posix_private {
     int64_t descriptor_cache;
     int watch_mode;
 
+    const struct root *where; /* of `directory`, as the graph has opened it */
     struct posix_inode *root; /* of `directory`; its descriptor is never closed */
     int mount_fd;             /* for open_by_handle_at; -1: not allowed */
-    int quiet_fd;             /* the same for files whose access time stays; or -1 */
     int mount_id;             /* of the mount that contains `directory` */
     bool has_handles;         /* the file system supports file handles */
     bool by_handle;           /* and the daemon may open them */

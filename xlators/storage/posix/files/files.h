@@ -57,6 +57,12 @@ void posix_cache_shrink (struct posix_cache *cache, unsigned n);
  * errno. */
 int posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t mode);
 
+/* Opens (O_PATH) what a name in a directory leads to, or ".." for the directory above. All steps of
+ * storage from one object to another are made here. -ELOOP: the step leads into the mount that is
+ * served. ".." of a directory in the root that this mount covers is the root. */
+int posix_open_name (xlator_t *this, int dirfd, const char *name);
+int posix_open_up (xlator_t *this, int dirfd);
+
 /* Opens pi by its handle, as the daemon. Returns a descriptor or a negative errno. _once closes no
  * others if there are too many. */
 int posix_handle_open (xlator_t *this, const struct posix_inode *pi, int flags);

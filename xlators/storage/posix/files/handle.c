@@ -6,6 +6,9 @@
  */
 #include "../posix.h"
 
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
 #define HANDLE_ATTEMPTS 16
 #define HANDLE_PAUSE 100     /* microseconds between attempts that fail with ENOMEM */
 #define HANDLE_PATIENCE 1000 /* number of attempts */
@@ -25,6 +28,50 @@ posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t mod
     for (int i = 0; fd < 0 && posix_make_room (this, errno, i); i++)
         fd = openat (dirfd, name, flags | O_CLOEXEC, mode);
     return fd < 0 ? posix_open_failed (this, errno) : fd;
+}
+
+/* A step that stays on one mount can't enter ours. */
+static int
+handle_step_inside (int dirfd, const char *name, int flags)
+{
+    struct open_how how = { .flags = (unsigned) flags | O_CLOEXEC, .resolve = RESOLVE_NO_XDEV };
+
+    return (int) syscall (SYS_openat2, dirfd, name, &how, sizeof how);
+}
+
+static int
+handle_enter (xlator_t *this, int dirfd, const char *name, int flags)
+{
+    const struct root *where = posix_priv (this)->where;
+    int fd;
+
+    if (root_is_mounted (where)) {
+        fd = handle_step_inside (dirfd, name, flags);
+        if (fd >= 0 || errno == ENOENT)
+            return fd < 0 ? -ENOENT : fd;
+    }
+    fd = posix_openat (this, dirfd, name, flags, 0);
+    if (fd < 0 || !root_is_own_mount (where, fd))
+        return fd;
+    close (fd);
+    return -ELOOP;
+}
+
+int
+posix_open_name (xlator_t *this, int dirfd, const char *name)
+{
+    return handle_enter (this, dirfd, name, O_PATH | O_NOFOLLOW);
+}
+
+int
+posix_open_up (xlator_t *this, int dirfd)
+{
+    const struct root *where = posix_priv (this)->where;
+    int fd = handle_enter (this, dirfd, "..", O_PATH | O_DIRECTORY);
+
+    return fd == -ELOOP && where->covered
+             ? posix_openat (this, AT_FDCWD, posix_path_of (where->fd).text, O_PATH, 0)
+             : fd;
 }
 
 struct posix_inode *
@@ -115,7 +162,7 @@ posix_handle_open_once (xlator_t *this, const struct posix_inode *pi, int flags)
 int
 posix_handle_open_quiet (xlator_t *this, const struct posix_inode *pi)
 {
-    const int quiet_fd = posix_priv (this)->quiet_fd;
+    const int quiet_fd = posix_priv (this)->where->quiet_fd;
 
     return quiet_fd >= 0 && pi->by_handle ? handle_open_in (this, quiet_fd, pi, O_PATH)
                                           : -EXDEV;
@@ -150,7 +197,7 @@ handle_step_down (xlator_t *this, int dirfd, const struct handle_step *step)
     struct posix_inode *pi = posix_inode_get (this, step->inode);
     struct posix_ident ident;
     struct iatt buf;
-    int fd = posix_openat (this, dirfd, step->name, O_PATH | O_NOFOLLOW, 0);
+    int fd = posix_open_name (this, dirfd, step->name);
 
     if (fd < 0)
         return fd == -ENOENT || fd == -ENOTDIR ? -ESTALE : fd;

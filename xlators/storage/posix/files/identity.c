@@ -38,16 +38,19 @@ posix_iatt (xlator_t *this, int fd, const gfid_t *gfid, struct iatt *ret_buf)
     return 0;
 }
 
-/* While pi is open its number is no other file's. */
+/* While pi is open its number is no other file's. The name may have become a mount point, even of
+ * the mount that is served: on a file system of this machine AT_STATX_DONT_SYNC changes nothing for
+ * the file itself, and makes no request to another. */
 bool
 posix_is_named (xlator_t *this, const struct posix_inode *pi, int dirfd, const char *name,
                 struct iatt *ret_buf)
 {
+    const posix_private_t *priv = posix_priv (this);
+    const bool local = priv->closes_silently && pi->dev == priv->root->dev;
+    const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (local ? AT_STATX_DONT_SYNC : 0);
     struct statx stx;
 
-    if (statx (dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME,
-               &stx)
-        < 0)
+    if (statx (dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
         return false;
     iatt_of_statx (ret_buf, &stx);
     if (ret_buf->ia_dev != pi->dev || ret_buf->ia_ino != pi->ino)

@@ -163,7 +163,7 @@ dir_look (xlator_t *this, int dirfd, struct itable *table, gf_dirent_t *entry)
 {
     struct posix_found found = { 0 };
     struct posix_ident ident;
-    int fd = posix_openat (this, dirfd, entry->d_name, O_PATH | O_NOFOLLOW, 0);
+    int fd = posix_open_name (this, dirfd, entry->d_name);
 
     if (fd < 0)
         return;

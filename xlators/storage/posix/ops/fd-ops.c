@@ -198,7 +198,7 @@ static int
 fd_open_existing (call_frame_t *frame, xlator_t *this, int dirfd, const char *name, uint32_t flags)
 {
     struct stat st;
-    int fd = posix_openat (this, dirfd, name, O_PATH | O_NOFOLLOW, 0), r;
+    int fd = posix_open_name (this, dirfd, name), r;
 
     if (fd < 0)
         return fd;

@@ -32,7 +32,7 @@ int
 posix_look (xlator_t *this, int dirfd, const char *name, struct itable *table, inode_t *given,
             struct posix_found *found)
 {
-    int fd = posix_openat (this, dirfd, name, O_PATH | O_NOFOLLOW, 0);
+    int fd = posix_open_name (this, dirfd, name);
 
     return fd < 0 ? fd : lookup_adopt (this, fd, table, given, found);
 }
@@ -73,7 +73,7 @@ lookup_below_root (xlator_t *this, int fd)
         if (found)
             break;
         last = st;
-        up = posix_openat (this, at, "..", O_PATH | O_DIRECTORY, 0);
+        up = posix_open_up (this, at);
         close (at);
         at = up;
     }
@@ -102,7 +102,7 @@ lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_f
     r = posix_act_as (posix_priv (this), frame);
     if (r < 0)
         return r;
-    fd = posix_openat (this, pin.fd, "..", O_PATH | O_DIRECTORY, 0);
+    fd = posix_open_up (this, pin.fd);
     if (fd < 0)
         return fd;
     posix_act_as_root (posix_priv (this));
