@@ -21,11 +21,12 @@ enum {
 /* --- options.c: the command line --- */
 
 struct program_options {
-    char *volfile, *mountpoint;
+    char *volfile; /* absolute, "-", or "SERVER:/VOLUME" */
+    char *mountpoint;
     char *backup_servers; /* "SERVER:SERVER...", of -o; already in volfile */
     char *server_port;    /* of all servers, of -o; already in volfile */
     char *subdir;         /* of -o subdir-mount; already in volfile */
-    char *volfile_again; /* its absolute path; NULL: can't be read a second time. Set by
+    char *volfile_again; /* volfile, or NULL: it can't be read a second time. Set by
                             options_resolve, as volfile_on_server */
     char *log_file, *log_level, *pid_file, *volume_name;
     char *oom_score;    /* the value of oom-score-adj, or NULL */

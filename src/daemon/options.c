@@ -68,7 +68,7 @@ bridge_entries (void)
 static char *
 other_uses (void)
 {
-    GString *out = g_string_new ("Other uses, 'windlass NAME --help' tells more of each:\n");
+    GString *out = g_string_new ("Commands, 'windlass COMMAND --help' tells more of each:\n");
 
     for (const struct cli_command *command = cli_commands; command->name; command++)
         g_string_append_printf (out, "  %-12s %s\n", command->name, command->about);
@@ -145,7 +145,11 @@ context_new (struct parsed *parsed, char **words)
 {
     g_autofree GOptionEntry *entries = program_entries (parsed), *rows = bridge_entries ();
     GOptionContext *context = g_option_context_new (
-        "-f VOLFILE MOUNTPOINT - mount a graph of translators");
+        "-f VOLFILE MOUNTPOINT\n"
+        "  windlass COMMAND [ARGUMENT\u2026]\n"
+        "\n"
+        "The first mounts a graph of translators. The commands are listed at the end, and\n"
+        "'windlass help' lists them with all translators.");
     GOptionGroup *group = g_option_group_new ("windlass", "", "", parsed, NULL);
     g_autofree char *uses = other_uses ();
 
@@ -386,6 +390,20 @@ volfile_add_subdir (struct program_options *options, char **ret_error)
     return 0;
 }
 
+/* The log, 'windlass list' and 'windlass explain' show the volfile to users in other folders. */
+static void
+volfile_make_absolute (struct program_options *options)
+{
+    char *absolute;
+
+    if (!options->volfile || strcmp (options->volfile, "-") == 0
+        || volfile_is_on_server (options->volfile))
+        return;
+    absolute = path_absolute (options->volfile);
+    g_free (options->volfile);
+    options->volfile = absolute;
+}
+
 /* Names the volfile, from all options that say something of it. A snapshot is mounted to be read
  * only, as by GlusterFS's clients. */
 static int
@@ -396,6 +414,7 @@ volfile_name (struct parsed *parsed, char **ret_error)
     if (volfile_from_words (parsed, ret_error) < 0 || volfile_add_backups (options, ret_error) < 0
         || volfile_add_port (options, ret_error) < 0 || volfile_add_subdir (options, ret_error) < 0)
         return -EINVAL;
+    volfile_make_absolute (options);
     return options->volfile && volfile_is_snapshot (options->volfile)
                ? options_add_bridge (options, "read-only", NULL, ret_error)
                : 0;
@@ -555,17 +574,15 @@ resolve_environment (void)
 void
 options_resolve (struct program_options *options)
 {
-    g_autofree char *path = path_absolute (options->volfile);
-    const bool passing = strcmp (options->volfile, "-") == 0 || g_str_has_prefix (path, "/dev/")
+    const char *path = options->volfile;
+    const bool passing = strcmp (path, "-") == 0 || g_str_has_prefix (path, "/dev/")
                       || g_str_has_prefix (path, "/proc/");
 
     make_absolute (options->xlator_dirs);
     resolve_environment ();
-    options->volfile_on_server = volfile_is_on_server (options->volfile);
-    if (options->volfile_on_server)
-        options->volfile_again = g_strdup (options->volfile);
-    else if (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR))
-        options->volfile_again = g_steal_pointer (&path);
+    options->volfile_on_server = volfile_is_on_server (path);
+    if (options->volfile_on_server || (!passing && g_file_test (path, G_FILE_TEST_IS_REGULAR)))
+        options->volfile_again = g_strdup (path);
 }
 
 struct graph_settings

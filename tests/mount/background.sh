@@ -20,6 +20,11 @@ expect_match "the log" \
     "$(cat log)"
 expect_match "the graph in the log" '^ +[0-9]+: +type encryption/rot-13$' "$(cat log)"
 
+# Users in other folders are shown the volfile by a path that leads to it.
+expect_match "the volfile in the list" "^$MNT +$TEST_DIR/test.vol " "$("$WINDLASS" list)"
+expect_match "the volfile of an option" "option directory = .* \($TEST_DIR/test.vol:[0-9]" \
+    "$("$WINDLASS" explain "$MNT")"
+
 mkdir other
 expect "a second start with the same pid file" \
     "1 windlass: pid file '$TEST_DIR/pid' is in use by another process" \

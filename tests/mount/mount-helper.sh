@@ -38,7 +38,8 @@ expect_status 1 'usage' "$VOL"
 expect_status 1 'usage' "$VOL" "$MNT" -q
 expect_status 1 "too many.*'more'" "$VOL" "$MNT" more
 expect_status 32 'does not exist' "$VOL" missing
-expect_status 32 "'missing.vol' can't be read" missing.vol "$MNT"
+expect_status 32 "'$PWD/missing.vol' can't be read" missing.vol "$MNT"
+expect_status 0 "-f $PWD/test.vol -o fsname=$PWD/test.vol,.*-- $MNT" -fv test.vol "$MNT"
 WINDLASS=$PWD/missing expect_status 32 "$PWD/missing" "$VOL" "$MNT"
 expect_status 0 '^usage' --help
 expect_status 0 '^windlass [0-9]' -V

@@ -90,7 +90,7 @@ done
 expect_match "the help of a command" '^  windlass top .* MOUNTPOINT$' "$("$WINDLASS" help top)"
 expect_match "the help of a command" '^ +--sort=' "$("$WINDLASS" help top)"
 help=$("$WINDLASS" --help)
-expect_match "the help" '-f VOLFILE MOUNTPOINT - mount' "$help"
+expect_match "the help" '^  windlass .* -f VOLFILE MOUNTPOINT$' "$help"
 said=$("$SOURCE_DIR/try" nosuch.vol "$MNT" 2>&1) && fail "try takes a missing volfile"
 expect "before it builds" "try: volfile '$PWD/nosuch.vol' is missing, or can't be read" "$said"
 said=$("$SOURCE_DIR/try" a b c 2>&1) && fail "try takes three words"
@@ -99,8 +99,9 @@ expect_match "all values of an option" '^  --acl=\[on\|off\|translator\] ' "$hel
 expect_match "without other words for on and off" '^  --direct-io-mode=\[auto\|on\|off\] ' "$help"
 expect_match "values of one that needs one" '^  --passthrough=auto\|off\|required ' "$help"
 # The help and the manual's synopsis name the same subcommands.
+expect_match "commands in the usage" '^  windlass COMMAND' "$help"
 expect_match "the subcommands" '^  check +check volfiles' "$("$WINDLASS" --help)"
-"$WINDLASS" --help | sed -n '/^Other uses/,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
+"$WINDLASS" --help | sed -n '/^Commands, /,/^$/ s/^  \([a-z-]*\) .*/\1/p' | sort >commands
 sed -n '/^.SH SYNOPSIS/,/^.SH DESC/p' "$SOURCE_DIR/man/windlass-commands.1.in" | sed 's/\\-/-/g' |
     grep -A1 '^\.SY' | sed -n 's/^\.BR* //p' |
     tr -d '"' | sed 's/|.*cat$//; s/ | /\n/g' | grep -v '^-' | awk '{ print $1 }' | sort -u >synopsis
