@@ -7,8 +7,9 @@
  */
 #include "cli/numbers.h"
 #include "control/control.h"
-#include "core/table/fops.h"
+#include "core/base/printable.h"
 #include "core/base/suggest.h"
+#include "core/table/opset.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -98,55 +99,49 @@ draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out
 
 /* --- selection --- */
 
-static int
-complain (const struct cli_command *command, const char *kind, const char *word,
-          GPtrArray *candidates)
-{
-    g_autofree char *hint = suggest_text (suggest_near (word, candidates));
-    g_autofree char *text = g_strdup_printf ("windlass %s: there is no %s '%s'%s\n", command->name,
-                                             kind, word, hint);
+enum drawn { DRAWN, NOT_ASKED, NO_SUCH_NAME };
 
-    cli_print_safely (stderr, text);
-    return CLI_FAILED;
-}
-
-static int
+static enum drawn
 no_translator (const struct cli_command *command, const struct seen *seen, const char *name)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_autofree char *all = NULL, *hint = NULL;
 
     for (guint i = 0; i < seen->xlators->len; i++)
         g_ptr_array_add (names, ((struct seen_xlator *) seen->xlators->pdata[i])->name);
-    if (!suggest_near (name, names)) {
-        g_autofree char *text = NULL;
-
-        g_ptr_array_add (names, NULL);
-        text = g_strjoinv (", ", (char **) names->pdata);
-        fprintf (stderr, "windlass %s: there is no translator '%s'; there are ", command->name,
-                 name);
-        cli_print_safely (stderr, text);
-        return CLI_FAILED;
-    }
-    return complain (command, "translator", name, names);
+    hint = suggest_text (suggest_near (name, names));
+    g_ptr_array_add (names, NULL);
+    all = g_strjoinv (", ", (char **) names->pdata);
+    say_line (stderr, "windlass %s: there is no translator '%s'%s%s", command->name, name,
+              *hint ? hint : "; there are ", *hint ? "" : all);
+    return NO_SUCH_NAME;
 }
 
-static int
+static enum drawn
 no_fop (const struct cli_command *command, const struct seen_xlator *xl, const char *name)
 {
-    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    const enum fop op = fop_of_name (name);
+    g_autofree char *hint = suggest_text (opset_near (name));
 
-    if (fop_of_name (name) != FOP_NONE) {
-        fprintf (stderr, "windlass %s: '%s' was not asked for %s while it was measured\n",
-                 command->name, xl->name, name);
-        return CLI_FAILED;
+    if (op != FOP_NONE) {
+        say_line (stderr, "windlass %s: '%s' was not asked for %s while it was measured",
+                  command->name, xl->name, fop_name (op));
+        return NOT_ASKED;
     }
-    for (int op = FOP_NONE + 1; op < FOP_MAX; op++)
-        g_ptr_array_add (names, (char *) fop_name (op));
-    return complain (command, "operation", name, names);
+    say_line (stderr, "windlass %s: there is no operation '%s'%s", command->name, name, hint);
+    return NO_SUCH_NAME;
 }
 
-/* TRANSLATOR or TRANSLATOR.FOP: a name may contain dots, so the longest existing name is taken. */
-static int
+/* The operation of a name, also in GlusterFS's spelling (write). */
+static const struct seen_fop *
+fop_wanted (const struct seen_xlator *xl, const char *name)
+{
+    return numbers_seen_fop (xl, fop_name (fop_of_name (name)));
+}
+
+/* TRANSLATOR or TRANSLATOR.FOP: a name may contain dots, so the longest existing name is taken.
+ * Anything but DRAWN comes after a message. */
+static enum drawn
 draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted,
              GString *out)
 {
@@ -159,12 +154,12 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
         xl = numbers_seen_find (seen, name);
     if (!xl)
         return no_translator (command, seen, name);
-    if (dot && !(fop = numbers_seen_fop (xl, dot + 1)))
+    if (dot && !(fop = fop_wanted (xl, dot + 1)))
         return no_fop (command, xl, dot + 1);
     for (guint i = 0; i < xl->fops->len; i++)
         if (!fop || fop == xl->fops->pdata[i])
             draw_fop (xl, xl->fops->pdata[i], out);
-    return CLI_OK;
+    return DRAWN;
 }
 
 static int
@@ -172,7 +167,7 @@ draw (const struct cli_command *command, const char *mountpoint, const char *wan
 {
     struct seen *seen = numbers_seen_ask (command, mountpoint, "lines");
     g_autoptr (GString) out = g_string_new (NULL);
-    int status = CLI_OK;
+    enum drawn drawn = DRAWN;
 
     if (!seen)
         return CLI_FAILED;
@@ -183,15 +178,15 @@ draw (const struct cli_command *command, const char *mountpoint, const char *wan
             draw_fop (xl, xl->fops->pdata[j], out);
     }
     if (*wanted)
-        status = draw_wanted (command, seen, wanted, out);
+        drawn = draw_wanted (command, seen, wanted, out);
     cli_print_safely (stdout, out->str);
-    if (strcmp (seen->measuring, "off") == 0)
+    if (strcmp (seen->measuring, "off") == 0 && drawn != NO_SUCH_NAME)
         numbers_say_off (command, mountpoint, seen->period > 0);
-    else if (out->len == 0 && status == CLI_OK)
+    else if (out->len == 0 && drawn == DRAWN)
         fprintf (stderr, "windlass %s: no request was answered since measuring is on\n",
                  command->name);
     numbers_seen_free (seen);
-    return status;
+    return drawn == DRAWN ? CLI_OK : CLI_FAILED;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -104,6 +104,11 @@ expect_error "there is no translator 'posx'; did you mean 'posix'\?" stats "$MNT
 expect_error "there is no translator 'nosuch'; there are .*posix" stats "$MNT" --histogram nosuch
 expect_error "there is no operation 'wrtev'; did you mean 'writev'\?" stats "$MNT" --histogram \
     posix.wrtev
+expect_error "there is no operation 'chmod'; did you mean 'setattr'\?" stats "$MNT" --histogram \
+    posix.chmod
+said=$(stats "$MNT" --histogram posix.nosuch 2>&1)
+expect_no_match "what has nothing to do with a wrong name" "measuring is off" "$said"
+expect_match "GlusterFS's name" '^posix.writev ' "$(stats "$MNT" --histogram posix.write)"
 expect_error "'posix' was not asked for zerofill while it was measured" stats "$MNT" --histogram \
     posix.zerofill
 expect_error "is not a mount point" stats "$BACK"

@@ -20,11 +20,29 @@ opset_is_absent (const char *word)
     return false;
 }
 
+/* The operations behind system calls and commands, where the names are not near. */
+static const struct {
+    const char *word;
+    enum fop op;
+} opset_calls[] = {
+    { "chmod", FOP_setattr },      { "chown", FOP_setattr },     { "utime", FOP_setattr },
+    { "utimes", FOP_setattr },     { "utimensat", FOP_setattr }, { "touch", FOP_setattr },
+    { "fchmod", FOP_fsetattr },    { "fchown", FOP_fsetattr },   { "futimens", FOP_fsetattr },
+    { "getattr", FOP_stat },       { "fgetattr", FOP_fstat },    { "listxattr", FOP_getxattr },
+    { "flistxattr", FOP_fgetxattr }, { "mkfifo", FOP_mknod },    { "mv", FOP_rename },
+    { "rm", FOP_unlink },          { "remove", FOP_unlink },     { "close", FOP_flush },
+    { "fdatasync", FOP_fsync },    { "ls", FOP_readdirp },       { "getdents", FOP_readdirp },
+    { "fcntl", FOP_lk },           { "lock", FOP_lk },
+};
+
 const char *
 opset_near (const char *word)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
+    for (size_t i = 0; i < G_N_ELEMENTS (opset_calls); i++)
+        if (g_ascii_strcasecmp (word, opset_calls[i].word) == 0)
+            return fop_name (opset_calls[i].op);
     for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
         g_ptr_array_add (names, (char *) fop_name (op));
     return suggest_near (word, names);

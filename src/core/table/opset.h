@@ -78,7 +78,8 @@ int opset_parse (const char *text, opset_t *ret_set, char **ret_problem);
 /* For struct xlator_option's check. */
 int opset_check (const char *text, char **ret_allowed);
 
-/* Returns the known name that is nearest to word, or NULL. */
+/* Returns the operation that was meant by a wrong name, or NULL: that of a system call or command
+ * (chmod: setattr), or else the one of the nearest name. */
 const char *opset_near (const char *word);
 
 /* Appends the names, separated by commas; "*" for all. */

@@ -299,12 +299,14 @@ static const char *
 op_near (const char *word)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    const char *near;
 
     for (const struct rule_group *group = rule_groups; group->name; group++)
         g_ptr_array_add (names, (char *) group->name);
     for (unsigned op = FOP_NONE + 1; op < FOP_MAX; op++)
         g_ptr_array_add (names, (char *) fop_name (op));
-    return suggest_near (word, names);
+    near = suggest_near (word, names);
+    return near ? near : opset_near (word);
 }
 
 static void
