@@ -270,6 +270,18 @@ module_is_cut (const char *path)
     return false;
 }
 
+/* The loader's reason for the last failure: it begins with the path of the module, or of a library
+ * that the module needs. */
+static const char *
+module_loader_says (const char *path)
+{
+    const char *says = g_module_error ();
+
+    if (g_str_has_prefix (says, path) && g_str_has_prefix (says + strlen (path), ": "))
+        says += strlen (path) + strlen (": ");
+    return says;
+}
+
 /* Loads the module at path. NULL on failure, with the reason in *ret_error. */
 static const struct xlator_api *
 module_open (const char *path, const char *type, char **ret_error)
@@ -286,7 +298,8 @@ module_open (const char *path, const char *type, char **ret_error)
     module = g_module_open (path, G_MODULE_BIND_LOCAL);
     if (!module) {
         *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s%s",
-                                      type, path, g_module_error (), module_advice (""));
+                                      type, path, module_loader_says (path),
+                                      module_advice (""));
         return NULL;
     }
     if (!g_module_symbol (module, "xlator_api", &symbol) || !symbol)

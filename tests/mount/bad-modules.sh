@@ -18,6 +18,7 @@ while read -r type regex; do
     expect_match "what is said of $type" \
         "^.*test.vol:6:[0-9]+: error: volume '${type#*/}-1': $regex" "$(cat out)"
     ! is_mounted || fail "$type is mounted"
+    [ "$(grep -o "dir/$type.so" out | wc -l)" -le 1 ] || fail "its path comes twice: $(cat out)"
 done <<'END'
 test/badabi .*badabi.*(ABI|abi|version)
 test/noobject .*noobject.*xlator_api
