@@ -5,10 +5,24 @@
  */
 #include "cli/picture.h"
 #include "control/control.h"
+#include "core/base/printable.h"
 #include "trace/metrics/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Returns whether a picture of so many translators would help; false after a message. */
+static bool
+picture_is_of_use (const char *path, guint translators)
+{
+    if (translators <= PICTURE_MAX)
+        return true;
+    say_line (stderr,
+              "windlass graph: '%s' has %u volumes, and a picture has at most %d; without --svg, "
+              "the graph is printed as text",
+              path, translators, PICTURE_MAX);
+    return false;
+}
 
 static void
 print_svg (const struct graph *graph, const char *path)
@@ -31,7 +45,8 @@ draw_file (const struct cli_graph *options, const char *path, bool dot, bool svg
     struct graph *graph = cli_load (options, path);
     int status = CLI_FAILED;
 
-    if (graph && !volfile_has_errors (graph->volfile)) {
+    if (graph && !volfile_has_errors (graph->volfile)
+        && (!svg || picture_is_of_use (path, graph->xlators->len))) {
         g_autofree char *text = dot ? graph_dot (graph) : graph_text (graph);
 
         if (svg)
@@ -93,6 +108,10 @@ draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
 
     if (!seen)
         return CLI_FAILED;
+    if (!dot && !picture_is_of_use (mountpoint, seen->xlators->len)) {
+        numbers_seen_free (seen);
+        return CLI_FAILED;
+    }
     off = strcmp (seen->measuring, "off") == 0;
     head.subtitle = period = period_text (seen, off);
     if (dot)

@@ -10,6 +10,10 @@ struct picture_head {
     const char *subtitle; /* what the numbers are of */
 };
 
+/* The translators of a picture as SVG: a browser shows 2 MB of it, and the time to lay it out, which
+ * grows with the square of the number, is a second. */
+#define PICTURE_MAX 5000
+
 /* For graphviz; and as SVG, laid out here. */
 void picture_dot (const struct seen *seen, const struct picture_head *head, GString *out);
 void picture_svg (const struct seen *seen, const struct picture_head *head, GString *out);

@@ -104,6 +104,17 @@ expect_match "boxes" '^4 boxes, 5 arrows$' "$(texts two.svg)"
 graph "$VOL" --svg >file.svg || fail "graph of a volfile"
 expect_match "boxes" '^4 boxes, 4 arrows$' "$(texts file.svg)"
 
+# A picture that nobody could look at is refused.
+{
+    cat "$VOL"
+    for i in {1..5000}; do
+        printf 'volume many%d\ntype test/pass\nsubvolumes %s\nend-volume\n' "$i" "${below:-pass-3}"
+        below=many$i
+    done
+} >many.vol
+expect_error "'many.vol' has 5004 volumes, and a picture has at most 5000; without --svg, .* text" \
+    graph many.vol --svg
+
 # What is wrong; and a mount that hangs can be asked.
 expect_error "neither a volfile nor a mount point" graph "$BACK"
 expect_error "only one of" graph "$VOL" --dot --svg
