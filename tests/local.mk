@@ -24,6 +24,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_lru.c \
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \
+    %D%/unit/test_process.c \
     %D%/unit/test_place.c \
     %D%/unit/test_replicate.c \
     %D%/unit/test_rules.c \

@@ -162,6 +162,35 @@ process_is_gone (pid_t thread)
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
 }
 
+static int64_t
+nanoseconds_of (clockid_t clock)
+{
+    struct timespec now = { 0 };
+
+    clock_gettime (clock, &now);
+    return now.tv_sec * INT64_C (1000000000) + now.tv_nsec;
+}
+
+/* Returns the time at which the machine began, in nanoseconds since 1970. It is the same at each
+ * call, but for the time between looks at two clocks, if nobody sets the time: this thread may not
+ * run in between, so the shortest of a few looks counts. */
+static int64_t
+machine_began (void)
+{
+    int64_t began = 0, shortest = INT64_MAX;
+
+    for (int i = 0; i < 5; i++) {
+        const int64_t up = nanoseconds_of (CLOCK_BOOTTIME), now = nanoseconds_of (CLOCK_REALTIME),
+                      length = nanoseconds_of (CLOCK_BOOTTIME) - up;
+
+        if (length < shortest) {
+            shortest = length;
+            began = now - up - length / 2;
+        }
+    }
+    return began;
+}
+
 /* In /proc/NUMBER/stat, the ticks from the start of the machine to that of the process are the 20th
  * number after the name, which may contain anything. */
 int64_t
@@ -170,7 +199,6 @@ process_began (pid_t process)
     char path[32];
     g_autofree char *text = NULL;
     g_auto (GStrv) numbers = NULL;
-    struct timespec now, up;
     const char *end;
 
     snprintf (path, sizeof path, "/proc/%d/stat", (int) process);
@@ -178,10 +206,11 @@ process_began (pid_t process)
         return 0;
     end = strrchr (text, ')');
     numbers = g_strsplit (end ? end : "", " ", -1);
-    if (g_strv_length (numbers) < 21 || clock_gettime (CLOCK_REALTIME, &now) < 0
-        || clock_gettime (CLOCK_BOOTTIME, &up) < 0)
+    if (g_strv_length (numbers) < 21)
         return 0;
-    return now.tv_sec - up.tv_sec + g_ascii_strtoll (numbers[20], NULL, 10) / sysconf (_SC_CLK_TCK);
+    return (machine_began ()
+            + g_ascii_strtoll (numbers[20], NULL, 10) * (INT64_C (1000000000) / sysconf (_SC_CLK_TCK)))
+         / INT64_C (1000000000);
 }
 
 bool
