@@ -499,6 +499,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/trace-log.sh \
     %D%/mount/trace.sh \
     %D%/mount/tutorial.sh \
+    %D%/mount/umount-swapped.sh \
     %D%/mount/unmounting.sh \
     %D%/mount/upgraded.sh \
     %D%/mount/usage.sh \

@@ -131,31 +131,11 @@ struct umount_what {
     unsigned flags; /* of unmount_path */
 };
 
-/* Unmounts what is on top at the path if it is the mount that was found before. */
-static int
-umount_top (const struct umount_what *what, char **ret_text)
-{
-    g_autofree char *mountinfo = NULL;
-    struct mount top;
-    int r;
-
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
-        || !mount_find (mountinfo, what->mount->path, &top))
-        return -ENOENT;
-    if (mount_is_same (&top, what->mount)) {
-        r = unmount_path (&top, what->flags, ret_text);
-    } else {
-        *ret_text = g_strdup ("another file system was mounted there meanwhile");
-        r = -ESTALE;
-    }
-    mount_clear (&top);
-    return r;
-}
-
 /* Runs in a process of its own, which has no descriptors: a program that it starts gets three. */
 static void
 umount_ask (const char *path, const void *data, struct path_answer *answer)
 {
+    const struct umount_what *what = data;
     g_autofree char *text = NULL;
     int fd;
 
@@ -165,7 +145,7 @@ umount_ask (const char *path, const void *data, struct path_answer *answer)
         answer->error = errno;
         text = g_strdup_printf ("/dev/null can't be opened: %s", g_strerror (errno));
     } else {
-        answer->error = -umount_top (data, &text);
+        answer->error = -unmount_path (what->mount, what->flags, &text);
     }
     g_strlcpy (answer->text, text ? text : "", sizeof answer->text);
 }
@@ -334,16 +314,15 @@ umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
     return CLI_OK;
 }
 
+/* fd, pid: of control_await_begin. A daemon that was killed answers nothing more. */
 static int
-umount_mount (const struct mount *mount, bool lazy)
+umount_from (const struct mount *mount, bool lazy, int fd, pid_t pid)
 {
-    const pid_t pid = control_daemon_pid (mount);
     const bool killed = process_was_killed (pid);
     const struct umount_what what = {
         mount, (lazy || killed ? UNMOUNT_LAZY : 0) | (killed ? UNMOUNT_FORCE : 0)
     };
-    const int fd = killed || lazy ? -1 : control_await_begin (mount),
-              pidfd = fd >= 0 && pid ? (int) syscall (SYS_pidfd_open, pid, 0) : -1;
+    const int pidfd = fd >= 0 && !killed ? (int) syscall (SYS_pidfd_open, pid, 0) : -1;
     struct path_answer answer;
     int status = CLI_OK;
 
@@ -355,12 +334,25 @@ umount_mount (const struct mount *mount, bool lazy)
     } else if (answer.error) {
         status = umount_fail (mount, &answer);
     } else if (!lazy) {
-        status = umount_done (mount, fd, pidfd, pid);
+        status = umount_done (mount, killed ? -1 : fd, pidfd, pid);
     }
-    if (fd >= 0)
-        close (fd);
     if (pidfd >= 0)
         close (pidfd);
+    return status;
+}
+
+static int
+umount_mount (const struct mount *mount, bool lazy)
+{
+    pid_t pid;
+    const int fd = lazy ? -1 : control_await_begin (mount, &pid);
+    int status;
+
+    if (lazy)
+        pid = control_daemon_pid (mount);
+    status = umount_from (mount, lazy, fd, pid);
+    if (fd >= 0)
+        close (fd);
     return status;
 }
 

@@ -2,11 +2,14 @@
 /* The client's end of the socket. */
 #include "control/control.h"
 
+#include "core/base/path-question.h"
+#include "core/base/printable.h"
 #include "core/base/process.h"
 #include "core/base/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +18,7 @@
 #include <unistd.h>
 
 #define SEND_SECONDS 5
+#define LOOK_SECONDS (SEND_SECONDS + 1) /* to find the socket of another user's daemon */
 #define ANSWER_SECONDS 30
 #define PIECE 65536
 
@@ -107,29 +111,51 @@ listener_of (int fd, const struct mount *mount, struct ucred *ret_who)
         && ret_who->uid == mount->user_id;
 }
 
-static char *
-connect_error (const struct place *place, char **dirs, int r)
-{
-    const char *mountpoint = place->mountpoint;
-    g_autofree char *all = NULL;
+/* What there is at the sockets of a mount. */
+struct found {
+    int fd;           /* a connected socket, or a negative errno */
+    struct ucred who; /* who listens there, if it is connected */
+    char *log;        /* the daemon's log, as the daemon named it; or NULL */
+};
 
-    if (r == -EPERM || r == -EACCES)
-        return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only "
-                                "that user and root may talk to it",
-                                mountpoint, (int) place->mount.user_id);
-    if (r == -EOWNERDEAD)
-        return g_strdup_printf ("the daemon of '%s' was killed, and waits for a caller that waits "
-                                "for the daemon; mount it again, or end the mount with 'umount -f'",
-                                mountpoint);
-    if (r == -ECONNREFUSED)
-        return g_strdup_printf ("the daemon of '%s' is gone; mount it again", mountpoint);
-    if (r == -EAGAIN || r == -ETIMEDOUT)
-        return g_strdup_printf (
-            "the daemon of '%s' doesn't answer: others talk to it, or it is stopped", mountpoint);
+static void
+found_clear (struct found *found)
+{
+    if (found->fd >= 0)
+        close (found->fd);
+    g_free (found->log);
+}
+
+/* "; its log is '/var/log/...'", or "". Freed with g_free. */
+static char *
+log_hint (const struct found *found)
+{
+    g_autoptr (GString) text = g_string_new ("");
+
+    if (found->log) {
+        g_string_append (text, "; its log is '");
+        line_append (text, found->log, PATH_MAX);
+        g_string_append_c (text, '\'');
+    }
+    return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* r: -ENOENT or another error without a message of its own. */
+static char *
+connect_error_missing (const struct place *place, int r)
+{
+    g_auto (GStrv) dirs = run_dirs (place->mount.user_id);
+    g_autofree char *all = g_strjoinv (", ", dirs);
+    const char *mountpoint = place->mountpoint;
+
+    if (r == -ETIME)
+        return g_strdup_printf ("the daemon of '%s' can't be reached: a look at the folders of "
+                                "sockets of user %d (%s) was not answered; a file system that "
+                                "hangs may be mounted there",
+                                mountpoint, (int) place->mount.user_id, all);
     if (r != -ENOENT)
         return g_strdup_printf ("can't talk to the daemon of '%s': %s", mountpoint,
                                 g_strerror (-r));
-    all = g_strjoinv (", ", dirs);
     if (!mount_is_windlass (&place->mount))
         return g_strdup_printf ("no Windlass daemon serves '%s', which is mounted with type '%s': "
                                 "there is no socket '%u:%u.sock' in %s",
@@ -140,72 +166,135 @@ connect_error (const struct place *place, char **dirs, int r)
                             mountpoint, place->mount.major, place->mount.minor, all);
 }
 
-/* A folder of another user is not looked into: who may read it is decided there. */
+static char *
+connect_error (const struct place *place, const struct found *found)
+{
+    const char *mountpoint = place->mountpoint;
+    g_autofree char *log = log_hint (found);
+    const int r = found->fd;
+
+    if (r == -EPERM || r == -EACCES)
+        return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only "
+                                "that user and root may talk to it",
+                                mountpoint, (int) place->mount.user_id);
+    if (r == -EOWNERDEAD)
+        return g_strdup_printf ("the daemon of '%s' was killed, and waits for a caller that waits "
+                                "for the daemon; mount it again, or end the mount with 'umount "
+                                "-f'%s",
+                                mountpoint, log);
+    if (r == -ECONNREFUSED)
+        return g_strdup_printf ("the daemon of '%s' is gone; mount it again%s", mountpoint, log);
+    if (r == -EAGAIN || r == -ETIMEDOUT)
+        return g_strdup_printf (
+            "the daemon of '%s' doesn't answer: others talk to it, or it is stopped", mountpoint);
+    return connect_error_missing (place, r);
+}
+
+/* A folder of another user is not looked into: who may read it is decided there. Returns a
+ * connected socket, or a negative errno; *log is replaced if the folder names one. */
 static int
-folder_try (const char *dir, const struct mount *mount, gint64 until)
+folder_try (const char *dir, const struct mount *mount, gint64 until, char **log)
 {
     const int folder = run_dir_look (dir, mount->user_id);
-    g_autofree char *path = control_path (dir, mount);
+    g_autofree char *path = control_path (dir, mount), *link = control_log_link (path);
+    char text[PATH_MAX];
+    ssize_t size;
     int r;
 
     if (folder < 0)
         return folder;
     r = socket_try (folder, strrchr (path, '/') + 1, mount->user_id, until);
+    size = readlinkat (folder, strrchr (link, '/') + 1, text, sizeof text);
+    if (size > 0) {
+        g_free (*log);
+        *log = g_strndup (text, size);
+    }
     close (folder);
     return r;
 }
 
-/* Returns a connected socket, or a negative errno. An error of an existing socket is preferred to
- * the error of a missing one. */
-static int
-sockets_try (const struct mount *mount, char **dirs, struct ucred *ret_who)
+/* An error of an existing socket is preferred to the error of a missing one. */
+static struct found
+sockets_try (const struct mount *mount)
 {
+    g_auto (GStrv) dirs = run_dirs (mount->user_id);
     const gint64 until = deadline_in (SEND_SECONDS);
-    int worst = -ENOENT, fd = -1;
+    struct found found = { .fd = -ENOENT };
 
-    for (char **dir = dirs; *dir && fd < 0; dir++) {
-        int r = folder_try (*dir, mount, until);
+    for (char **dir = dirs; *dir && found.fd < 0; dir++) {
+        int r = folder_try (*dir, mount, until, &found.log);
 
-        if (r >= 0 && listener_of (r, mount, ret_who)) {
-            fd = r;
-        } else if (r >= 0) {
+        if (r >= 0 && !listener_of (r, mount, &found.who)) {
             close (r);
             r = -EPERM;
         }
-        if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-            worst = r;
+        if (r != -ENOENT && r != -ENOTDIR)
+            found.fd = r;
     }
-    return fd >= 0 ? fd : worst;
+    return found;
+}
+
+/* In a process of its own. data: struct mount. */
+static void
+sockets_ask (const char *path, const void *data, struct path_answer *answer)
+{
+    const struct found found = sockets_try (data);
+
+    answer->error = found.fd < 0 ? -found.fd : 0;
+    answer->fd = found.fd;
+    g_strlcpy (answer->text, found.log ? found.log : "", sizeof answer->text);
+}
+
+/* Over the folders of another user, that user may have mounted a file system that never answers: a
+ * process of its own looks there. */
+static struct found
+sockets_look (const struct mount *mount)
+{
+    struct found found = { .fd = -ETIME };
+    struct path_question question;
+    struct path_answer answer;
+
+    if (mount->user_id == geteuid ())
+        return sockets_try (mount);
+    path_question_begin (&question, sockets_ask, "", mount);
+    if (path_question_wait (&question, LOOK_SECONDS * 1000, &answer)) {
+        found.fd = answer.error ? -answer.error : answer.fd >= 0 ? answer.fd : -EIO;
+        found.log = *answer.text ? g_strdup (answer.text) : NULL;
+    }
+    path_question_end (&question);
+    if (found.fd >= 0 && !listener_of (found.fd, mount, &found.who)) {
+        close (found.fd);
+        found.fd = -EPERM;
+    }
+    return found;
 }
 
 /* Returns a socket, or a negative errno and *ret_error. */
 static int
 daemon_connect (const struct place *place, char **ret_error)
 {
-    g_auto (GStrv) dirs = run_dirs (place->mount.user_id);
-    struct ucred who;
-    int fd = sockets_try (&place->mount, dirs, &who);
+    struct found found = sockets_look (&place->mount);
+    int r;
 
-    if (fd >= 0 && process_was_killed (who.pid)) {
-        close (fd);
-        fd = -EOWNERDEAD;
+    if (found.fd >= 0 && process_was_killed (found.who.pid)) {
+        close (found.fd);
+        found.fd = -EOWNERDEAD;
     }
-    if (fd < 0)
-        *ret_error = connect_error (place, dirs, fd);
-    return fd;
+    r = found.fd;
+    if (r < 0)
+        *ret_error = connect_error (place, &found);
+    g_free (found.log);
+    return r;
 }
 
 pid_t
 control_daemon_pid (const struct mount *mount)
 {
-    g_auto (GStrv) dirs = run_dirs (mount->user_id);
-    struct ucred who;
-    const int fd = sockets_try (mount, dirs, &who);
+    struct found found = sockets_look (mount);
+    const pid_t pid = found.fd >= 0 ? found.who.pid : 0;
 
-    if (fd < 0)
-        return 0;
-    close (fd);
-    return who.pid;
+    found_clear (&found);
+    return pid;
 }
 
 /* --- requests --- */
@@ -281,20 +370,20 @@ receive_answer (int fd, gint64 until, int *ret_status, GString *ret_text,
 static char *
 ask_error (const struct place *place, int r)
 {
-    g_autofree char *error = NULL;
-    const int again = r == -ECONNABORTED ? daemon_connect (place, &error) : -1;
+    struct found found = sockets_look (&place->mount);
+    g_autofree char *log = log_hint (&found);
+    const bool again = r == -ECONNABORTED && found.fd >= 0 && !process_was_killed (found.who.pid);
 
-    if (again >= 0)
-        close (again);
-    if (again >= 0)
+    found_clear (&found);
+    if (again)
         return g_strdup_printf ("the daemon of '%s' is there, but nothing of its answer was taken "
                                 "for %d seconds, and it waits no longer; try again",
                                 place->mountpoint, CONTROL_TAKE_SECONDS);
     if (r == -ECONNRESET || r == -ECONNABORTED)
-        return g_strdup_printf ("the daemon of '%s' ended before it %s", place->mountpoint,
-                                r == -ECONNRESET ? "answered" : "had sent all of its answer");
-    return g_strdup_printf ("the daemon of '%s' didn't answer: %s", place->mountpoint,
-                            g_strerror (-r));
+        return g_strdup_printf ("the daemon of '%s' ended before it %s%s", place->mountpoint,
+                                r == -ECONNRESET ? "answered" : "had sent all of its answer", log);
+    return g_strdup_printf ("the daemon of '%s' didn't answer: %s%s", place->mountpoint,
+                            g_strerror (-r), log);
 }
 
 static int
@@ -341,15 +430,16 @@ control_call (const char *mountpoint, const char *target, const char *command, G
 /* --- the end of a daemon --- */
 
 int
-control_await_begin (const struct mount *mount)
+control_await_begin (const struct mount *mount, pid_t *ret_pid)
 {
-    g_auto (GStrv) dirs = run_dirs (mount->user_id);
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0), bytes = NULL;
     const struct control_request request = { (char *) CONTROL_AWAIT_END, (char *) "", nothing };
     g_autofree char *error = NULL;
-    struct ucred who;
-    int fd = sockets_try (mount, dirs, &who), r;
+    struct found found = sockets_look (mount);
+    int fd = found.fd, r;
 
+    g_free (found.log);
+    *ret_pid = fd < 0 ? 0 : found.who.pid;
     if (fd < 0)
         return fd;
     bytes = control_pack (&request, &error);

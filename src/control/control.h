@@ -93,6 +93,9 @@ void mount_clear (struct mount *mount);
 /* All mounts, in the order of mountinfo: struct mount. Freed with g_ptr_array_unref. */
 GPtrArray *mounts_all (const char *mountinfo);
 
+/* Returns the mount of mounts_all with a number, or NULL. */
+const struct mount *mount_with_id (const GPtrArray *all, unsigned id);
+
 bool mount_is_windlass (const struct mount *mount);
 /* Returns whether both show the same file system. */
 bool mount_is_same (const struct mount *one, const struct mount *other);
@@ -116,6 +119,10 @@ char *mount_around (const char *path, char **ret_rest, char **ret_error);
 /* The path of a mount's socket in one of run_dirs. Freed with g_free. */
 char *control_path (const char *dir, const struct mount *mount);
 
+/* The path of the symbolic link beside a socket that names the daemon's log: after the daemon has
+ * crashed, its users are told of it. Freed with g_free. */
+char *control_log_link (const char *socket);
+
 /* Opens the folder of a socket with run_dir_open, and locks it (flock) until the descriptor is
  * closed. Returns a descriptor, or a negative errno and *ret_error (NULL before). */
 int control_open_dir (const char *path, char **ret_error);
@@ -126,8 +133,9 @@ int control_open_dir (const char *path, char **ret_error);
 #define UNMOUNT_FORCE 2 /* abort the connection, for a daemon that was killed */
 
 /* Unmounts a mount: umount2(2), and for an ordinary user fusermount3(1). Returns 0, or a negative
- * errno: -EBUSY; -EPERM and, from fusermount3, *ret_text, which says more (freed with g_free; NULL
- * before). Waits for the kernel, which may wait for the daemon. */
+ * errno: -EBUSY; -ESTALE: its path leads to something else by now; -EPERM and, from fusermount3,
+ * *ret_text, which says more (freed with g_free; NULL before). Waits for the kernel, which may wait
+ * for the daemon. */
 int unmount_path (const struct mount *mount, unsigned flags, char **ret_text);
 
 /* Opens the file by which the owner of a mount aborts its connection; -1 if there is none. */
@@ -175,8 +183,9 @@ int control_dispatch (struct graph *graph, const struct control_command *command
  * mounted elsewhere, the answer is -EBUSY. */
 #define CONTROL_AWAIT_END "await-end"
 
-/* Sends CONTROL_AWAIT_END to the daemon of a mount. Returns a descriptor, or a negative errno. */
-int control_await_begin (const struct mount *mount);
+/* Sends CONTROL_AWAIT_END to the daemon of a mount. Returns a descriptor, or a negative errno.
+ * *ret_pid: as control_daemon_pid. */
+int control_await_begin (const struct mount *mount, pid_t *ret_pid);
 /* Tells the daemon that the mount was unmounted. */
 void control_await_unmounted (int fd);
 /* Waits so many milliseconds for the end of the daemon. Returns 0 and the text of its answer, or

@@ -129,7 +129,7 @@ path_is_in (const char *path, const char *dir)
     return strncmp (path, dir, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
-static const struct mount *
+const struct mount *
 mount_with_id (const GPtrArray *all, unsigned id)
 {
     for (guint i = 0; i < all->len; i++)

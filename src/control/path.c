@@ -5,6 +5,7 @@
 #include "core/base/rundir.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -12,6 +13,12 @@ char *
 control_path (const char *dir, const struct mount *mount)
 {
     return g_strdup_printf ("%s/%u:%u.sock", dir, mount->major, mount->minor);
+}
+
+char *
+control_log_link (const char *socket)
+{
+    return g_strdup_printf ("%.*s.log", (int) (strlen (socket) - strlen (".sock")), socket);
 }
 
 int

@@ -370,6 +370,17 @@ socket_bind (struct control_server *server, char **ret_error)
     return -EIO;
 }
 
+/* A failure is no error: it costs a hint in a message. A log that is not a file has no name. */
+static void
+log_link_make (const struct control_server *server)
+{
+    g_autofree char *link = control_log_link (server->path), *log = log_path ();
+
+    unlink (link);
+    if (log && symlink (log, link) < 0)
+        gf_log (NULL, GF_LOG_DEBUG, "control: '%s': %s", link, g_strerror (errno));
+}
+
 static int
 socket_make_in (struct control_server *server, const char *dir, const struct mount *mount,
                 char **ret_error)
@@ -380,6 +391,8 @@ socket_make_in (struct control_server *server, const char *dir, const struct mou
     server->path = control_path (dir, mount);
     fd = control_open_dir (server->path, ret_error);
     r = fd < 0 ? fd : socket_bind (server, ret_error);
+    if (r == 0)
+        log_link_make (server);
     if (fd >= 0)
         close (fd);
     return r;
@@ -414,6 +427,15 @@ socket_make (struct control_server *server, const struct mount *mount, char **re
     return r;
 }
 
+static void
+files_remove (const struct control_server *server)
+{
+    g_autofree char *link = control_log_link (server->path);
+
+    unlink (server->path);
+    unlink (link);
+}
+
 /* After the unmount, the next mount may have the same number, and its socket the same name. */
 static void
 socket_remove (const struct control_server *server)
@@ -428,7 +450,7 @@ socket_remove (const struct control_server *server)
     if (lstat (server->path, &st) == 0 && st.st_ino == server->file.st_ino
         && st.st_ctim.tv_sec == server->file.st_ctim.tv_sec
         && st.st_ctim.tv_nsec == server->file.st_ctim.tv_nsec)
-        unlink (server->path);
+        files_remove (server);
     close (dir);
 }
 

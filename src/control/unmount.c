@@ -8,6 +8,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+/* --- a daemon that was killed --------------------------------------------------------------- */
+
 int
 unmount_abort_file (const struct mount *mount)
 {
@@ -31,6 +33,8 @@ abort_connection (const struct mount *mount)
     if (fd >= 0)
         close (fd);
 }
+
+/* --- as an ordinary user ---------------------------------------------------------------------- */
 
 /* fusermount3 tells errors by words alone: in English, since it sets no locale. This program sets
  * one, in which strerror may have other words. */
@@ -57,18 +61,86 @@ unmount_by_fusermount (const char *path, bool lazy, char **ret_text)
     return strstr (said, "Device or resource busy") ? -EBUSY : -EPERM;
 }
 
-/* MNT_FORCE aborts the connection as well. */
+/* --- the mount that is meant ---------------------------------------------------------------- */
+
+/* The number in mountinfo of the mount that a descriptor is in, or 0. Asks no file system. */
+static unsigned
+mount_id_of (int fd)
+{
+    g_autofree char *path = g_strdup_printf ("/proc/self/fdinfo/%d", fd), *text = NULL;
+    const char *line = g_file_get_contents (path, &text, NULL, NULL) ? strstr (text, "mnt_id:")
+                                                                     : NULL;
+
+    return line ? (unsigned) g_ascii_strtoull (line + strlen ("mnt_id:"), NULL, 10) : 0;
+}
+
+/* While the descriptor is open, no other mount gets its number. */
+static bool
+mount_is_open (const struct mount *mount, int fd)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) mounts = NULL;
+    const struct mount *open;
+
+    if (mount_id_of (fd) != mount->id
+        || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return false;
+    mounts = mounts_all (mountinfo);
+    open = mount_with_id (mounts, mount->id);
+    return open && mount_is_same (open, mount);
+}
+
+/* Checks what is mounted at a name in a folder; a symbolic link there is not followed. */
+static int
+mount_check_at (const struct mount *mount, int folder, const char *name, char **ret_text)
+{
+    const int fd = openat (folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is;
+
+    if (fd < 0)
+        return -errno;
+    is = mount_is_open (mount, fd);
+    close (fd);
+    if (is)
+        return 0;
+    *ret_text = g_strdup ("something else was put there meanwhile");
+    return -ESTALE;
+}
+
+/* --- unmounting ----------------------------------------------------------------------------- */
+
+/* The owner of a folder on the way may have replaced it by a symbolic link since the mount was
+ * found, so that its path leads to another mount, which root may unmount as well. So the folder of
+ * the mount point is opened once; the check and umount2 both begin there, and follow no link.
+ * Returns 0 or a negative errno. MNT_FORCE aborts the connection as well. */
+static int
+unmount_by_kernel (const struct mount *mount, unsigned flags, char **ret_text)
+{
+    g_autofree char *dir = g_path_get_dirname (mount->path),
+                    *base = g_path_get_basename (mount->path), *path = NULL;
+    const char *name = strcmp (base, "/") == 0 ? "." : base;
+    const int folder = open (dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    if (folder < 0)
+        return -errno;
+    path = g_strdup_printf ("/proc/self/fd/%d/%s", folder, name);
+    r = mount_check_at (mount, folder, name, ret_text);
+    if (r == 0 && umount2 (path, UMOUNT_NOFOLLOW | flags) < 0)
+        r = -errno;
+    close (folder);
+    return r;
+}
+
 int
 unmount_path (const struct mount *mount, unsigned flags, char **ret_text)
 {
     const bool force = flags & UNMOUNT_FORCE, lazy = flags & UNMOUNT_LAZY;
+    const int r = unmount_by_kernel (mount, (lazy ? MNT_DETACH : 0) | (force ? MNT_FORCE : 0),
+                                     ret_text);
 
-    if (umount2 (mount->path,
-                 UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0) | (force ? MNT_FORCE : 0))
-        == 0)
-        return 0;
-    if (errno != EPERM)
-        return -errno;
+    if (r != -EPERM)
+        return r;
     if (force)
         abort_connection (mount);
     return unmount_by_fusermount (mount->path, lazy, ret_text);

@@ -116,6 +116,7 @@ kill -9 "$DAEMON"
 wait_until "! is_running $DAEMON"
 # Its last threads may have the socket a moment longer.
 wait_until '"$WINDLASS" counts "$MNT" 2>&1 | grep -q "is gone; mount it again"'
+expect_match "where to read why" "; its log is '$LOG'\$" "$("$WINDLASS" errors "$MNT" 2>&1)"
 rm "$socket" || fail "there is no socket left" # while the number is still its own
 umount -l "$MNT"
 wait
@@ -127,3 +128,4 @@ made=$(stat -c '%i %z' "$socket")
 unmount
 [ "$(stat -c '%i %z' "$socket" 2>/dev/null)" != "$made" ] ||
     fail "'$socket' is still there after the end"
+[ ! -L "${socket%.sock}.log" ] || fail "the name of the log is still there"

@@ -65,8 +65,14 @@ elif mode == "full":
         fill(f"{folder}.hostile{i}")
 else:
     listener = listening(folder)
+if mode == "hang":
+    ours, theirs = socket.socketpair()
+    subprocess.run(["fusermount3", "-o", "rw,allow_other", "--", more[0]],
+                   env={**os.environ, "_FUSE_COMMFD": str(theirs.fileno())},
+                   pass_fds=[theirs.fileno()], check=True)
+    kept.append(socket.recv_fds(ours, 1, 1)[1][0])
 print("ready", flush=True)
-while mode in ("link", "full"):
+while mode in ("link", "full", "hang"):
     time.sleep(1000)
 while True:
     client = listener.accept()[0]
@@ -145,6 +151,29 @@ expect_ok "$WINDLASS" list
 [ $((SECONDS - since)) -le 6 ] || fail "the list took $((SECONDS - since)) seconds"
 kill $THEIRS
 rm -r "$theirs".hostile*
+
+# A file system that never answers, over the folder of sockets.
+if [ -e /etc/fuse.conf ]; then
+    echo user_allow_other >fuse.conf
+    mount --bind fuse.conf /etc/fuse.conf
+    mkdir -p /run/user
+    mount -t tmpfs run /run/user
+    mkdir -m 700 /run/user/65534
+    chown 65534 /run/user/65534
+    hostile hang hang /run/user/65534
+    within 12 "$WINDLASS" counts "$TEST_DIR/hang"
+    expect_match "what is said of a folder that hangs" \
+        "sockets of user 65534 \(/run/user.*\) was not answered; a file system that hangs" "$(cat said)"
+    expect_match "the list" "^$TEST_DIR/hang .* - " "$(timeout 20 "$WINDLASS" list)"
+    expect_ok timeout 20 "$WINDLASS" umount --lazy "$TEST_DIR/hang"
+    kill $THEIRS
+    umount -l /run/user
+    # The folder itself: the kernel knows that it is not the user's.
+    hostile root hang "$theirs"
+    within 5 "$WINDLASS" counts "$TEST_DIR/root"
+    umount -l "$theirs"
+    kill $THEIRS
+fi
 
 # A recording that is never whole, or never sorted: it is said what is waited for.
 for how in "pieces cat" "busy stop"; do

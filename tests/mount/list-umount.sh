@@ -40,6 +40,19 @@ end () {
     timeout 25 "$WINDLASS" umount "$@"
 }
 
+stop_daemon () {
+    kill -STOP "$DAEMON"
+    wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
+}
+
+# Unmounts while the daemon is stopped. $ending waits for it then, and says why in `said`.
+end_while_stopped () {
+    stop_daemon
+    end "$MNT" >said 2>&1 &
+    ending=$!
+    wait_until '! is_mounted'
+}
+
 stack debug/fault performance/write-behind,flush-behind=on
 mount_volfile "$VOL"
 becomes answers
@@ -98,13 +111,40 @@ expect "from inside, only the shell is told" 1 "$(grep -c 'current folder' said)
 expect "what was written" 300000 "$(stat -c %s "$BACK/late")"
 ! is_running "$DAEMON" || fail "the daemon is still there"
 
+# What could not be written is told, since the close that left it behind succeeded. The daemon
+# collects warnings from the first caller that awaits its end: here that is one before the write, so
+# that the failure comes afterwards.
+mount_volfile "$VOL"
+python3 -c 'import socket, struct, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(b"WLRQ" + struct.pack(">IIHH", 1, 13, 9, 0) + b"await-end")
+print("asked", flush=True)
+while client.recv(1 << 16):
+    pass' "/run/windlass/$(mountpoint -d "$MNT").sock" >asked &
+waiting=$!
+wait_until '[ -s asked ]'
+"$WINDLASS" fault "$MNT" - <<<'writev -> delay 200ms then error EIO' || fail "no rule"
+echo lost >"$MNT/lost" || fail "the close did not leave the write behind"
+end "$MNT" >said 2>&1 && fail "lost data is no error: $(cat said)"
+wait $waiting
+expect_match "data that is lost" "'$MNT' is unmounted; its daemon says:" "$(cat said)"
+expect_match "what is lost" "5 bytes at offset 0 of '/lost' were not written" "$(cat said)"
+expect "what is in the file" "" "$(cat "$BACK/lost")"
+
+# Where the kernel gives no descriptor of the daemon, that is told.
+if command -v strace >/dev/null; then
+    mount_volfile "$VOL"
+    timeout 25 strace -qq -o trace -e trace=pidfd_open -e inject=pidfd_open:error=ENOSYS \
+        "$BUILD_DIR/src/windlass" umount "$MNT" 2>said || fail "it was an error: $(cat said)"
+    expect_match "without a descriptor of the daemon" \
+        "everything is written, but whether its daemon has ended can't be found out" "$(cat said)"
+    wait_until "! is_running $DAEMON"
+fi
+
 # A request that the daemon reads after the unmount counts.
 mount_volfile "$VOL"
-kill -STOP "$DAEMON"
-wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
-end "$MNT" >said 2>&1 &
-ending=$!
-wait_until '! is_mounted'
+end_while_stopped
 kill -CONT "$DAEMON"
 wait $ending || fail "a clean end was an error: $(cat said)"
 expect "what is said of a clean end" "" "$(grep -v 'to end$' said)"
@@ -167,11 +207,7 @@ expect "the answer of those that waited" "(0, '')" "$(tail -1 awaited)"
 
 # A daemon that ends before it has written everything is told.
 mount_volfile "$VOL"
-kill -STOP "$DAEMON"
-wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
-end "$MNT" >said 2>&1 &
-ending=$!
-wait_until '! is_mounted'
+end_while_stopped
 kill -KILL "$DAEMON"
 wait $ending && fail "a killed daemon was no error"
 expect_match "what is said" "process $DAEMON, ended before it had written everything" "$(cat said)"
@@ -185,8 +221,7 @@ wait_until "! is_running $DAEMON"
 
 # One that is stopped, and one that is dead.
 mount_volfile "$VOL"
-kill -STOP "$DAEMON"
-wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
+stop_daemon
 expect "the state of a stopped one" stuck "$(field state)"
 kill -KILL "$DAEMON"
 wait_until "! is_running $DAEMON"

@@ -15,17 +15,19 @@
 
 struct path_answer {
     int error;           /* an errno, or 0 */
+    int fd;              /* a descriptor that the question opened; -1: none. Whoever takes the answer
+                          * closes it */
     char text[PATH_MAX]; /* ends with NUL */
 };
 
 /* Asks the file system, in the other process, which has no descriptors of this one. data: the
- * argument of path_question_begin. answer is zeroed before. */
+ * argument of path_question_begin. answer is empty before. */
 typedef void path_question_fn (const char *path, const void *data, struct path_answer *answer);
 
 struct path_question {
     int error; /* an errno: no process could be started; or 0 */
     pid_t pid; /* 0: reaped */
-    int fd;    /* the reading end of the pipe from the process */
+    int fd;    /* the reading end of the connection with the process */
 };
 
 void path_question_begin (struct path_question *ret_question, path_question_fn *ask,

@@ -38,6 +38,21 @@ run_dirs_session_is_ours (const char *session)
         && (link.st_uid == geteuid () || link.st_uid == 0);
 }
 
+/* As fstatat, but the kernel answers from what it knows: anybody may mount a file system that never
+ * answers on a folder of these names. */
+static int
+run_dir_stat (int at, const char *path, int flags, struct stat *ret_st)
+{
+    struct statx st;
+
+    if (statx (at, path, flags | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) < 0)
+        return -1;
+    *ret_st = (struct stat){ .st_mode = st.stx_mode,
+                             .st_uid = st.stx_uid,
+                             .st_ctim = { st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec } };
+    return 0;
+}
+
 /* A folder of the user and of nobody else. */
 static bool
 run_dir_is_of (const struct stat *st, uid_t user)
@@ -73,7 +88,8 @@ run_dirs_add_made (GPtrArray *dirs, uid_t user)
         struct made made = { .path = g_build_filename (DIR_TMP, name, NULL) };
         struct stat st;
 
-        if (g_str_has_prefix (name, prefix) && lstat (made.path, &st) == 0
+        if (g_str_has_prefix (name, prefix)
+            && run_dir_stat (AT_FDCWD, made.path, AT_SYMLINK_NOFOLLOW, &st) == 0
             && run_dir_is_of (&st, user)) {
             made.changed = st.st_ctim.tv_sec * INT64_C (1000000000) + st.st_ctim.tv_nsec;
             g_array_append_val (all, made);
@@ -119,7 +135,7 @@ run_dir_look (const char *dir, uid_t user)
 
     if (fd < 0)
         return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
-    if (fstat (fd, &st) == 0 && run_dir_is_of (&st, user))
+    if (run_dir_stat (fd, "", AT_EMPTY_PATH, &st) == 0 && run_dir_is_of (&st, user))
         return fd;
     close (fd);
     return -ENOENT;

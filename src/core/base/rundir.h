@@ -18,12 +18,14 @@
 #include <sys/types.h>
 
 /* Returns the folders that a daemon of a user may have taken, the likeliest first; not all exist.
- * Freed with g_strfreev. */
+ * Asks no file system that another user could have mounted on one of them. Freed with
+ * g_strfreev. */
 char **run_dirs (uid_t user);
 
 /* Opens one of run_dirs of any user for names in it alone (O_PATH), so that no link and no change
  * of the name leads elsewhere. Returns a descriptor, or a negative errno: -ENOENT if it is no
- * folder of that user alone. */
+ * folder of that user alone. May never return for another user, who may have mounted a file system
+ * there that never answers. */
 int run_dir_look (const char *dir, uid_t user);
 
 /* Opens one of run_dirs of this process, made on demand. Refuses a folder that is not for this user
