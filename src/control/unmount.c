@@ -112,7 +112,11 @@ mount_check_at (const struct mount *mount, int folder, const char *name, char **
 /* The owner of a folder on the way may have replaced it by a symbolic link since the mount was
  * found, so that its path leads to another mount, which root may unmount as well. So the folder of
  * the mount point is opened once; the check and umount2 both begin there, and follow no link.
- * Returns 0 or a negative errno. MNT_FORCE aborts the connection as well. */
+ * Between the two, the name itself can be moved only from another mount namespace, where it is no
+ * mount point, and another mount comes to be there only if the same user owns the folder of its
+ * mount point. umount2 of a descriptor of the mount itself would exclude that, but is EBUSY: the
+ * descriptor counts as a user. MNT_FORCE aborts the connection as well. Returns 0 or a negative
+ * errno. */
 static int
 unmount_by_kernel (const struct mount *mount, unsigned flags, char **ret_text)
 {
