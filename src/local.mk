@@ -16,6 +16,8 @@ src_libcore_a_SOURCES = \
     %D%/core/base/histogram.c \
     %D%/core/base/json.c \
     %D%/core/base/json.h \
+    %D%/core/base/log-journal.c \
+    %D%/core/base/log-journal.h \
     %D%/core/base/log.c \
     %D%/core/base/malloc-trim.c \
     %D%/core/base/malloc-trim.h \
@@ -256,6 +258,7 @@ src_libcontrol_a_SOURCES = \
     %D%/control/pieces.c \
     %D%/control/protocol.c \
     %D%/control/server.c \
+    %D%/control/stale.c \
     %D%/control/unmount.c
 
 # --- meta: what goes on, as files -----------------------------------------------------------------
@@ -433,11 +436,11 @@ src_windlass_SOURCES = \
     %D%/daemon/mountpoint.c \
     %D%/daemon/move.c \
     %D%/daemon/namespaces.c \
+    %D%/daemon/notify.c \
     %D%/daemon/oom.c \
     %D%/daemon/options.c \
     %D%/daemon/paths.c \
     %D%/daemon/signals.c \
-    %D%/daemon/stale.c \
     %D%/daemon/statedump/inodes.c \
     %D%/daemon/statedump/internal.h \
     %D%/daemon/statedump/kept.c \

@@ -13,6 +13,7 @@
 #include "core/report/failures.h"
 #include "core/time/attempt.h"
 #include "core/base/arguments.h"
+#include "core/base/log-journal.h"
 #include "core/base/printable.h"
 #include "core/base/safe-open.h"
 #include "core/time/thread.h"
@@ -111,7 +112,8 @@ check_mountpoint (struct program *program)
     return 0;
 }
 
-/* Resolves names of files while the current folder is still the user's. */
+/* Resolves names of files while the current folder is still the user's. A log that the user names
+ * goes before the journal. */
 static int
 choose_log (struct program *program)
 {
@@ -120,7 +122,8 @@ choose_log (struct program *program)
     char *path;
 
     options_resolve (options);
-    if (options->log_file && strcmp (options->log_file, "-") == 0)
+    if ((options->log_file && strcmp (options->log_file, "-") == 0)
+        || (!options->log_file && journal_has_stderr ()))
         return 0;
     path = options->log_file ? path_absolute (options->log_file)
                              : path_log (program->mountpoint, &error);
@@ -167,8 +170,10 @@ open_log (struct program *program)
 {
     const struct program_options *options = &program->options;
     g_autofree char *error = NULL, *folder = NULL;
-    int r = log_open (options->log_file);
+    int r = options->log_file ? log_open (options->log_file) : 0;
 
+    if (!options->log_file)
+        log_open_journal (program->mountpoint);
     if (r < 0) {
         folder = missing_folder (options->log_file, r);
         error = g_strdup_printf ("log file '%s': %s%s", options->log_file,
@@ -244,6 +249,7 @@ set_up (struct program *program)
     }
     if (take_pid_file (program) || open_log (program))
         return 1;
+    notify_begin ();
     /* Before the first thread, since threads keep the folder in which they start. */
     if (!program->options.no_daemon && chdir ("/") < 0)
         return fail_logged (g_strerror (errno));
@@ -346,7 +352,7 @@ start (struct program *program)
 static void
 warn_of_unmount (const char *mountpoint)
 {
-    const char *missing = bridge_mtab_missing ();
+    const char *missing = unmount_mtab_missing ();
 
     if (missing)
         warn ("%s: neither 'fusermount3 -u' nor the end of this daemon will unmount '%s'; 'umount "
@@ -468,7 +474,6 @@ stop (struct program *program)
 static int
 mount_and_run (struct program *program)
 {
-    bool terminal;
     int status;
 
     namespaces_look ();
@@ -482,7 +487,6 @@ mount_and_run (struct program *program)
     if (status == 0)
         status = start (program);
     if (status == 0) {
-        terminal = strcmp (program->options.log_file, "-") == 0;
         log_graph (program->graph);
         serve_control (program);
         namespaces_warn (program->mountpoint);
@@ -490,8 +494,10 @@ mount_and_run (struct program *program)
         warn_of_unmount (program->mountpoint);
         give_notice (program->bridge);
         log_set_tee (false);
-        background_ready (terminal);
+        notify_ready (program->mountpoint);
+        background_ready (log_fd () == STDERR_FILENO);
         run (program);
+        notify_stopping ();
     }
     stop (program);
     return status;

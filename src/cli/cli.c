@@ -45,7 +45,7 @@ const struct cli_command cli_commands[] = {
       "print how many requests each translator got, how long they took and how many "
       "failed",
       cli_stats },
-    { "tell", "MOUNTPOINT [TARGET COMMAND [FILE]]",
+    { "tell", "MOUNTPOINT|--all [TARGET COMMAND [FILE]]",
       "send a command to the daemon of a mount, or to a translator", cli_tell },
     { "timeline", "start|stop|cat|clear MOUNTPOINT",
       "record complete requests across threads, and print them for Perfetto or as a "
@@ -57,7 +57,7 @@ const struct cli_command cli_commands[] = {
       "record which functions the daemon of a mount runs, and how long each call "
       "takes",
       cli_trace },
-    { "umount", "MOUNTPOINT [--lazy]",
+    { "umount", "MOUNTPOINT [--lazy|--dead]",
       "unmount, and wait until everything is written; or tell who uses the mount", cli_umount },
     { NULL, NULL, NULL, NULL },
 };

@@ -5,6 +5,7 @@
  *   windlass reload MOUNTPOINT
  *   windlass counts MOUNTPOINT
  *   windlass tell MOUNTPOINT [TARGET COMMAND [FILE]]     all commands
+ *   windlass tell --all TARGET COMMAND [FILE]            to all mounts of the user
  */
 #include "cli/cli.h"
 #include "control/control.h"
@@ -187,22 +188,87 @@ cli_tell_daemon (const struct cli_command *command, int argc, char **argv)
     return cli_call (command, argv[1], NULL, command->name, NULL);
 }
 
+/* Returns whether an earlier entry of the list shows the same file system. */
+static bool
+tell_had (const GPtrArray *mounts, guint at)
+{
+    for (guint i = 0; i < at; i++)
+        if (mount_is_same (mounts->pdata[i], mounts->pdata[at]))
+            return true;
+    return false;
+}
+
+/* Names the mount before each line of its answer. */
+static void
+tell_print (FILE *file, const struct mount *mount, const char *text)
+{
+    g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+    for (char **line = lines; *line; line++)
+        if (**line)
+            say_line (file, "%s: %s", mount->path, *line);
+}
+
+/* To each daemon of this user whose mount can be seen; one that fails does not keep the others from
+ * being asked. */
+static int
+tell_all (const struct cli_command *command, const char *target, const char *what, GBytes *input)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) mounts = NULL;
+    int status = CLI_OK;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)) {
+        fprintf (stderr, "windlass %s: /proc/self/mountinfo can't be read\n", command->name);
+        return CLI_FAILED;
+    }
+    mounts = mounts_all (mountinfo);
+    for (guint i = 0; i < mounts->len; i++) {
+        const struct mount *mount = mounts->pdata[i];
+        g_autoptr (GString) answer = g_string_new (NULL);
+        g_autofree char *error = NULL;
+
+        if (!mount_is_windlass (mount) || mount->user_id != geteuid () || tell_had (mounts, i))
+            continue;
+        if (control_call_mount (mount, target, what, input, answer, &error) == 0) {
+            tell_print (stdout, mount, answer->str);
+            continue;
+        }
+        tell_print (stderr, mount, error);
+        status = CLI_FAILED;
+    }
+    return status;
+}
+
 int
 cli_tell (const struct cli_command *command, int argc, char **argv)
 {
+    gboolean all = FALSE;
+    const GOptionEntry more[] = {
+        { "all", 'a', 0, G_OPTION_ARG_NONE, &all,
+          "to the daemons of all your mounts, without MOUNTPOINT", NULL },
+        { 0 },
+    };
     g_autoptr (GBytes) input = NULL;
+    const char *target;
+    char **words; /* TARGET COMMAND [FILE] */
+    int n;
 
-    if (!cli_parse (command, &argc, argv, NULL, NULL))
+    if (!cli_parse (command, &argc, argv, NULL, more))
         return CLI_USAGE;
-    if (argc == 2)
+    words = argv + (all ? 1 : 2);
+    n = argc - (all ? 1 : 2);
+    if (n == 0 && !all)
         return cli_call (command, argv[1], NULL, "commands", NULL);
-    if (argc != 4 && argc != 5)
+    if (n != 2 && n != 3)
         return cli_usage (command,
-                          argc < 2 ? "which mount point?" : "a target and a command are wanted");
-    if (argc == 5) {
-        input = cli_read (command, argv[4]);
+                          n < 0 ? "which mount point?" : "a target and a command are wanted");
+    if (n == 3) {
+        input = cli_read (command, words[2]);
         if (!input)
             return CLI_FAILED;
     }
-    return cli_call (command, argv[1], strcmp (argv[2], "-") == 0 ? NULL : argv[2], argv[3], input);
+    target = strcmp (words[0], "-") == 0 ? NULL : words[0];
+    return all ? tell_all (command, target, words[1], input)
+               : cli_call (command, argv[1], target, words[1], input);
 }

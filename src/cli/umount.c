@@ -382,13 +382,30 @@ umount_find (const char *given, struct mount *ret_mount)
     return false;
 }
 
+/* Leaves a mount alone whose daemon lives, and no mount at all is what is wanted. */
+static int
+umount_dead (const char *given)
+{
+    g_autofree char *error = NULL;
+
+    if (stale_clear (given, &error) == 0)
+        return CLI_OK;
+    fprintf (stderr, "windlass umount: ");
+    cli_print_safely (stderr, error);
+    return CLI_FAILED;
+}
+
 int
 cli_umount (const struct cli_command *command, int argc, char **argv)
 {
-    gboolean lazy = FALSE;
+    gboolean lazy = FALSE, dead = FALSE;
     const GOptionEntry more[] = {
         { "lazy", 'l', 0, G_OPTION_ARG_NONE, &lazy,
           "detach it now, even if it is in use; it ends when nobody uses it", NULL },
+        { "dead", 0, 0, G_OPTION_ARG_NONE, &dead,
+          "unmount it only if its daemon is gone; if not, or if nothing is mounted there, do "
+          "nothing",
+          NULL },
         { 0 },
     };
     struct mount mount;
@@ -398,6 +415,8 @@ cli_umount (const struct cli_command *command, int argc, char **argv)
         return CLI_USAGE;
     if (argc != 2)
         return cli_usage (command, argc < 2 ? "which mount point?" : "one mount point is wanted");
+    if (dead)
+        return umount_dead (argv[1]);
     if (!umount_find (argv[1], &mount))
         return CLI_FAILED;
     /* This process itself must not use the mount; if it does, it is told as one of the users. */

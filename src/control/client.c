@@ -404,27 +404,50 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
     return 0;
 }
 
+/* find: the mount of the place is not known yet. */
+static int
+place_call (struct place *place, bool find, const struct control_request *request, GString *answer,
+            char **ret_error)
+{
+    g_autoptr (GBytes) bytes = NULL;
+    int fd, r;
+
+    *ret_error = NULL;
+    bytes = control_pack (request, ret_error);
+    if (!bytes)
+        return -EINVAL;
+    r = find ? place_find (place, ret_error) : 0;
+    fd = r < 0 ? r : daemon_connect (place, ret_error);
+    r = fd < 0 ? fd : ask (fd, place, bytes, answer, ret_error);
+    if (fd >= 0)
+        close (fd);
+    return r;
+}
+
 int
 control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
               GString *answer, char **ret_error)
 {
-    g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0), bytes = NULL;
+    g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
     const struct control_request request = { (char *) command, target ? (char *) target : "",
                                              input ? input : nothing };
     struct place place = { .mountpoint = mountpoint };
-    int fd, r;
+    int r = place_call (&place, true, &request, answer, ret_error);
 
-    *ret_error = NULL;
-    bytes = control_pack (&request, ret_error);
-    if (!bytes)
-        return -EINVAL;
-    r = place_find (&place, ret_error);
-    fd = r < 0 ? r : daemon_connect (&place, ret_error);
-    r = fd < 0 ? fd : ask (fd, &place, bytes, answer, ret_error);
-    if (fd >= 0)
-        close (fd);
     mount_clear (&place.mount);
     return r;
+}
+
+int
+control_call_mount (const struct mount *mount, const char *target, const char *command,
+                    GBytes *input, GString *answer, char **ret_error)
+{
+    g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
+    const struct control_request request = { (char *) command, target ? (char *) target : "",
+                                             input ? input : nothing };
+    struct place place = { .mountpoint = mount->path, .mount = *mount };
+
+    return place_call (&place, false, &request, answer, ret_error);
 }
 
 /* --- the end of a daemon --- */

@@ -141,6 +141,19 @@ int unmount_path (const struct mount *mount, unsigned flags, char **ret_text);
 /* Opens the file by which the owner of a mount aborts its connection; -1 if there is none. */
 int unmount_abort_file (const struct mount *mount);
 
+/* Returns why fusermount3 can unmount nothing for this user, and what to do; NULL: it can. */
+const char *unmount_mtab_missing (void);
+
+/* --- stale.c: mounts whose daemon is gone --- */
+
+/* Unmounts the FUSE mounts at a mount point whose daemon is gone, or was killed and cannot end.
+ * Returns 0; or a negative errno and *ret_error: a mount can't be unmounted, or its daemon, which
+ * may live, does not answer within a few seconds. */
+int stale_clear (const char *point, char **ret_error);
+
+/* Opens the file by which this process ends its own mount's connection; -1 if there is none. */
+int stale_abort_file (const char *mountpoint);
+
 /* --- server.c: the daemon's side --- */
 
 /* A command of the daemon itself. */
@@ -204,6 +217,10 @@ pid_t control_daemon_pid (const struct mount *mount);
  * piece of the answer. */
 int control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
                   GString *answer, char **ret_error);
+
+/* The same, for a mount that was found, also if another one is on top of it. */
+int control_call_mount (const struct mount *mount, const char *target, const char *command,
+                        GBytes *input, GString *answer, char **ret_error);
 
 /* --- pieces.c: answers longer than CONTROL_ANSWER_MAX, or slow for the main thread --- */
 

@@ -8,6 +8,15 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+const char *
+unmount_mtab_missing (void)
+{
+    if (geteuid () == 0 || access ("/etc/mtab", R_OK) == 0)
+        return NULL;
+    return "/etc/mtab is not there, where fusermount3 looks for what a user may unmount (as root, "
+           "'ln -s /proc/self/mounts /etc/mtab')";
+}
+
 /* --- a daemon that was killed --------------------------------------------------------------- */
 
 int

@@ -140,6 +140,8 @@ void inflight_append (GString *out, int64_t older, bool json);
 int running_reload (struct running *running, GString *answer);
 int running_reload_as (struct running *running, struct volfile *volfile, GString *answer);
 int command_reload (void *data, GBytes *input, GString *answer);
+/* Opens the log by its name again, after a rotation; the volfile is not read. */
+int command_reopen_log (void *data, GBytes *input, GString *answer);
 /* SIGHUP: reopens the log, and reloads. */
 void running_hang_up (struct running *running);
 
@@ -211,16 +213,6 @@ void namespaces_look (void);
 /* Logs a warning if groups of callers can't be known. */
 void namespaces_warn (const char *mountpoint);
 
-/* --- stale.c: mounts whose daemon is gone --- */
-
-/* Unmounts the FUSE mounts at a mount point whose daemon is gone, or was killed and cannot end.
- * Returns 0; or a negative errno and *ret_error: a mount can't be unmounted, or its daemon, which
- * may live, does not answer within a few seconds. */
-int stale_clear (const char *point, char **ret_error);
-
-/* Opens the file by which this process ends its own mount's connection; -1 if there is none. */
-int stale_abort_file (const char *mountpoint);
-
 /* --- background.c: a daemon that reports how its start went --- */
 
 /* Forks. The parent waits until the child is ready or has ended, and then exits. Returns 0 in the
@@ -233,6 +225,14 @@ void background_ready (bool keep_stderr);
  * it. */
 int pid_file_take (const char *path);
 void pid_file_drop (void);
+
+/* --- notify.c: what a service manager is told; nothing if NOTIFY_SOCKET names none --- */
+
+/* Opens the socket. Call it after background_begin, which closes descriptors. */
+void notify_begin (void);
+void notify_ready (const char *mountpoint); /* the mount answers, or a reload is over */
+void notify_reloading (void);
+void notify_stopping (void);
 
 /* --- confine.c: drops privileges of a daemon of root; logs at DEBUG what is in force --- */
 

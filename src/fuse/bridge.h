@@ -40,9 +40,6 @@ void bridge_hide (struct bridge *bridge, struct graph *graph);
 /* Mounts. 0, or a negative errno and a message in *ret_error. */
 int bridge_mount (struct bridge *bridge, char **ret_error);
 
-/* Returns why fusermount3 can unmount nothing for this user, and what to do; NULL: it can. */
-const char *bridge_mtab_missing (void);
-
 /* What the program does for the bridge. Called on any thread; each only tells the main thread. */
 struct bridge_hooks {
     void (*gone) (void);       /* the mount is gone, or has to go */

@@ -3,6 +3,7 @@
  * Why a mount failed, and what to do. libfuse says only what failed, and fusermount3 writes to the
  * terminal itself. So the known causes are looked for afterwards, the most basic one first.
  */
+#include "control/control.h"
 #include "fuse/internal.h"
 
 #include <fcntl.h>
@@ -169,16 +170,7 @@ cause_for_user (const struct bridge *bridge)
     cause = cause_of_mountpoint (bridge->mountpoint);
     if (cause)
         return cause;
-    return bridge->terms.for_others ? cause_of_sharing () : g_strdup (bridge_mtab_missing ());
-}
-
-const char *
-bridge_mtab_missing (void)
-{
-    if (geteuid () == 0 || access ("/etc/mtab", R_OK) == 0)
-        return NULL;
-    return "/etc/mtab is not there, where " FUSERMOUNT " looks for what a user may unmount (as "
-           "root, 'ln -s /proc/self/mounts /etc/mtab')";
+    return bridge->terms.for_others ? cause_of_sharing () : g_strdup (unmount_mtab_missing ());
 }
 
 char *

@@ -4,6 +4,7 @@
  * the mount is unmounted, then pending requests may finish. Each step has a time limit; requests
  * that exceed it are logged.
  */
+#include "control/control.h"
 #include "fuse/past.h"
 #include "fuse/short-numbers.h"
 
@@ -155,7 +156,7 @@ static void
 bridge_unmount_again (struct bridge *bridge)
 {
     const int r = unmount (bridge->mountpoint, true);
-    const char *missing = bridge_mtab_missing ();
+    const char *missing = unmount_mtab_missing ();
 
     bridge->left = r == -EAGAIN;
     if (r < 0 && !bridge->left)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/log.h"
 
+#include "core/base/log-journal.h"
 #include "core/base/printable.h"
 #include "core/base/safe-open.h"
 
@@ -24,6 +25,7 @@ static struct {
     bool tee;            /* atomic */
     bool said_lost;      /* lock */
     GString *collected;  /* lock; NULL: nothing is collected */
+    char *journal_of;    /* atomic; a mount point: the log is the journal. Never freed */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = GF_LOG_INFO };
 
 static const struct {
@@ -67,6 +69,19 @@ log_open (const char *path)
     out.fd = fd;
     pthread_mutex_unlock (&out.lock);
     return 0;
+}
+
+void
+log_open_journal (const char *mountpoint)
+{
+    log_close ();
+    __atomic_store_n (&out.journal_of, g_strdup (mountpoint), __ATOMIC_RELEASE);
+}
+
+static const char *
+log_journal_of (void)
+{
+    return __atomic_load_n (&out.journal_of, __ATOMIC_ACQUIRE);
 }
 
 int
@@ -245,13 +260,45 @@ log_append_safely (GString *line, const char *text)
     line_append (line, text, G_MAXINT);
 }
 
+/* text: printable. */
+static void
+log_write_line (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
+                const char *function, const char *text)
+{
+    g_autoptr (GString) whole = g_string_new (NULL);
+    const char *slash = strrchr (file, '/');
+
+    log_append_time (whole);
+    g_string_append_printf (whole, "%c [%s:%d:%s] 0-%s: %s\n", levels[level].letter,
+                            slash ? slash + 1 : file, line, function,
+                            source ? source->name : "windlass", text);
+    log_write (whole->str, whole->len);
+}
+
+static void
+log_journal_line (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
+                  const char *function, const char *text)
+{
+    const struct journal_entry entry = {
+        .level = level,
+        .level_name = levels[level].name,
+        .mountpoint = log_journal_of (),
+        .translator = source ? source->name : NULL,
+        .file = file,
+        .line = line,
+        .function = function,
+        .text = text,
+    };
+
+    journal_send (&entry);
+}
+
 void
 log_line_of (gf_loglevel_t level, const struct log_source *source, const char *file, int line,
              const char *function, const char *format, ...)
 {
-    g_autoptr (GString) out_line = g_string_new (NULL), safe = g_string_new (NULL);
+    g_autoptr (GString) safe = g_string_new (NULL);
     g_autofree char *text = NULL;
-    const char *slash = strrchr (file, '/');
     int saved = errno;
     va_list args;
 
@@ -265,18 +312,18 @@ log_line_of (gf_loglevel_t level, const struct log_source *source, const char *f
                  source ? ": " : "", safe->str);
     if (level <= GF_LOG_WARNING)
         log_collect_line (source, text);
-    log_append_time (out_line);
-    g_string_append_printf (out_line, "%c [%s:%d:%s] 0-%s: ", levels[level].letter,
-                            slash ? slash + 1 : file, line, function,
-                            source ? source->name : "windlass");
-    g_string_append_len (out_line, safe->str, safe->len);
-    g_string_append_c (out_line, '\n');
-    log_write (out_line->str, out_line->len);
+    if (log_journal_of ())
+        log_journal_line (level, source, file, line, function, safe->str);
+    else
+        log_write_line (level, source, file, line, function, safe->str);
     errno = saved;
 }
 
 void
 log_text (const char *text)
 {
-    log_write (text, strlen (text));
+    if (log_journal_of ())
+        log_journal_line (GF_LOG_INFO, NULL, NULL, 0, NULL, text);
+    else
+        log_write (text, strlen (text));
 }

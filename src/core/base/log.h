@@ -39,6 +39,10 @@ struct xlator;
 /* Sets the target: a file, created with mode 0600 and appended to; "-" or NULL is the standard
  * error. 0, or a negative errno. */
 int log_open (const char *path);
+/* Sets the target: systemd's journal, whose entries name the mount point; log-journal.h has what
+ * they look like. log_fd is then the standard error, which systemd has connected to the journal,
+ * and the target stays for ever. */
+void log_open_journal (const char *mountpoint);
 int log_reopen (void); /* after the file was renamed; 0, or a negative errno, and the old file stays
                         * open */
 void log_close (void);

@@ -48,6 +48,8 @@ const struct control_command running_commands[] = {
     { "reload",
       "read the volfile again, and apply the options that may change while it is mounted",
       command_reload },
+    { "reopen-log", "open the log file by its name again, after a rotation; read no volfile",
+      command_reopen_log },
     { "statedump", "write a state dump, as SIGUSR1 does, and print its path", command_statedump },
     { "stats",
       "print counts and times as OpenMetrics; input: json prints JSON; on and off start and stop "

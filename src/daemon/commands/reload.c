@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass reload, and SIGHUP: the volfile is read again, its options applied. */
+/* windlass reload, and SIGHUP: the volfile is read again, its options applied. And the log alone is
+ * opened again. */
 #include "daemon/daemon.h"
 #include "core/base/process.h"
+
+#include "core/base/safe-open.h"
 
 #include <errno.h>
 #include <string.h>
@@ -98,18 +101,46 @@ void
 running_hang_up (struct running *running)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
-    int r = log_reopen ();
+    int r;
 
+    notify_reloading ();
+    r = log_reopen ();
     if (r < 0)
         gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
                 g_strerror (-r));
     /* Log rotation needs no warning each time that there is no file to read. */
     if (running->options->volfile_again)
         running_reload (running, answer);
+    notify_ready (running->mountpoint);
 }
 
 int
 command_reload (void *data, GBytes *input, GString *answer)
 {
-    return running_reload (data, answer);
+    struct running *running = data;
+    int r;
+
+    notify_reloading ();
+    r = running_reload (running, answer);
+    notify_ready (running->mountpoint);
+    return r;
+}
+
+int
+command_reopen_log (void *data, GBytes *input, GString *answer)
+{
+    g_autofree char *path = log_path ();
+    const int r = log_reopen ();
+
+    if (!path)
+        g_string_append (answer, "the log is no file, but the standard error or the journal: "
+                                 "there is nothing to open\n");
+    else if (r < 0)
+        g_string_append_printf (answer, "the log '%s' can't be opened: %s; the old one stays\n",
+                                path, r == -EPERM ? NOT_OURS : g_strerror (-r));
+    else
+        g_string_append_printf (answer, "the log is the file '%s'\n", path);
+    if (r < 0)
+        gf_log (NULL, GF_LOG_WARNING, "%.*s", (int) answer->len - 1, answer->str);
+    return r;
 }

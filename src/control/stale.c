@@ -11,17 +11,18 @@
  * from another mount of the same number; but then the daemon has closed its files, and no question
  * hangs.
  */
+#include "control/control.h"
 #include "core/base/path-question.h"
 #include "core/base/printable.h"
 #include "core/base/process.h"
 #include "core/time/clock.h"
-#include "daemon/daemon.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
+#define STALE_PATIENCE 5000 /* milliseconds for a mount to answer */
 #define STALE_MAX 16   /* mounts on top of each other */
 #define LOOK_AGAIN 100 /* milliseconds between looks at the daemon while the mount is asked */
 
@@ -49,7 +50,7 @@ stale_ask (const char *path, const void *data, struct path_answer *answer)
 static enum verdict
 ask_mount (const char *path, pid_t daemon)
 {
-    const int64_t until = clock_now () + MOUNT_PATIENCE * INT64_C (1000000);
+    const int64_t until = clock_now () + STALE_PATIENCE * INT64_C (1000000);
     enum verdict verdict = DAEMON_SILENT;
     struct path_question question;
     struct path_answer answer;
@@ -81,7 +82,7 @@ unmount_and_tell (const char *path, const struct mount *mount, bool killed, char
 {
     g_autofree char *text = NULL;
     const int r = unmount_path (mount, UNMOUNT_LAZY | (killed ? UNMOUNT_FORCE : 0), &text);
-    const char *missing = bridge_mtab_missing ();
+    const char *missing = unmount_mtab_missing ();
 
     if (r < 0)
         *ret_error = g_strdup_printf (
