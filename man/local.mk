@@ -38,7 +38,8 @@ man_MANS = \
     man/man7/storage-posix.7 \
     man/man7/system-posix-acl.7 \
     man/man8/mount.windlass.8 \
-    man/man8/windlass.8
+    man/man8/windlass.8 \
+    man/man8/windlass@.service.8
 man_sources = \
     %D%/cluster-distribute.7.in \
     %D%/cluster-replicate.7.in \
@@ -74,7 +75,8 @@ man_sources = \
     %D%/windlass-options.1.in \
     %D%/windlass-probes.7.in \
     %D%/windlass-semantics.7.in \
-    %D%/windlass.1.in
+    %D%/windlass.1.in \
+    %D%/windlass@.service.8.in
 EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/table/fops-man.awk
 dist_noinst_DATA += HACKING
 CLEANFILES += $(man_MANS)

@@ -439,6 +439,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/moves-in-place.sh \
     %D%/mount/moved-into-child.sh \
     %D%/mount/no-mtab.sh \
+    %D%/mount/notify.sh \
     %D%/mount/open-behind.sh \
     %D%/mount/output-files.sh \
     %D%/mount/over-itself.sh \
@@ -468,6 +469,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/removed-but-open.sh \
     %D%/mount/readdir-ahead.sh \
     %D%/mount/rot-13.sh \
+    %D%/mount/rotation.sh \
     %D%/mount/run-folders.sh \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \
@@ -484,6 +486,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/statedump.sh \
     %D%/mount/stats.sh \
     %D%/mount/stopped.sh \
+    %D%/mount/systemd-lib.sh \
+    %D%/mount/systemd.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
     %D%/mount/ten-mounts.sh \
