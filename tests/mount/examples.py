@@ -18,7 +18,9 @@ checked. A comment in the page's source, on the line before the block, tells wha
     .\\" example: not run: REASON   it needs a server, a terminal ...
 
 A document (NAME.md) has the same marks, as <!-- example: ... -->. Its examples are the blocks that
-begin with ```sh, and others that have a mark. Those without any example are replayed elsewhere.
+begin with ```sh, and others that have a mark. A ```text block after one is lines that it prints,
+with "..." for what differs, and blanks as they come. Documents whose sessions are replayed, as they
+have prompts, are left out.
 
 In README an example is an indented block with a command of ./windlass. Of a block that mounts
 nothing, a line is left out if it has a word in capitals, which stands for the reader's own; and
@@ -103,8 +105,29 @@ def examples_of_page(path):
         raise Wrong("%s: a section of examples without a block" % path)
 
 
+def printed(line):
+    """What matches a line that a document shows of an output."""
+    return r"^\s*%s\s*$" % r"\s+".join(re.escape(word).replace(r"\.\.\.", ".*")
+                                  for word in re.split(r"\s+", line.strip()))
+
+
 def examples_of_document(path):
-    block, marks, is_shell = None, [], False
+    """Each example is given once it is known whether an output follows it."""
+    last = None
+    for example in blocks_of_document(path):
+        if isinstance(example, Example):
+            if last:
+                yield last
+            last = example
+        elif last:
+            last.prints += map(printed, example)
+    if last:
+        yield last
+
+
+def blocks_of_document(path):
+    """Examples, and the lines of outputs."""
+    block, marks, language = None, [], ""
     for number, line in enumerate(open(path), 1):
         line = line.rstrip("\n")
         if block is None and line.startswith("<!-- example:"):
@@ -113,9 +136,11 @@ def examples_of_document(path):
                 raise Wrong("%s:%d: not a mark of an example: %s" % (path, number, line))
             marks.append((mark[1], mark[2]))
         elif block is None and line.startswith("```"):
-            block, is_shell = [], line == "```sh"
+            block, language = [], line[3:]
         elif line == "```":
-            if is_shell or marks:
+            if language == "text":
+                yield [one for one in block if one.strip(" .")]
+            elif language == "sh" or marks:
                 yield Example("%s:%d" % (os.path.basename(path), number - len(block)),
                               "\n".join(block) + "\n", marks)
             block, marks = None, []
@@ -254,6 +279,7 @@ class Reader:
             raise Wrong("exit status %d\n%s" % (status, said))
         if status == 0 and example.fails:
             raise Wrong("it is marked 'fails', and no command of it failed\n%s" % said)
+        said = said.replace(self.top + "/", "/tmp/")
         for one in example.prints:
             if not re.search(one, said, re.M):
                 raise Wrong("no line of the output matches '%s'\n%s" % (one, said))
