@@ -40,7 +40,7 @@ start () {
 }
 
 start own
-expect_match "at the mount" "pid namespace.*windlass\(8\)" "$(cat "$LOG")"
+expect_match "at the mount" "pid namespace.*windlass\(1\)" "$(cat "$LOG")"
 expect_error 'Permission denied' member cat "$MNT/team/file"
 expect_match "at the request" "uid 1001 is in another pid namespace" "$(cat "$LOG")"
 expect_error 'Permission denied' member cat "$MNT/team/file"
