@@ -8,13 +8,13 @@
 
 /* Problems of this machine, not of the volfile, which may be meant for another machine. */
 static void
-warn_of_directory (const struct graph *graph, const xlator_t *xl)
+warn_of_roots (const struct graph *graph, const xlator_t *xl)
 {
     for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
         g_autofree char *place = NULL;
 
-        if (strcmp (setting->option->key[0], "directory") != 0 || !setting->text
+        if (!setting->option->root || !setting->text
             || g_file_test (setting->text, G_FILE_TEST_IS_DIR))
             continue;
         place = setting->by == SET_BY_VOLFILE
@@ -22,9 +22,9 @@ warn_of_directory (const struct graph *graph, const xlator_t *xl)
                                        setting->column)
                     : g_strdup ("command line");
         say_line (stderr,
-                  "%s: warning: volume '%s': option 'directory' is '%s', which %s here; to mount "
+                  "%s: warning: volume '%s': option '%s' is '%s', which %s here; to mount "
                   "it, it must be a directory",
-                  place, xl->name, setting->text,
+                  place, xl->name, setting->option->key[0], setting->text,
                   g_file_test (setting->text, G_FILE_TEST_EXISTS) ? "is not a directory"
                                                                   : "is missing");
     }
@@ -44,9 +44,8 @@ warn_of_decider (const struct graph *graph, const xlator_t *xl)
 static void
 warn_of_volume (const struct graph *graph, const xlator_t *xl)
 {
-    if (strcmp (xl->type, "storage/posix") == 0)
-        warn_of_directory (graph, xl);
-    else if (strcmp (xl->type, "system/posix-acl") == 0)
+    warn_of_roots (graph, xl);
+    if (strcmp (xl->type, "system/posix-acl") == 0)
         warn_of_decider (graph, xl);
 }
 

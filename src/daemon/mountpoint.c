@@ -145,13 +145,13 @@ holds (const struct stat *dir, const char *path)
     }
 }
 
-/* Calls look for each directory of this machine that the graph works on, until one returns an
- * error. */
+/* Looks at the value of an option that is a path of this machine. */
+typedef int path_look (const xlator_t *xl, const struct option_setting *setting,
+                       const char *mountpoint, char **ret_error);
+
+/* Calls look for each path in the graph's options, until one call returns an error. */
 static int
-roots_each (const struct graph *graph,
-            int (*look) (const xlator_t *xl, const char *dir, const char *mountpoint,
-                         char **ret_error),
-            const char *mountpoint, char **ret_error)
+paths_each (const struct graph *graph, path_look *look, const char *mountpoint, char **ret_error)
 {
     int r = 0;
 
@@ -160,8 +160,8 @@ roots_each (const struct graph *graph,
 
         for (guint j = 0; r == 0 && xl->settings && j < xl->settings->len; j++) {
             const struct option_setting *setting = xl->settings->pdata[j];
-            if (setting->option->root && setting->text)
-                r = look (xl, setting->text, mountpoint, ret_error);
+            if (setting->option->type == OPTION_PATH && !setting->option->inert && setting->text)
+                r = look (xl, setting, mountpoint, ret_error);
         }
     }
     return r;
@@ -178,13 +178,14 @@ leads_into (const char *dir, const char *mountpoint)
 }
 
 static int
-check_root (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+check_root (const xlator_t *xl, const struct option_setting *setting, const char *mountpoint,
+            char **ret_error)
 {
     g_autofree char *above = g_path_get_dirname (mountpoint);
-    const char *volfile = xl->graph->volfile->path;
+    const char *volfile = xl->graph->volfile->path, *dir = setting->text;
     struct stat st;
 
-    if (roots_find (xl->graph->roots, dir))
+    if (!setting->option->root || roots_find (xl->graph->roots, dir))
         return 0;
     if (leads_into (dir, mountpoint)) {
         *ret_error = g_strdup_printf (
@@ -207,7 +208,7 @@ check_root (const xlator_t *xl, const char *dir, const char *mountpoint, char **
 int
 mountpoint_check_roots (const struct graph *graph, const char *mountpoint, char **ret_error)
 {
-    return roots_each (graph, check_root, mountpoint, ret_error);
+    return paths_each (graph, check_root, mountpoint, ret_error);
 }
 
 static bool
@@ -219,28 +220,44 @@ is_empty (const char *path)
 }
 
 static int
-notice_root (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+notice_path (const xlator_t *xl, const struct option_setting *setting, const char *mountpoint,
+             char **ret_error)
 {
     struct stat st, own;
 
-    if (stat (mountpoint, &st) < 0 || stat (dir, &own) < 0 || is_same (&st, &own)
-        || !holds (&st, dir))
+    if (stat (mountpoint, &st) < 0 || stat (setting->text, &own) < 0 || is_same (&st, &own)
+        || !holds (&st, setting->text))
         return 0;
     say_line (stderr,
-              "windlass: notice: volume '%s': directory '%s' lies in the mount point: "
-              "while it is mounted, that path shows the mount (%s:%d)",
-              xl->name, dir, xl->graph->volfile->path, xl->line);
+              "windlass: notice: volume '%s': %s '%s' lies in the mount point: while it is "
+              "mounted, that path shows the mount (%s:%d)",
+              xl->name, setting->option->key[0], setting->text, xl->graph->volfile->path, xl->line);
     return 0;
 }
 
-/* Returns an error, without a message, if the directory is the mount point itself. */
+static void
+notice_volfile (const char *path, const char *mountpoint)
+{
+    g_autofree char *whole = path_absolute (path);
+    struct stat st;
+
+    if (stat (mountpoint, &st) == 0 && holds (&st, whole))
+        say_line (stderr,
+                  "windlass: notice: the volfile '%s' lies in the mount point: 'windlass reload' "
+                  "can't read it again while it is mounted",
+                  path);
+}
+
+/* Returns an error, without a message, if the graph shows the mount point itself. */
 static int
-find_shown (const xlator_t *xl, const char *dir, const char *mountpoint, char **ret_error)
+find_shown (const xlator_t *xl, const struct option_setting *setting, const char *mountpoint,
+            char **ret_error)
 {
     struct stat st, own;
+    const bool shown = setting->option->root && stat (mountpoint, &st) == 0
+                    && stat (setting->text, &own) == 0 && is_same (&st, &own);
 
-    return stat (mountpoint, &st) == 0 && stat (dir, &own) == 0 && is_same (&st, &own) ? -EEXIST
-                                                                                       : 0;
+    return shown ? -EEXIST : 0;
 }
 
 void
@@ -250,10 +267,12 @@ mountpoint_notice (const struct graph *graph, const char *mountpoint)
 
     if (is_empty (mountpoint))
         return;
-    if (roots_each (graph, find_shown, mountpoint, &none) == 0)
+    if (paths_each (graph, find_shown, mountpoint, &none) == 0)
         say_line (stderr,
                   "windlass: notice: mount point '%s' is not empty; what is in it can't be seen "
                   "while it is mounted",
                   mountpoint);
-    roots_each (graph, notice_root, mountpoint, &none);
+    paths_each (graph, notice_path, mountpoint, &none);
+    if (!graph->volfile->fetched)
+        notice_volfile (graph->volfile->path, mountpoint);
 }

@@ -44,6 +44,10 @@ expect_match "an export inside" \
     "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*\\(inside.vol:1\\)" \
     "$(cat out)"
 touch "$MNT/file"
+# A reload works on the directory that is under the mount.
+printf '%s\n' 'volume more' 'type performance/md-cache' 'subvolumes posix' end-volume >>inside.vol
+expect_match "a reload" "has moved to its new graph" "$("$WINDLASS" reload "$MNT")"
+expect "a file after it" file "$(ls "$MNT")"
 unmount
 expect "what is in the export" file "$(ls "$MNT/export")"
 rm -r "$MNT/export"

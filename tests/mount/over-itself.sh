@@ -68,6 +68,25 @@ expect "the bare file" plain "$(cat "$MNT/dir/file")"
 expect "what was written" zber "$(cat "$MNT/dir/more")"
 rm "$MNT/dir/more"
 
+# What lies in the directory and would be opened again.
+stack
+cp "$VOL" "$MNT/own.vol"
+touch "$MNT/rules"
+printf '%s\n' 'volume fault' 'type debug/fault' "option rules $MNT/rules" 'subvolumes posix' \
+    end-volume >>"$MNT/own.vol"
+LOG=$MNT/own.log mount_volfile "$MNT/own.vol" >out 2>&1
+expect_match "of the volfile" "notice: the volfile '$MNT/own.vol' lies in the mount point: 'win" \
+    "$(cat out)"
+expect_match "of the rules" "notice: volume 'fault': rules '$MNT/rules' lies in the mount point" \
+    "$(cat out)"
+expect_error "'$MNT/own.vol' can't be read again: the mount is over it" "$WINDLASS" reload "$MNT"
+kill -HUP "$DAEMON"
+wait_until "grep -q \"can't reopen the log: the mount is over it\" '$MNT/own.log'"
+expect_error "'$MNT/own.log' can't be opened: the mount is over it" \
+    "$WINDLASS" tell "$MNT" - reopen-log
+unmount
+rm "$MNT"/own.* "$MNT/rules"
+
 # After a daemon that was killed, another one takes its place.
 stack
 mount_volfile "$VOL"

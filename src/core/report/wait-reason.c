@@ -33,13 +33,13 @@ static const struct call_name call_names[] = {
     ON_FD (fgetxattr), ON_FD (flistxattr), ON_FD (flock), ON_FD (fremovexattr), ON_FD (fsetxattr),
     ON_FD (fstat), ON_FD (fstatfs), ON_FD (fsync), ON_FD (ftruncate), ON_FD (getdents64),
     ON_FD (ioctl), AT (linkat), ON_FD (lseek), AT (mkdirat), AT (mknodat), AT (name_to_handle_at),
-    AT (newfstatat), ON_FD (open_by_handle_at), AT (openat), ON_FD (pread64), ON_FD (preadv),
-    ON_FD (preadv2), ON_FD (pwrite64), ON_FD (pwritev), ON_FD (pwritev2), ON_FD (read),
-    AT (readlinkat), ON_FD (readv), AT (renameat2), AT (statx), ON_FD (syncfs), AT (unlinkat),
-    AT (utimensat), ON_FD (write), ON_FD (writev), OTHER (clock_nanosleep), OTHER (futex),
-    OTHER (getxattr), OTHER (lgetxattr), OTHER (listxattr), OTHER (lsetxattr), OTHER (nanosleep),
-    OTHER (ppoll), OTHER (removexattr), OTHER (setxattr), OTHER (statfs), OTHER (symlinkat),
-    OTHER (truncate),
+    AT (newfstatat), ON_FD (open_by_handle_at), AT (openat), AT (openat2), ON_FD (pread64),
+    ON_FD (preadv), ON_FD (preadv2), ON_FD (pwrite64), ON_FD (pwritev), ON_FD (pwritev2),
+    ON_FD (read), AT (readlinkat), ON_FD (readv), AT (renameat2), AT (statx), ON_FD (syncfs),
+    AT (unlinkat), AT (utimensat), ON_FD (write), ON_FD (writev), OTHER (clock_nanosleep),
+    OTHER (futex), OTHER (getxattr), OTHER (lgetxattr), OTHER (listxattr), OTHER (lsetxattr),
+    OTHER (nanosleep), OTHER (ppoll), OTHER (removexattr), OTHER (setxattr), OTHER (statfs),
+    OTHER (symlinkat), OTHER (truncate),
 };
 
 /* Returns a line of /proc/self/task/THREAD/NAME. */

@@ -97,6 +97,21 @@ running_reload (struct running *running, GString *answer)
     return r;
 }
 
+/* A line of a log in the mount would be a request, which may write another line. */
+static int
+reopen_log (const struct running *running)
+{
+    g_autofree char *path = log_path ();
+
+    return path && path_is_in (path, running->mountpoint) ? -EDEADLK : log_reopen ();
+}
+
+static const char *
+reopen_reason (int r)
+{
+    return r == -EDEADLK ? "the mount is over it" : r == -EPERM ? NOT_OURS : g_strerror (-r);
+}
+
 void
 running_hang_up (struct running *running)
 {
@@ -104,10 +119,10 @@ running_hang_up (struct running *running)
     int r;
 
     notify_reloading ();
-    r = log_reopen ();
+    r = reopen_log (running);
     if (r < 0)
         gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
-                g_strerror (-r));
+                reopen_reason (r));
     /* Log rotation needs no warning each time that there is no file to read. */
     if (running->options->volfile_again)
         running_reload (running, answer);
@@ -130,14 +145,14 @@ int
 command_reopen_log (void *data, GBytes *input, GString *answer)
 {
     g_autofree char *path = log_path ();
-    const int r = log_reopen ();
+    const int r = reopen_log (data);
 
     if (!path)
         g_string_append (answer, "the log is no file, but the standard error or the journal: "
                                  "there is nothing to open\n");
     else if (r < 0)
         g_string_append_printf (answer, "the log '%s' can't be opened: %s; the old one stays\n",
-                                path, r == -EPERM ? NOT_OURS : g_strerror (-r));
+                                path, reopen_reason (r));
     else
         g_string_append_printf (answer, "the log is the file '%s'\n", path);
     if (r < 0)
