@@ -77,6 +77,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_power_cut_random.c \
     %D%/graph/test_quick_read.c \
     %D%/graph/test_readdir_ahead.c \
+    %D%/graph/test_roots.c \
     %D%/graph/test_rot13.c \
     %D%/graph/test_write_behind.c \
     %D%/graph/test_write_behind_errors.c
