@@ -10,8 +10,8 @@ struct picture_head {
     const char *subtitle; /* what the numbers are of */
 };
 
-/* The translators of a picture as SVG: a browser shows 2 MB of it, and the time to lay it out, which
- * grows with the square of the number, is a second. */
+/* The translators of a picture as SVG: these are 2 MB, which a browser shows. The time to lay it
+ * out grows with the square of the number, and is seconds for these. */
 #define PICTURE_MAX 5000
 
 /* For graphviz; and as SVG, laid out here. */

@@ -226,14 +226,17 @@ umount_await_process (const struct mount *mount, int pidfd, pid_t pid)
 static void
 umount_tell_end (const struct mount *mount, int r, pid_t pid)
 {
+    const bool broke = r == -ECONNRESET || r == -ECONNABORTED;
+    g_autofree char *log = broke || r == -ETIMEDOUT ? control_log_hint (mount) : NULL;
+
     if (r == -ETIMEDOUT)
         say_line (stderr, "windlass umount: the daemon has not ended after %d seconds, and may not "
-                          "have written everything; its log says more",
-                  (TELL_AFTER + END_PATIENCE) / 1000);
-    else if (r == -ECONNRESET || r == -ECONNABORTED)
+                          "have written everything%s",
+                  (TELL_AFTER + END_PATIENCE) / 1000, log);
+    else if (broke)
         say_line (stderr, "windlass umount: '%s' is unmounted, but its daemon, process %d, ended "
-                          "before it had written everything",
-                  mount->path, (int) pid);
+                          "before it had written everything%s",
+                  mount->path, (int) pid, log);
     else if (r == -EBUSY)
         say_line (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted "
                           "elsewhere, as in another mount namespace, so its daemon, process %d, "
@@ -303,14 +306,18 @@ umount_tell_other (const struct mount *unmounted)
 static int
 umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
 {
+    g_autofree char *log = NULL;
+
     if (umount_tell_other (mount))
         return CLI_OK;
     if (fd >= 0)
         return umount_await (mount, fd, pidfd, pid);
+    log = control_log_hint (mount);
     say_line (stderr,
               "windlass umount: warning: '%s' is unmounted, but its daemon is gone or can't be "
-              "reached: this does not wait for it, and whether everything was written is not known",
-              mount->path);
+              "reached: this does not wait for it, and whether everything was written is not "
+              "known%s",
+              mount->path, log);
     return CLI_OK;
 }
 

@@ -126,7 +126,7 @@ found_clear (struct found *found)
     g_free (found->log);
 }
 
-/* "; its log is '/var/log/...'", or "". Freed with g_free. */
+/* As control_log_hint. */
 static char *
 log_hint (const struct found *found)
 {
@@ -295,6 +295,16 @@ control_daemon_pid (const struct mount *mount)
 
     found_clear (&found);
     return pid;
+}
+
+char *
+control_log_hint (const struct mount *mount)
+{
+    struct found found = sockets_look (mount);
+    char *hint = log_hint (&found);
+
+    found_clear (&found);
+    return hint;
 }
 
 /* --- requests --- */

@@ -211,6 +211,10 @@ int control_await_end (int fd, int milliseconds, GString *ret_text);
  * out. process_was_killed tells whether it can end. */
 pid_t control_daemon_pid (const struct mount *mount);
 
+/* Returns "; its log is '/var/log/...'" if the daemon of a mount, which may have crashed, named a
+ * log beside its socket, or "". Freed with g_free. */
+char *control_log_hint (const struct mount *mount);
+
 /* Sends a request to the daemon of a mount point. target NULL: the daemon itself; input NULL: none.
  * Returns 0 with the answer in answer if the command succeeded; else a negative errno and
  * *ret_error, which is a complete message (freed with g_free). Waits at most half a minute for each

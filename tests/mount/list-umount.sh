@@ -210,7 +210,8 @@ mount_volfile "$VOL"
 end_while_stopped
 kill -KILL "$DAEMON"
 wait $ending && fail "a killed daemon was no error"
-expect_match "what is said" "process $DAEMON, ended before it had written everything" "$(cat said)"
+expect_match "what is said" \
+    "process $DAEMON, ended before it had written everything; its log is '$LOG'" "$(cat said)"
 
 # One that hangs.
 mount_volfile "$VOL"
@@ -227,7 +228,9 @@ kill -KILL "$DAEMON"
 wait_until "! is_running $DAEMON"
 expect "the state of a dead one" dead "$(field state)"
 expect "its process" None "$(field pid)"
-expect_ok end "$MNT"
+end "$MNT" 2>said || fail "a dead one can't be unmounted: $(cat said)"
+expect_match "where to read why" "whether everything was written is not known; its log is '$LOG'" \
+    "$(cat said)"
 ! is_mounted || fail "a dead mount is still there"
 
 # A user's own. Root is told of it, too, and another user that it is private.

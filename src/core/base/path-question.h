@@ -15,8 +15,7 @@
 
 struct path_answer {
     int error;           /* an errno, or 0 */
-    int fd;              /* a descriptor that the question opened; -1: none. Whoever takes the answer
-                          * closes it */
+    int fd;              /* a descriptor, which whoever takes the answer closes; -1: none */
     char text[PATH_MAX]; /* ends with NUL */
 };
 

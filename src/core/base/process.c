@@ -25,6 +25,8 @@
 /* the time in units of about a quarter of a second */
 #define MOMENT(now) ((uint64_t) (now) >> 28 & ((UINT64_C (1) << (64 - TIME_SHIFT)) - 1))
 
+#define SECOND INT64_C (1000000000) /* in nanoseconds */
+
 bool processes_are_known = true;
 
 static uint64_t remembered[PLACES]; /* atomic */
@@ -168,7 +170,7 @@ nanoseconds_of (clockid_t clock)
     struct timespec now = { 0 };
 
     clock_gettime (clock, &now);
-    return now.tv_sec * INT64_C (1000000000) + now.tv_nsec;
+    return now.tv_sec * SECOND + now.tv_nsec;
 }
 
 /* Returns the time at which the machine began, in nanoseconds since 1970. It is the same at each
@@ -199,6 +201,7 @@ process_began (pid_t process)
     char path[32];
     g_autofree char *text = NULL;
     g_auto (GStrv) numbers = NULL;
+    const int64_t ticks = sysconf (_SC_CLK_TCK); /* in a second */
     const char *end;
 
     snprintf (path, sizeof path, "/proc/%d/stat", (int) process);
@@ -208,9 +211,7 @@ process_began (pid_t process)
     numbers = g_strsplit (end ? end : "", " ", -1);
     if (g_strv_length (numbers) < 21)
         return 0;
-    return (machine_began ()
-            + g_ascii_strtoll (numbers[20], NULL, 10) * (INT64_C (1000000000) / sysconf (_SC_CLK_TCK)))
-         / INT64_C (1000000000);
+    return (machine_began () + g_ascii_strtoll (numbers[20], NULL, 10) * (SECOND / ticks)) / SECOND;
 }
 
 bool
