@@ -22,6 +22,7 @@ from document import document_page  # noqa: E402
 from manual import manual_page  # noqa: E402
 from page import plain  # noqa: E402
 
+ABOUT = "Windlass mounts a directory, or a GlusterFS volume, through a graph of translators."
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
@@ -133,8 +134,7 @@ def neighbours(order, page):
 
 def article(page, order):
     crumbs = '<nav class="crumbs" aria-label="Where you are"><a href="index.html">Windlass</a>' \
-        '<span>%s</span><span aria-current="page">%s</span></nav>' % (
-            html.escape(page.group), html.escape(page.title))
+        "<span>%s</span><span>%s</span></nav>" % (html.escape(page.group), html.escape(page.title))
     lede = '<p class="lede">%s</p>' % html.escape(begun(page)) if page.summary else ""
     return '%s\n<article class="%s">\n<h1>%s</h1>\n%s\n%s</article>\n%s' % (
         crumbs, "manual" if page.is_manual else "document", html.escape(page.title), lede,
@@ -166,9 +166,11 @@ class Site:
 
     def write(self, url, title, here, main, side):
         text = self.frame
-        for key, value in (("title", html.escape(title)), ("version", html.escape(self.version)),
-                           ("navigation", navigation(self.groups, here)), ("main", main),
-                           ("contents", side), ("class", "home" if here is None else "inner")):
+        values = {"title": html.escape(title), "version": html.escape(self.version),
+                  "summary": html.escape(here.summary if here else ABOUT),
+                  "navigation": navigation(self.groups, here), "contents": side,
+                  "class": "inner" if here else "home", "main": main}
+        for key, value in values.items():
             text = text.replace("{{%s}}" % key, value)
         with open(os.path.join(self.out, url), "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks the links of a made site without a browser.
+"""Checks a made site without a browser.
 
     links.py HTML-DIR
 
 Each link, picture and script is a file of the folder; an anchor is on its page, and once; each
-entry of the search leads to one; no page is without a link from another."""
+entry of the search leads to one; no page is without a link from another; each element ends where
+the one around it expects."""
 
 import html.parser
 import json
@@ -15,13 +16,29 @@ import sys
 from urllib.parse import unquote, urlsplit
 
 
+WITHOUT_END = {"br", "col", "hr", "img", "input", "link", "meta"}
+ENDS_BY_ITSELF = {"p", "li"}  # where the next begins, or what is around it ends
+
+
 class Reader(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.ids, self.links = [], []
+        self.ids, self.links, self.wrong, self.around = [], [], [], []
         self.feed(text)
+        self.wrong += ["<%s> has no end" % tag for tag, _ in self.around]
+
+    def handle_endtag(self, tag):
+        while self.around and self.around[-1][0] != tag and self.around[-1][0] in ENDS_BY_ITSELF:
+            self.around.pop()
+        if self.around and self.around[-1][0] == tag:
+            self.around.pop()
+        elif tag not in WITHOUT_END:
+            self.wrong.append("line %d: </%s> ends nothing: in %s" % (
+                self.getpos()[0], tag, self.around[-1:]))
 
     def handle_starttag(self, tag, attrs):
+        if tag not in WITHOUT_END:
+            self.around.append((tag, self.getpos()[0]))
         for name, value in attrs:
             if name == "id":
                 self.ids.append(value)
@@ -60,6 +77,7 @@ class Site:
             self.wrong.append("%s: the anchor '%s' is there more than once" % (name, anchor))
         for link in page.links:
             self.check(name, link)
+        self.wrong += ["%s: %s" % (name, one) for one in page.wrong[:5]]
 
     def check_index(self):
         with open(os.path.join(self.folder, "search-index.js"), encoding="utf-8") as file:

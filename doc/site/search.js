@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Search by name, in the list that search-index.js holds: pages, subcommands, options, operations
-// and headings. It needs no server, so it works for files as well.
+// and headings; and a button that copies commands. Nothing needs a server, so it works for files.
 "use strict";
 
 (() => {
@@ -127,4 +127,18 @@
 
     narrow.addEventListener("change", fit);
     fit();
+
+    // Commands of a document are copied whole; sessions with prompts are not for pasting.
+    for (const code of document.querySelectorAll("pre > code.language-sh")) {
+        if (!navigator.clipboard || code.textContent.startsWith("$ "))
+            continue;
+        const button = element("button", "copy", code.parentElement);
+
+        button.type = "button";
+        button.addEventListener("click", async () => {
+            await navigator.clipboard.writeText(code.textContent);
+            button.textContent = "copied";
+            setTimeout(() => { button.textContent = "copy"; }, 1500);
+        });
+    }
 })();

@@ -19,7 +19,7 @@ checked. A comment in the page's source, on the line before the block, tells wha
 
 A document (NAME.md) has the same marks, as <!-- example: ... -->. Its examples are the blocks that
 begin with ```sh, and others that have a mark. A ```text block after one is lines that it prints,
-with "..." for what differs, and blanks as they come. Documents whose sessions are replayed, as they
+with "..." for what differs; a number stands for any, and blanks are as they come. Documents whose sessions are replayed, as they
 have prompts, are left out.
 
 In README an example is an indented block with a command of ./windlass. Of a block that mounts
@@ -105,10 +105,21 @@ def examples_of_page(path):
         raise Wrong("%s: a section of examples without a block" % path)
 
 
+# In an output that a document shows: what stands for itself, for any number, for anything.
+NUMBER = r"\b\d[\d.]*(?:[num]?s|[kMG])?"
+PART = re.compile(r"(?P<any>\.\.\.|[\u2588-\u258f]+)|(?P<blank>\s+)|(?P<number>%s\b)" % NUMBER)
+
+
 def printed(line):
     """What matches a line that a document shows of an output."""
-    return r"^\s*%s\s*$" % r"\s+".join(re.escape(word).replace(r"\.\.\.", ".*")
-                                  for word in re.split(r"\s+", line.strip()))
+    def pattern(part):
+        return ".*" if part["any"] else r"\s+" if part["blank"] else NUMBER
+
+    text, at, regex = line.strip(), 0, ""
+    for part in PART.finditer(text):
+        regex += re.escape(text[at:part.start()]) + pattern(part)
+        at = part.end()
+    return r"^\s*%s\s*$" % (regex + re.escape(text[at:]))
 
 
 def examples_of_document(path):
