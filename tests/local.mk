@@ -444,6 +444,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/open-behind.sh \
     %D%/mount/output-files.sh \
     %D%/mount/over-itself.sh \
+    %D%/mount/package-debian-12.sh \
+    %D%/mount/package-debian-13.sh \
     %D%/mount/new-shape.sh \
     %D%/mount/nl-cache.sh \
     %D%/mount/other-file-systems.sh \
@@ -576,6 +578,7 @@ dist_noinst_DATA += \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
     %D%/mount/programs/zsh-complete.py \
+    %D%/mount/package-lib.sh \
     %D%/mount/trace-lib.sh \
     %D%/mount/programs/rights.h \
     %D%/unit/programs/patched.c

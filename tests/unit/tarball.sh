@@ -13,8 +13,8 @@ printf 'show:\n\t@echo $(DISTFILES)\n' |
     tr ' ' '\n' | sed "s|^$SOURCE_DIR/||; s|^\(\.\./\)*||" | sort -u >"$TEST_DIR/packed"
 [ "$(wc -l <"$TEST_DIR/packed")" -gt 500 ] || { echo "the list can't be read"; exit 1; }
 
-# check is packed by dist-hook. .gitignore and debian are of the repository alone.
-lacks=$(grep -vE '(^|/)\.gitignore$|^debian/|^check$' "$TEST_DIR/files" |
+# check is packed by dist-hook. .gitignore is of the repository alone.
+lacks=$(grep -vE '(^|/)\.gitignore$|^check$' "$TEST_DIR/files" |
     awk 'NR == FNR { packed[$0] = 1; next }
         {
             for (path = $0; path != "" && !(path in packed);)
