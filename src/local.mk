@@ -381,6 +381,18 @@ src_windlass_SOURCES = \
     %D%/cli/conform.c \
     %D%/cli/describe.c \
     %D%/cli/describe.h \
+    %D%/cli/doctor/attempt.c \
+    %D%/cli/doctor/checks.c \
+    %D%/cli/doctor/doctor.c \
+    %D%/cli/doctor/doctor.h \
+    %D%/cli/doctor/facts.c \
+    %D%/cli/doctor/kernel.c \
+    %D%/cli/doctor/limits.c \
+    %D%/cli/doctor/mount.c \
+    %D%/cli/doctor/rights.c \
+    %D%/cli/doctor/running.c \
+    %D%/cli/doctor/tools.c \
+    %D%/cli/doctor/volfile.c \
     %D%/cli/errors.c \
     %D%/cli/explain.c \
     %D%/cli/fault.c \
@@ -419,6 +431,7 @@ src_windlass_SOURCES = \
     %D%/daemon/commands/explain.c \
     %D%/daemon/commands/inflight.c \
     %D%/daemon/commands/reload.c \
+    %D%/daemon/commands/state.c \
     %D%/daemon/commands/stats.c \
     %D%/daemon/commands/timeline.c \
     %D%/daemon/commands/trace.c \

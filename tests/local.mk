@@ -19,6 +19,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_malloc_trim.c \
     %D%/unit/test_delayed.c \
     %D%/unit/test_distribute.c \
+    %D%/unit/test_doctor.c \
     %D%/unit/test_histogram.c \
     %D%/unit/test_inode.c \
     %D%/unit/test_lru.c \
@@ -53,7 +54,16 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \
     xlators/debug/trace/lines.c
-tests_unit_all_LDADD = $(test_ldadd)
+tests_unit_all_LDADD = $(doctor_checks) $(test_ldadd)
+# The checks of windlass doctor, which the program alone has.
+doctor_checks = \
+    src/cli/doctor/src_windlass-checks.$(OBJEXT) \
+    src/cli/doctor/src_windlass-facts.$(OBJEXT) \
+    src/cli/doctor/src_windlass-kernel.$(OBJEXT) \
+    src/cli/doctor/src_windlass-limits.$(OBJEXT) \
+    src/cli/doctor/src_windlass-rights.$(OBJEXT) \
+    src/cli/doctor/src_windlass-running.$(OBJEXT) \
+    src/cli/doctor/src_windlass-tools.$(OBJEXT)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \
@@ -364,6 +374,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/distribute-room.sh \
     %D%/mount/distribute-shared.sh \
     %D%/mount/distribute-wrong.sh \
+    %D%/mount/doctor.sh \
     %D%/mount/editors.sh \
     %D%/mount/few-descriptors.sh \
     %D%/mount/fstab.sh \
@@ -432,6 +443,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/meta-profile.sh \
     %D%/mount/meta-user.sh \
     %D%/mount/meta-writes.sh \
+    %D%/mount/module-replaced.sh \
     %D%/mount/mount-helper.sh \
     %D%/mount/mount-options.sh \
     %D%/mount/mounts-inside.sh \

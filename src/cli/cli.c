@@ -11,6 +11,10 @@ const struct cli_command cli_commands[] = {
       "print the process of a mount, and the numbers of its requests, inodes, open files and "
       "threads",
       cli_tell_daemon },
+    { "doctor", "[VOLFILE|MOUNTPOINT] [--json] [--no-mount]",
+      "check this machine, a volfile or a mount: what is missing, what that costs, and how to mend "
+      "it",
+      cli_doctor },
     { "errors", "MOUNTPOINT [--json|--clear|--record WHICH]",
       "print the last errors of a mount, the translator that reported each error first, and how "
       "other translators handled it",

@@ -82,7 +82,17 @@ int cli_conform (const struct cli_command *command, int argc, char **argv);
 int cli_draw (const struct cli_command *command, int argc, char **argv);
 int cli_help (const struct cli_command *command, int argc, char **argv);
 
+/* doctor/doctor.c */
+
+int cli_doctor (const struct cli_command *command, int argc, char **argv);
+
 /* list.c, umount.c */
+
+struct mount;
+
+/* Returns the state of a mount as windlass list prints it, a constant text, after two seconds at
+ * most; and in *ret_pid its daemon, or 0. */
+const char *cli_mount_state (const struct mount *mount, pid_t *ret_pid);
 
 int cli_list (const struct cli_command *command, int argc, char **argv);
 int cli_umount (const struct cli_command *command, int argc, char **argv);

@@ -127,6 +127,9 @@ void way_of (const struct graph *graph, enum fop op, GString *out);
 /* --- errors.c: the last failures --- */
 int command_errors (void *data, GBytes *input, GString *answer);
 
+/* --- state.c: what the daemon is, for windlass doctor --- */
+int command_state (void *data, GBytes *input, GString *answer);
+
 /* --- explain.c: how each translator treats a file --- */
 int command_explain (void *data, GBytes *input, GString *answer);
 

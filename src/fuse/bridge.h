@@ -40,6 +40,9 @@ void bridge_hide (struct bridge *bridge, struct graph *graph);
 /* Mounts. 0, or a negative errno and a message in *ret_error. */
 int bridge_mount (struct bridge *bridge, char **ret_error);
 
+/* Returns why a device, "/dev/fuse", can't be used, and what to do; NULL: it can. g_free it. */
+char *bridge_device_cause (const char *device);
+
 /* What the program does for the bridge. Called on any thread; each only tells the main thread. */
 struct bridge_hooks {
     void (*gone) (void);       /* the mount is gone, or has to go */

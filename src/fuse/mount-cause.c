@@ -24,7 +24,7 @@
 
 /* Returns why a device that is there cannot be opened. */
 static char *
-denial_of_device (const struct stat *st, int error)
+denial_of_device (const char *device, const struct stat *st, int error)
 {
     struct statvfs where;
 
@@ -33,7 +33,7 @@ denial_of_device (const struct stat *st, int error)
     if (error == EPERM)
         return g_strdup ("the control group of this process denies " DEVICE
                          ": a container needs --device " DEVICE);
-    if (error == EACCES && statvfs (DEVICE, &where) == 0 && where.f_flag & ST_NODEV)
+    if (error == EACCES && statvfs (device, &where) == 0 && where.f_flag & ST_NODEV)
         return g_strdup (DEVICE " lies in a file system mounted with 'nodev': mount that without");
     if (error == EACCES)
         return g_strdup_printf ("user %u may not open " DEVICE ", which has mode %04o and owner "
@@ -43,22 +43,22 @@ denial_of_device (const struct stat *st, int error)
     return g_strdup_printf (DEVICE " can't be opened: %s", g_strerror (error));
 }
 
-static char *
-cause_of_device (void)
+char *
+bridge_device_cause (const char *device)
 {
     struct stat st;
     int fd, error;
 
-    if (stat (DEVICE, &st) < 0)
+    if (stat (device, &st) < 0)
         return g_strdup_printf ("there is no " DEVICE " (%s): " HOW_TO_GET_DEVICE,
                                 g_strerror (errno));
     if (!S_ISCHR (st.st_mode) || st.st_rdev != DEVICE_NUMBER)
         return g_strdup (DEVICE " is not the device of FUSE, character device 10:229: "
                                 HOW_TO_GET_DEVICE);
-    fd = open (DEVICE, O_RDWR | O_CLOEXEC);
+    fd = open (device, O_RDWR | O_CLOEXEC);
     error = errno;
     if (fd < 0)
-        return denial_of_device (&st, error);
+        return denial_of_device (device, &st, error);
     close (fd);
     return NULL;
 }
@@ -176,7 +176,7 @@ cause_for_user (const struct bridge *bridge)
 char *
 bridge_mount_cause (const struct bridge *bridge)
 {
-    char *cause = cause_of_device ();
+    char *cause = bridge_device_cause (DEVICE);
 
     if (cause)
         return cause;

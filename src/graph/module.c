@@ -12,6 +12,7 @@
 #include <gmodule.h>
 #include <link.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef XLATORDIR
@@ -282,9 +283,10 @@ module_loader_says (const char *path)
     return says;
 }
 
-/* Loads the module at path. NULL on failure, with the reason in *ret_error. */
+/* Loads the module at path, by the name spelled. NULL on failure, with the reason in
+ * *ret_error. */
 static const struct xlator_api *
-module_open (const char *path, const char *type, char **ret_error)
+module_open_as (const char *path, const char *spelled, const char *type, char **ret_error)
 {
     g_autofree char *wrong = NULL;
     gpointer symbol = NULL;
@@ -295,10 +297,10 @@ module_open (const char *path, const char *type, char **ret_error)
                                       type, path);
         return NULL;
     }
-    module = g_module_open (path, G_MODULE_BIND_LOCAL);
+    module = g_module_open (spelled, G_MODULE_BIND_LOCAL);
     if (!module) {
         *ret_error = g_strdup_printf ("type '%s': '%s' is not a module that can be loaded: %s%s",
-                                      type, path, module_loader_says (path),
+                                      type, path, module_loader_says (spelled),
                                       module_advice (""));
         return NULL;
     }
@@ -316,6 +318,87 @@ module_open (const char *path, const char *type, char **ret_error)
     if (xlator_module_loaded)
         xlator_module_loaded ();
     return symbol;
+}
+
+/* --- modules that were replaced while they are in use ----------------------------------------- */
+
+/* A file that was loaded. Kept until the process ends, as the module is. */
+struct loaded_module {
+    char *spelled; /* its path, perhaps with several slashes before the name */
+    dev_t device;
+    ino_t inode;
+    const struct xlator_api *api;
+};
+
+/* Path to struct loaded_module, the last one loaded from there. Graphs are loaded on the main
+ * thread. */
+static GHashTable *loaded_modules;
+
+/* An upgrade puts another file in the place of a module. The dynamic loader knows a module by its
+ * name, and would hand out the loaded one; with a slash more the name is another, and if the file
+ * is the same the loader notices that. Returns the name; g_free it. */
+static char *
+module_spelling (const char *path, const struct loaded_module *before, const struct stat *st)
+{
+    const char *slash;
+    const bool replaced = before && (before->device != st->st_dev || before->inode != st->st_ino);
+
+    if (!before)
+        return g_strdup (path);
+    slash = strrchr (before->spelled, '/');
+    return g_strdup_printf ("%.*s%s%s", (int) (slash - before->spelled), before->spelled,
+                            replaced ? "/" : "", slash);
+}
+
+static void
+module_remember (const char *path, const char *spelled, const struct stat *st,
+                 const struct xlator_api *api)
+{
+    struct loaded_module *loaded;
+
+    if (!loaded_modules)
+        loaded_modules = g_hash_table_new (g_str_hash, g_str_equal);
+    loaded = g_hash_table_lookup (loaded_modules, path);
+    if (!loaded) {
+        loaded = g_new0 (struct loaded_module, 1);
+        g_hash_table_insert (loaded_modules, g_strdup (path), loaded);
+    }
+    g_free (loaded->spelled);
+    *loaded = (struct loaded_module){ g_strdup (spelled), st->st_dev, st->st_ino, api };
+}
+
+/* Loads the module at path: its new file if the one that was loaded has been replaced. If the new
+ * file can't be used, as when it is for another ABI, or comes with a new program, returns the module
+ * that was loaded. */
+static const struct xlator_api *
+module_open (const char *path, const char *type, char **ret_error)
+{
+    const struct loaded_module *before =
+        loaded_modules ? g_hash_table_lookup (loaded_modules, path) : NULL;
+    g_autofree char *spelled = NULL, *error = NULL;
+    const struct xlator_api *api;
+    struct stat st;
+
+    if (before && process_was_upgraded ())
+        return before->api;
+    if (stat (path, &st) < 0) {
+        *ret_error = g_strdup_printf ("type '%s': '%s': %s", type, path, g_strerror (errno));
+        return NULL;
+    }
+    spelled = module_spelling (path, before, &st);
+    api = module_open_as (path, spelled, type, &error);
+    if (api) {
+        if (!before || strcmp (spelled, before->spelled) != 0)
+            module_remember (path, spelled, &st, api);
+        return api;
+    }
+    if (before) {
+        gf_log (NULL, GF_LOG_WARNING,
+                "%s; going on with the module that was loaded before it was replaced", error);
+        return before->api;
+    }
+    *ret_error = g_steal_pointer (&error);
+    return NULL;
 }
 
 /* --- loading -------------------------------------------------------------------------------- */

@@ -50,6 +50,10 @@ const struct control_command running_commands[] = {
       command_reload },
     { "reopen-log", "open the log file by its name again, after a rotation; read no volfile",
       command_reopen_log },
+    { "state",
+      "print, as KEY=VALUE, versions, process, log, errors so far, and what was agreed on with the "
+      "kernel",
+      command_state },
     { "statedump", "write a state dump, as SIGUSR1 does, and print its path", command_statedump },
     { "stats",
       "print counts and times as OpenMetrics; input: json prints JSON; on and off start and stop "
