@@ -255,6 +255,7 @@ dist_noinst_SCRIPTS += \
     %D%/graph/orders.sh \
     %D%/orders/run \
     %D%/kernels/guest \
+    %D%/kernels/guest-systemd \
     %D%/kernels/init \
     %D%/kernels/run \
     %D%/soak/kills \
@@ -292,6 +293,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/attributes.sh \
     %D%/mount/background.sh \
     %D%/mount/bench.sh \
+    %D%/mount/boot.sh \
     %D%/mount/brick.sh \
     %D%/mount/brick-calls.sh \
     %D%/mount/brick-closed.sh \
@@ -501,7 +503,8 @@ dist_noinst_SCRIPTS += \
     %D%/mount/statedump.sh \
     %D%/mount/stats.sh \
     %D%/mount/stopped.sh \
-    %D%/mount/systemd-lib.sh \
+    %D%/mount/systemd-fstab.sh \
+    %D%/mount/systemd-user.sh \
     %D%/mount/systemd.sh \
     %D%/mount/symlink-races.sh \
     %D%/mount/tar.sh \
@@ -593,4 +596,5 @@ dist_noinst_DATA += \
     %D%/mount/package-lib.sh \
     %D%/mount/trace-lib.sh \
     %D%/mount/programs/rights.h \
+    %D%/mount/systemd-lib.sh \
     %D%/unit/programs/patched.c

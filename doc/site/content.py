@@ -36,8 +36,8 @@ DOCUMENTS = [
 # (heading, the pages in it, or a pattern of the others)
 MANUALS = [
     ("Manuals: the program", ["windlass", "windlass-commands", "windlass-run", "windlass-options",
-                              "mount.windlass", "volfile", "windlass-semantics",
-                              "windlass-kernels", "windlass-meta"]),
+                              "mount.windlass", "windlass@.service", "volfile",
+                              "windlass-semantics", "windlass-kernels", "windlass-meta"]),
     ("Manuals: for authors of translators", ["fops", "windlass-conform", "windlass-gdb",
                                              "windlass-probes"]),
 ]

@@ -70,7 +70,6 @@ background_begin (void)
         close (ends[1]);
         parent_wait (child, ends[0]);
     }
-    setsid ();
     close_inherited (ends[1]);
     ready_fd = ends[1];
     return 0;
@@ -83,6 +82,9 @@ background_ready (bool keep_stderr)
 
     if (ready_fd < 0)
         return;
+    /* Not before: whoever looks at an automount point waits for the mount there, except the process
+     * group of the automounter, which mount(8) and this process belong to. */
+    setsid ();
     null = open ("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2 (null, STDIN_FILENO);

@@ -96,6 +96,14 @@ expect_match "its level and translator" \
     "$entry"
 expect_match "its place" "CODE_FILE.n${size}[^ ]*\.c.nCODE_LINE.n${size}[0-9]+.nCODE_FUNC" "$entry"
 expect "the stream" '' "$(cat stream)"
+
+# A journal that takes nothing holds nobody up, and is told afterwards.
+kill -STOP "${receivers##* }"
+for n in {1..2000}; do
+    echo "$MNT/missing-$n"
+done | xargs stat >/dev/null 2>&1
+kill -CONT "${receivers##* }"
+wait_until 'stat "$MNT/after" 2>/dev/null; grep -q "entries of the log are lost" entries'
 unmount
 
 # The graph in one entry, larger than a datagram may be.

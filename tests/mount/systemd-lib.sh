@@ -11,30 +11,31 @@
 #   $ETC     the folder of NAME.vol and NAME.conf
 
 UNITS=$TEST_DIR/units
-ETC=$TEST_DIR/etc/windlass
 INIT=/lib/systemd/systemd
 
 # The units of the build, with its paths and without the machine's.
 make_units () {
     local target
-    mkdir -p "$UNITS" "$ETC"
+    mkdir -p "$UNITS/windlass@.service.d" "$ETC"
     for target in default sysinit basic shutdown umount final exit local-fs local-fs-pre \
-        remote-fs network-online multi-user; do
+        remote-fs remote-fs-pre network network-online multi-user; do
         printf '[Unit]\nDescription=%s\nDefaultDependencies=no\n' "$target" \
             >"$UNITS/$target.target"
     done
-    mkdir -p "$UNITS/windlass@.service.d"
-    sed "s|^\(Exec[A-Za-z]*=\)[^ ]*/service |\1$BUILD_DIR/systemd/service |
-        s|%E/windlass|$ETC|g" "$BUILD_DIR/systemd/$1/windlass@.service" \
-        >"$UNITS/windlass@.service"
-    grep -q "^ExecStart=$BUILD_DIR/systemd/service start $ETC/%i " "$UNITS/windlass@.service" ||
-        fail "the unit has no such ExecStart"
+    sed "s|^\(Exec[A-Za-z]*=\)[^ ]*/service |\1$BUILD_DIR/systemd/service |" \
+        "$BUILD_DIR/systemd/$1/windlass@.service" >"$UNITS/windlass@.service"
+    grep -q "^ExecStart=$BUILD_DIR/systemd/service start %E/windlass/%i " \
+        "$UNITS/windlass@.service" || fail "the unit has no such ExecStart"
     printf '[Service]\nEnvironment=%s\n' "WINDLASS=$WINDLASS" \
         "WINDLASS_XLATOR_PATH=$WINDLASS_XLATOR_PATH" >"$UNITS/windlass@.service.d/test.conf"
-    [ "$1" = system ] || return 0
-    mkdir -p "$UNITS/default.target.wants"
-    cp /lib/systemd/system/systemd-journald{.service,.socket} "$UNITS"
-    ln -s ../systemd-journald.service "$UNITS/default.target.wants"
+    if [ "$1" = user ]; then
+        chown -R 65534 "$TEST_DIR"
+    else
+        sed -i "s|%E/windlass|$ETC|g" "$UNITS/windlass@.service"
+        mkdir -p "$UNITS/default.target.wants"
+        cp /lib/systemd/system/systemd-journald{.service,.socket} "$UNITS"
+        ln -s ../systemd-journald.service "$UNITS/default.target.wants"
+    fi
 }
 
 # Its cgroups are below one that this test removes.
@@ -60,17 +61,34 @@ cgroup_is_left () {
     [ -z "$(find /sys/fs/cgroup -type d -name "windlass-test.$$")" ]
 }
 
-# In the new namespaces, as their process 1.
-become_init () {
-    mount --make-rprivate /
-    mount -t tmpfs none /run
-    mkdir -p /run/systemd/system
-    INSIDE=1 "$0" >"$TEST_DIR/inside" 2>&1 </dev/null
+go_on_inside () { # COMMAND...: prefix
+    INSIDE=1 "$@" "$0" >"$TEST_DIR/inside" 2>&1 </dev/null
     echo $? >"$TEST_DIR/status"
 }
 
+# Process 1 of the new namespaces.
+inside () {
+    mount --make-rprivate /
+    mount -t tmpfs none /run
+    mkdir -p /run/systemd/system /run/user/65534
+    if [ "$1" = system ]; then
+        go_on_inside env &
+        exec "$INIT" --system --unit=default.target
+    fi
+    chown 65534 /run/user/65534
+    chmod 700 /run/user/65534
+    export XDG_RUNTIME_DIR=/run/user/65534 HOME=$TEST_DIR/home
+    user "$INIT" --user --unit=default.target &
+    go_on_inside setpriv --reuid 65534 --regid 65534 --clear-groups
+}
+
 begin_inside () {
-    [ -z "${INSIDE-}" ] || return 0
+    ETC=$TEST_DIR/etc/windlass
+    [ "$1" = system ] || ETC=$TEST_DIR/home/.config/windlass
+    if [ -n "${INSIDE-}" ]; then
+        wait_until "systemctl ${1/#/--} is-active default.target >/dev/null 2>&1"
+        return
+    fi
     need_root
     need_fuse
     need_command systemctl unshare
@@ -79,14 +97,14 @@ begin_inside () {
     (
         enter_cgroup "$1"
         export SYSTEMD_UNIT_PATH=$UNITS SYSTEMD_LOG_LEVEL=info SYSTEMD_LOG_TARGET=console
-        export -f become_init
+        export -f inside go_on_inside user
         export TEST_DIR INIT container=windlass-test
         # shellcheck disable=SC2016 # the other shell's
-        exec unshare --mount --pid --fork --kill-child --mount-proc --ipc --uts bash -c '
-            become_init & exec "$INIT" --system --unit=default.target' "$0"
+        exec unshare --mount --pid --fork --kill-child --mount-proc --ipc --uts bash -c \
+            'inside "$1"' "$0" "$1"
     ) >"$TEST_DIR/manager" 2>&1 </dev/null &
     manager=$!
-    wait_until "[ -s '$TEST_DIR/status' ] || ! is_running $manager"
+    wait_until 280 "[ -s '$TEST_DIR/status' ] || ! is_running $manager"
     kill -9 $manager 2>/dev/null
     wait $manager 2>/dev/null
     wait_until cgroup_is_left

@@ -15,7 +15,6 @@ show () {
 pid_now () {
     DAEMON=$(show MainPID)
 }
-wait_until "systemctl is-active default.target >null 2>&1"
 MNT="$TEST_DIR/a mount"
 stack encryption/rot-13
 mkdir -p "$ETC"
@@ -35,6 +34,11 @@ sed -i 's/type encryption.rot-13/&\n    option encrypt-write off/' "$ETC/data.vo
 expect_ok systemctl reload windlass@data
 expect_match "the reload" 'encrypt-write' "$("$WINDLASS" graph "$MNT")"
 expect "after the reload" "active Mounted on $MNT" "$(show ActiveState) $(show StatusText)"
+cp "$ETC/data.vol" good.vol
+echo nonsense >>"$ETC/data.vol"
+expect_error 'failed' systemctl reload windlass@data
+expect "after a reload that was refused" "active hello" "$(show ActiveState) $(cat "$MNT/file")"
+cp good.vol "$ETC/data.vol"
 
 # --- killed: no dead mount point, and the mount is there again ----------------------------------
 
