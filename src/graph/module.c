@@ -368,8 +368,8 @@ module_remember (const char *path, const char *spelled, const struct stat *st,
 }
 
 /* Loads the module at path: its new file if the one that was loaded has been replaced. If the new
- * file can't be used, as when it is for another ABI, or comes with a new program, returns the module
- * that was loaded. */
+ * file can't be used, as when it is for another ABI, or comes with a new program, returns the
+ * module that was loaded. */
 static const struct xlator_api *
 module_open (const char *path, const char *type, char **ret_error)
 {

@@ -235,6 +235,7 @@ cleanup () {
     cd /
     awk -v dir="$TEST_DIR/" 'index ($5, dir) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
         while read -r mount; do
+            mount=$(printf '%b' "$mount") # a blank is \040 there
             umount -l "$mount" 2>/dev/null || fusermount3 -u -z "$mount"
         done
     if [ -n "$DAEMON" ]; then

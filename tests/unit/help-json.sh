@@ -73,7 +73,7 @@ assert names["check"] == [("VOLFILE", False, True)], names["check"]
 assert names["errors"] == [("MOUNTPOINT", False, False)], names["errors"]
 assert names["fault"] == [("MOUNTPOINT", False, False), ("FILE", True, False),
                           ("NAME", True, False)], names["fault"]
-assert names["tell"] == [("MOUNTPOINT", False, False), ("TARGET", True, False),
+assert names["tell"] == [("MOUNTPOINT", True, False), ("TARGET", True, False),
                          ("COMMAND", True, False), ("FILE", True, False)], names["tell"]
 assert names["timeline"][0] == ("start|stop|cat|clear", False, False), names["timeline"]
 
