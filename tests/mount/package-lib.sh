@@ -51,7 +51,10 @@ make_system () {
 # make_builder SUITE: with what the packages build from, and lintian. $wanted names that.
 make_builder () {
     local new=$kept/$1-build
-    [ -d "$new" ] || { cp -a "$kept/$1" "$new.new" && mv "$new.new" "$new"; }
+    # What was interrupted is not gone on with.
+    [ -e "$new.has" ] || rm -rf "$new"
+    [ -d "$new" ] || cp -a "$kept/$1" "$new"
+    rm -f "$new.has"
     cp /etc/resolv.conf "$new/etc"
     mkdir -p "$new/tmp/source"
     cp -r "$SOURCE_DIR/debian" "$new/tmp/source"
