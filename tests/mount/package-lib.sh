@@ -29,8 +29,9 @@ quietly () {
 # system_files ROOT [fuse]: what a running system has, but for /dev/fuse if that isn't named.
 system_files () {
     local root=$1 name
-    mount -t proc proc "$root/proc" && mount -t tmpfs -o mode=755 tmpfs "$root/dev" ||
-        fail "no /proc or /dev in '$root'"
+    expect_ok mount -t proc proc "$root/proc"
+    expect_ok mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+    expect_ok mount -t tmpfs -o mode=755 tmpfs "$root/run"
     for name in null zero full random urandom tty ${2-}; do
         : >"$root/dev/$name"
         mount --bind "/dev/$name" "$root/dev/$name"
@@ -65,7 +66,7 @@ make_builder () {
     quietly in_root "$new" apt-get -qy --no-install-recommends \
         -P pkg.windlass.private-libfuse build-dep /tmp/source
     in_root "$new" apt-get clean
-    umount -R "$new/proc" "$new/dev"
+    umount -R "$new/proc" "$new/dev" "$new/run"
     rm -rf "$new/tmp/source"
     echo "$wanted" >"$new.has"
 }
@@ -83,7 +84,7 @@ package_systems () {
     # shellcheck source=tools/elsewhere
     . "$SOURCE_DIR/tools/elsewhere"
     [ -n "$(elsewhere_mirror)" ] || skip "needs a mirror of Debian, and apt knows none"
-    wanted=$(sed -n '/^Build-Depends/,/^[A-Z]/p' "$SOURCE_DIR/debian/control" | sha256sum)
+    wanted=$(sed '/^$/q' "$SOURCE_DIR/debian/control" | sha256sum)
     mkdir -p "$kept"
     exec 9>"$kept/lock"
     flock 9
@@ -183,11 +184,13 @@ package_try () {
     package_removed
 }
 
-# The mount goes on with the old program, and a reload says so.
+# The mount goes on with the old program; windlass doctor and a reload say so.
 package_upgraded () {
     package_next
     quietly in_root "$bare" apt-get -qy install /root/next.deb
     is_running "$1" || fail "the upgrade ended the daemon of a mount"
+    expect_match "what windlass doctor finds" "needs restart: process $1 runs /usr/bin/windlass" \
+        "$(in_root "$bare" windlass doctor /root/mnt)"
     echo "goes on" >&8
     printf 'volume top\n    type debug/trace\n    subvolumes posix\nend-volume\n' \
         >>"$bare/root/my.vol"
