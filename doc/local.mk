@@ -9,6 +9,7 @@ doc_pages = \
     %D%/debugging.md \
     %D%/figures.md \
     %D%/figures-bricks.md \
+    %D%/install.md \
     %D%/quickstart-faults.md \
     %D%/quickstart-gluster.md \
     %D%/quickstart-live.md \

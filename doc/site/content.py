@@ -7,6 +7,7 @@ new page appears without a change of this file."""
 # (heading, [(document, what it is for, its title where its own is not enough)])
 DOCUMENTS = [
     ("Begin", [
+        ("install", "Packages, a build by hand, and a first mount."),
         ("quickstart-faults", "Full disks, slow disks and power cuts, on demand."),
         ("quickstart-slow", "What programs do with a directory, and what they wait for."),
         ("quickstart-run", "A view of a folder for one command, without a mount that stays."),

@@ -6,7 +6,7 @@
 
 Each link, picture and script is a file of the folder; an anchor is on its page, and once; each
 entry of the search leads to one; no page is without a link from another; each element ends where
-the one around it expects."""
+the one around it expects; a manual that a text names is linked."""
 
 import html.parser
 import json
@@ -24,6 +24,7 @@ class Reader(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.ids, self.links, self.wrong, self.around = [], [], [], []
+        self.text = ""  # of the article, with a blank for each link and heading
         self.feed(text)
         self.wrong += ["<%s> has no end" % tag for tag, _ in self.around]
 
@@ -35,6 +36,11 @@ class Reader(html.parser.HTMLParser):
         elif tag not in WITHOUT_END:
             self.wrong.append("line %d: </%s> ends nothing: in %s" % (
                 self.getpos()[0], tag, self.around[-1:]))
+
+    def handle_data(self, data):
+        tags = {tag for tag, _ in self.around}
+        if "article" in tags:
+            self.text += " " if tags & {"a", "h1", "nav"} else data
 
     def handle_starttag(self, tag, attrs):
         if tag not in WITHOUT_END:
@@ -78,6 +84,10 @@ class Site:
         for link in page.links:
             self.check(name, link)
         self.wrong += ["%s: %s" % (name, one) for one in page.wrong[:5]]
+        for manual, section in re.findall(r"([a-z][\w.@+-]*)\((\d)\)", page.text):
+            target = "%s.%s.html" % (manual, section)
+            if target in self.pages and target != name:
+                self.wrong.append("%s: '%s(%s)' is not a link" % (name, manual, section))
 
     def check_index(self):
         with open(os.path.join(self.folder, "search-index.js"), encoding="utf-8") as file:
