@@ -103,7 +103,10 @@ mountpoint_check (const char *given, char **ret_error)
                                       path);
     else if (answer.error)
         *ret_error = answer_error (path, &question, answer.error);
-    if (!answered || answer.error || check_not_mounted (answer.text, ret_error) < 0)
+    else if (strcmp (answer.text, "/") == 0)
+        *ret_error = g_strdup ("mount point '/': a path that begins with '/' does not lead into "
+                               "a mount that is over '/'");
+    if (*ret_error || check_not_mounted (answer.text, ret_error) < 0)
         return NULL;
     return g_strdup (answer.text);
 }

@@ -15,6 +15,7 @@ refused () {
 
 stack
 touch file
+refused "mount point '/': a path that begins with '/' does not lead into" /
 mkdir "$BACK/inside"
 refused "mount point 'missing' does not exist" missing
 refused "mount point '.*file' must be a directory" file
@@ -41,7 +42,7 @@ DAEMON=$(cat pid)
 expect_match "a mount point that isn't empty" \
     "^windlass: notice: mount point '$MNT' is not empty; what is in it can't be seen" "$(cat out)"
 expect_match "an export inside" \
-    "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*\\(inside.vol:1\\)" \
+    "^windlass: notice: volume 'posix': directory '$MNT/export' lies in the mount point: .*/inside.vol:1\\)" \
     "$(cat out)"
 touch "$MNT/file"
 # A reload works on the directory that is under the mount.
