@@ -124,6 +124,11 @@ for options in ro noatime; do
     expect "how many are passed with $options" "$(opens | sed 's/.*/1/')" "$(opens)"
     cat "$MNT/below/read" >/dev/null
     expect "how many are passed with $options then" "$(opens | sed 's/.*/1/')" "$(opens)"
+    stack performance/open-behind
+    expect_ok "$WINDLASS" reload "$MNT"
+    cat "$MNT/read" >/dev/null
+    expect "how many are passed with $options in a new graph" "$(opens | sed 's/.*/2/')" "$(opens)"
+    stack
     expect "access times with $options and passthrough" "978307200 978307200" \
         "$(stat -c %X "$BACK/read" "$BACK/below/read" | paste -sd' ')"
     unmount
