@@ -15,6 +15,8 @@ function __windlass_complete
         switch $line
             case ':directory'
                 __windlass_files "$word" '^[^\t]*/(?:\t.*)?$'
+            case ':command'
+                __fish_complete_command
             case ':volfile'
                 __windlass_files "$word" '^[^\t]*(?:/|\.vol)(?:\t.*)?$'
             case ':*'

@@ -469,7 +469,8 @@ src_windlass_CPPFLAGS = $(AM_CPPFLAGS) -DBASHCOMPLETIONDIR='"$(bashcompletiondir
     -DDOCDIR='"$(docdir)"' -DGDBAUTOLOADDIR='"$(gdbautoloaddir)"' -DMANDIR='"$(mandir)"' \
     -DMOUNTHELPERDIR='"$(mounthelperdir)"' -DPKGDATADIR='"$(pkgdatadir)"' \
     -DPKGINCLUDEDIR='"$(pkgincludedir)"' -DPKGLIBDIR='"$(pkglibdir)"' \
-    -DSYSCONFDIR='"$(sysconfdir)"'
+    -DSYSCONFDIR='"$(sysconfdir)"' -DSYSTEMDSYSTEMUNITDIR='"$(systemdsystemunitdir)"' \
+    -DSYSTEMDUSERUNITDIR='"$(systemduserunitdir)"'
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(daemon_libs)
 daemon_libs = $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)

@@ -5,6 +5,7 @@
  * show these lines. Instead of words a line may be
  *
  *   :file  :directory  :volfile     names of files, which the shell completes
+ *   :command                        names of programs
  *
  * A word that ends in = or , can be continued, so no blank follows it. Nothing here asks the file
  * system of a mount, which may be stuck, and a daemon has a second to answer.
@@ -27,6 +28,7 @@ struct completion {
     const char *word;   /* the part that is being completed, after lead */
     char *lead;         /* what stands before it in the same word: "--fop=lookup," */
     unsigned offered;
+    unsigned after_dashes; /* words after "--", with that itself; 0: there is none */
 };
 
 /* --- offers ----------------------------------------------------------------------------------- */
@@ -152,7 +154,7 @@ complete_mounts (struct completion *completion)
 static void
 complete_commands (struct completion *completion)
 {
-    if (completion->command && completion->given->len >= 2) { /* windlass tell */
+    if (completion->command && completion->given->len >= 2) { /* of a daemon: windlass tell */
         complete_told (completion, completion->given->pdata[completion->given->len - 1]);
         return;
     }
@@ -246,12 +248,12 @@ static void
 complete_mount_option (struct completion *completion)
 {
     const char *equals = strchr (completion->word, '=');
-    struct complete_setting setting = {
-        completion, equals ? g_strndup (completion->word, equals - completion->word) : NULL, NULL
-    };
+    struct complete_setting setting = { .completion = completion };
 
-    if (!cli_mount)
-        return;
+    if (!cli_mount || completion->command)
+        return; /* that of a preset, for example */
+    if (equals)
+        setting.key = g_strndup (completion->word, equals - completion->word);
     cli_mount->words (complete_mount_word, &setting);
     if (setting.value) {
         complete_after (completion, '=');
@@ -377,6 +379,8 @@ complete_argument (struct completion *completion)
     }
     for (; at < arguments->len; at++) {
         argument = arguments->pdata[at];
+        if (argument->after_dashes)
+            break;
         complete_value (completion, argument->name);
         if (!argument->optional || at + 1 >= arguments->len
             || ((const struct cli_argument *) arguments->pdata[at + 1])->optional)
@@ -395,6 +399,10 @@ complete_read (struct completion *completion, char *const *words, guint n)
                                                 : complete_option_of (completion, words[i]);
         const bool is_long = g_str_has_prefix (words[i], "--");
 
+        if (completion->after_dashes || (!wants && strcmp (words[i], "--") == 0)) {
+            completion->after_dashes++;
+            continue;
+        }
         if (!wants && (*words[i] != '-' || !words[i][1]))
             g_ptr_array_add (completion->given, words[i]);
         wants = option && option->value && !option->value_optional
@@ -405,12 +413,27 @@ complete_read (struct completion *completion, char *const *words, guint n)
     return wants;
 }
 
+/* What follows "--" is another program's command line, for commands that run one. */
+static void
+complete_after_dashes (struct completion *completion)
+{
+    const GPtrArray *arguments = completion->description->arguments;
+    const struct cli_argument *last = arguments->len ? arguments->pdata[arguments->len - 1] : NULL;
+
+    if (last && last->after_dashes && strcmp (last->name, "COMMAND") == 0)
+        complete_by_shell (completion, completion->after_dashes == 1 ? "command" : "file");
+}
+
 static void
 complete_line (struct completion *completion, char *const *words, guint n)
 {
     const struct cli_option *option = complete_read (completion, words, n - 1);
 
     completion->word = words[n - 1];
+    if (completion->after_dashes) {
+        complete_after_dashes (completion);
+        return;
+    }
     if (option) {
         complete_value (completion, option->value);
         return;

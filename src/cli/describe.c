@@ -145,7 +145,7 @@ static void
 describe_arguments (struct cli_description *description, const char *synopsis)
 {
     g_auto (GStrv) words = g_strsplit (synopsis, " ", -1);
-    bool is_value = false;
+    bool is_value = false, after_dashes = false;
     int depth = 0; /* of brackets */
 
     for (char **word = words; *word; word++) {
@@ -155,11 +155,12 @@ describe_arguments (struct cli_description *description, const char *synopsis)
 
         for (const char *at = *word; *at; at++)
             depth += (*at == '[') - (*at == ']');
+        after_dashes |= strcmp (*word, "--") == 0 || strcmp (*word, "[--") == 0;
         is_value = !is_value && !name && describe_takes_value (description->options, *word);
         if (!name)
             continue;
         argument = g_new (struct cli_argument, 1);
-        *argument = (struct cli_argument){ name, optional, strstr (*word, "...") };
+        *argument = (struct cli_argument){ name, optional, strstr (*word, "..."), after_dashes };
         g_ptr_array_add (description->arguments, argument);
     }
 }

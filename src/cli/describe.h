@@ -24,6 +24,7 @@ struct cli_option {
 struct cli_argument {
     char *name; /* "MOUNTPOINT", "start|stop|cat" */
     bool optional, repeats;
+    bool after_dashes; /* it follows a word "--" */
 };
 
 struct cli_description {

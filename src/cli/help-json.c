@@ -76,6 +76,7 @@ help_json_description (struct json *json, const struct cli_description *descript
         json_string (json, "name", argument->name);
         json_bool (json, "optional", argument->optional);
         json_bool (json, "repeats", argument->repeats);
+        json_bool (json, "after_dashes", argument->after_dashes);
         help_json_words (json, argument->name);
         json_close (json, '}');
     }

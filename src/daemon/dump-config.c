@@ -90,6 +90,8 @@ dump_config (void)
         { "rundir", run },
         { "seccomp", yes_or_no (BUILT_LIBSECCOMP) },
         { "sysconfdir", SYSCONFDIR "/windlass" },
+        { "systemd_system_unit_dir", SYSTEMDSYSTEMUNITDIR },
+        { "systemd_user_unit_dir", SYSTEMDUSERUNITDIR },
         { "tls", yes_or_no (BUILT_OPENSSL) },
         { "top_screen", yes_or_no (BUILT_NCURSES) },
         { "version", PACKAGE_VERSION },

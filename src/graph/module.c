@@ -367,9 +367,9 @@ module_remember (const char *path, const char *spelled, const struct stat *st,
     *loaded = (struct loaded_module){ g_strdup (spelled), st->st_dev, st->st_ino, api };
 }
 
-/* Loads the module at path: its new file if the one that was loaded has been replaced. If the new
- * file can't be used, as when it is for another ABI, or comes with a new program, returns the
- * module that was loaded. */
+/* Loads the module at path: its new file if the one that was loaded has been replaced. Returns the
+ * module that was loaded if the new file can't be used, as when it is for another ABI, or if the
+ * program was replaced as well. */
 static const struct xlator_api *
 module_open (const char *path, const char *type, char **ret_error)
 {

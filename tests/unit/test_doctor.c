@@ -44,6 +44,7 @@ static const struct file good[] = {
     { "/etc/fuse.conf", "#mount_max = 1\nuser_allow_other\n" },
     { "/etc/mtab", "x" },
     { "/run/systemd/system/x", "x" },
+    { "/usr/lib/systemd/system/windlass@.service", "x" },
     { "/sbin/mount.windlass*", "x" },
     { "/usr/bin/fusermount3!", "x" },
     { "/usr/bin/bpftrace*", "x" },
@@ -219,7 +220,9 @@ static const struct {
     { { { "/sbin/mount.windlass", NULL } }, "mount(8), fstab", DOCTOR_NOTE, "there is no",
       "fstab", "ln -sf" },
     { {}, "gdb", DOCTOR_NOTE, "not installed", "xl", "gdb" },
-    { { { "/run/systemd/system/x", NULL } }, "systemd", DOCTOR_OK, "it runs", NULL, NULL },
+    { {}, "systemd", DOCTOR_OK, "/usr/lib/systemd/system/windlass@.service", NULL, NULL },
+    { { { "/usr/lib/systemd/system/windlass@.service", NULL } }, "systemd", DOCTOR_NOTE,
+      "has no windlass@.service", "fstab", "install windlass" },
 };
 
 static void
@@ -291,14 +294,14 @@ START_TEST (what_was_replaced_under_a_daemon_is_told)
     g_autoptr (GString) told = g_string_new (NULL);
 
     ck_assert_int_eq (symlink (daemons[_i].exe, link), 0);
-    doctor_running (root, 77, "/mnt", findings);
+    doctor_running (root, 77, "/mnt/$(x)", findings);
     for (guint i = 0; i < findings->len; i++) {
         const struct doctor_finding *finding = findings->pdata[i];
 
         if (finding->state == DOCTOR_NOTE)
             g_string_append_printf (told, "%s ", finding->name);
         if (strcmp (finding->name, "translators") == 0)
-            ck_assert_str_eq (finding->mend, "windlass reload /mnt");
+            ck_assert_str_eq (finding->mend, "windlass reload '/mnt/$(x)'");
     }
     ck_assert_str_eq (told->str, daemons[_i].told);
     machine_free (root);

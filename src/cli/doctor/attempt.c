@@ -77,14 +77,29 @@ attempt_failed (struct attempt *attempt, const char *format, ...)
     doctor_find (attempt->findings, attempt->name, DOCTOR_PROBLEM, "%s", text);
 }
 
+/* Makes the scratch folder. Whoever owns the folder around it could put another one in its place,
+ * so root takes no $TMPDIR of a user, which sudo may have kept. Returns NULL and errno. */
+static char *
+attempt_make_folder (void)
+{
+    const char *around = g_get_tmp_dir ();
+    g_autofree char *template = NULL;
+    struct stat st;
+
+    if (geteuid () == 0 && (stat (around, &st) < 0 || st.st_uid != 0))
+        around = "/tmp";
+    template = g_build_filename (around, "windlass-doctor-XXXXXX", NULL);
+    return g_mkdtemp_full (template, 0700) ? g_steal_pointer (&template) : NULL;
+}
+
 /* Makes the folder with a volfile and the mount point. Returns false after a finding. */
 static bool
 attempt_prepare (struct attempt *attempt)
 {
-    g_autoptr (GError) error = NULL;
     g_autofree char *back = NULL, *text = NULL, *volfile = NULL;
+    bool made = false;
 
-    attempt->folder = g_dir_make_tmp ("windlass-doctor-XXXXXX", &error);
+    attempt->folder = attempt_make_folder ();
     if (attempt->folder) {
         back = attempt_file (attempt, "back");
         volfile = attempt_file (attempt, "volfile");
@@ -92,12 +107,13 @@ attempt_prepare (struct attempt *attempt)
         text = g_strdup_printf ("volume posix\n    type storage/posix\n"
                                 "    option directory \"%s\"\nend-volume\n",
                                 back);
-        if (mkdir (back, 0700) == 0 && mkdir (attempt->mountpoint, 0700) == 0)
-            g_file_set_contents (volfile, text, -1, &error);
+        made = mkdir (back, 0700) == 0 && mkdir (attempt->mountpoint, 0700) == 0
+            && g_file_set_contents (volfile, text, -1, NULL);
     }
-    if (error)
-        attempt_failed (attempt, "no scratch folder: %s", error->message);
-    return !error;
+    if (!made)
+        attempt_failed (attempt, "no scratch folder in %s: %s", g_get_tmp_dir (),
+                        g_strerror (errno));
+    return made;
 }
 
 /* Removes what attempt_prepare and the daemon made, and nothing else: a folder that is not empty

@@ -49,8 +49,8 @@ const struct doctor_check doctor_checks[] = {
       "apt install gdb" },
     { "probes", doctor_probes, "no measuring with bpftrace: windlass-probes(7)",
       "apt install bpftrace" },
-    { "systemd", doctor_systemd, "its units can't be used: mount by windlass itself or fstab",
-      NULL },
+    { "systemd", doctor_systemd,
+      "it can't mount by windlass@NAME: mount by windlass itself or fstab", NULL },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -84,6 +84,17 @@ doctor_find (GPtrArray *findings, const char *name, enum doctor_state state, con
     va_end (args);
     g_ptr_array_add (findings, finding);
     return finding;
+}
+
+char *
+doctor_command (const char *format, const char *path)
+{
+    const bool plain = path[strspn (path, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/._-+,@:=%")]
+                    == '\0';
+    g_autofree char *quoted = plain ? g_strdup (path) : g_shell_quote (path);
+    g_auto (GStrv) parts = g_strsplit (format, "%s", 2);
+
+    return g_strjoinv (quoted, parts);
 }
 
 void

@@ -76,6 +76,10 @@ GPtrArray *doctor_findings_new (void);
 struct doctor_finding *doctor_find (GPtrArray *findings, const char *name, enum doctor_state state,
                                     const char *format, ...) G_GNUC_PRINTF (4, 5);
 
+/* Returns a format with one %s, filled with a path, quoted for a shell where that is needed. g_free
+ * it. */
+char *doctor_command (const char *format, const char *path);
+
 /* --- checks.c: the table ---------------------------------------------------------------------- */
 
 /* Adds at most one finding. A finding that is not ok takes costs and mend from the table, unless

@@ -37,13 +37,11 @@ mount_state (const struct mount *mount, pid_t *ret_pid, GPtrArray *findings)
 
     for (size_t i = 0; i < G_N_ELEMENTS (states); i++) {
         struct doctor_finding *finding;
-        g_auto (GStrv) parts = NULL;
 
         if (strcmp (states[i].state, state) != 0)
             continue;
         finding = doctor_find (findings, "mount", states[i].how, "%s", states[i].found);
-        parts = states[i].mend ? g_strsplit (states[i].mend, "%s", 2) : NULL;
-        finding->mend = parts ? g_strjoinv (mount->path, parts) : NULL;
+        finding->mend = states[i].mend ? doctor_command (states[i].mend, mount->path) : NULL;
         return strcmp (state, "dead") != 0;
     }
     doctor_find (findings, "mount", DOCTOR_NOTE, "its state is not known");
@@ -93,7 +91,7 @@ mount_requests (const struct mount *mount, GPtrArray *findings)
     finding = doctor_find (findings, "requests", DOCTOR_NOTE,
                            "%u without an answer for more than %d seconds", n, OLD_SECONDS);
     finding->costs = g_strdup ("programs wait for them");
-    finding->mend = g_strdup_printf ("what each waits for: windlass inflight %s", mount->path);
+    finding->mend = doctor_command ("what each waits for: windlass inflight %s", mount->path);
 }
 
 static void
@@ -108,7 +106,7 @@ mount_errors (const struct mount *mount, const char *state, GPtrArray *findings)
         return;
     }
     finding = doctor_find (findings, "errors", DOCTOR_NOTE, "%s so far", errors);
-    finding->mend = g_strdup_printf ("which: windlass errors %s", mount->path);
+    finding->mend = doctor_command ("which: windlass errors %s", mount->path);
 }
 
 /* What it agreed on with the kernel. */

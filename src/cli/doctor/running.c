@@ -106,6 +106,6 @@ doctor_running (const char *root, pid_t pid, const char *mountpoint, GPtrArray *
     if (*modules && !upgraded) { /* else a reload leaves them */
         finding = doctor_find (findings, "translators", DOCTOR_NOTE, "replaced: %s", modules);
         finding->costs = g_strdup ("it goes on with those before");
-        finding->mend = g_strdup_printf ("windlass reload %s", mountpoint);
+        finding->mend = doctor_command ("windlass reload %s", mountpoint);
     }
 }

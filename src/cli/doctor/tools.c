@@ -59,8 +59,20 @@ doctor_probes (const struct doctor *doctor, const char *name, GPtrArray *finding
 void
 doctor_systemd (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
-    if (doctor_exists (doctor, "/run/systemd/system"))
-        doctor_find (findings, name, DOCTOR_OK, "it runs");
-    else
+    static const char *const folders[] = { "/etc", "/usr/local/lib", "/usr/lib", "/lib" };
+
+    if (!doctor_exists (doctor, "/run/systemd/system")) {
         doctor_find (findings, name, DOCTOR_NOTE, "it does not run here");
+        return;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS (folders); i++) {
+        g_autofree char *path = g_strconcat (folders[i], "/systemd/system/windlass@.service", NULL);
+
+        if (!doctor_exists (doctor, path))
+            continue;
+        doctor_find (findings, name, DOCTOR_OK, "%s", path);
+        return;
+    }
+    doctor_find (findings, name, DOCTOR_NOTE, "it has no windlass@.service")->mend =
+        g_strdup ("install windlass");
 }

@@ -112,7 +112,7 @@ volfile_directory (const xlator_t *xl, const char *path, GPtrArray *findings)
     else if (answer.error)
         doctor_find (findings, "directory", DOCTOR_PROBLEM, "%s of volume '%s': %s", path, xl->name,
                      g_strerror (answer.error))
-            ->mend = answer.error == ENOENT ? g_strdup_printf ("mkdir %s", path) : NULL;
+            ->mend = answer.error == ENOENT ? doctor_command ("mkdir %s", path) : NULL;
     else
         doctor_find (findings, "directory", *answer.text == '0' ? DOCTOR_OK : DOCTOR_NOTE,
                      "%s of volume '%s' is on %s", path, xl->name, answer.text + 1);
