@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A folder on the way to a mount point becomes a link to another folder while root unmounts: no
 # other mount is unmounted, neither before nor after the look at what is mounted there.
+# through: device
 . "$(dirname "$0")/lib.sh"
 
 need_root
