@@ -315,6 +315,7 @@ start (struct program *program)
     r = timers_start ();
     if (r < 0)
         return fail_to_start ("thread for timers", r);
+    reload_keep_volfile (&program->options, program->mountpoint);
     roots_set_mountpoint (program->graph->roots, program->mountpoint);
     if (graph_activate (program->graph) < 0)
         return 1; /* which logs the reason */

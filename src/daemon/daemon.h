@@ -28,6 +28,7 @@ struct program_options {
     char *subdir;         /* of -o subdir-mount; already in volfile */
     char *volfile_again; /* volfile, or NULL: it can't be read a second time. Set by
                             options_resolve, as volfile_on_server */
+    char *volfile_below; /* by which path volfile_again is read if the mount is over it, or NULL */
     char *log_file, *log_level, *pid_file, *volume_name;
     char *oom_score;    /* the value of oom-score-adj, or NULL */
     char *confine_text; /* the value of the option, auto or off; NULL: auto */
@@ -138,6 +139,9 @@ int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);
 
 /* --- reload.c: the volfile is read again --- */
+/* If the volfile lies in the mount point, opens its folder, so that a reload finds it under the
+ * mount. Call it before the mount, in the process that reloads. */
+void reload_keep_volfile (struct program_options *options, const char *mountpoint);
 /* Reads the volfile again with graph_reload, and also logs its answer; or takes a volfile that was
  * read. -EAGAIN: it has to wait. */
 int running_reload (struct running *running, GString *answer);

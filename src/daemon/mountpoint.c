@@ -238,19 +238,6 @@ notice_path (const xlator_t *xl, const struct option_setting *setting, const cha
     return 0;
 }
 
-static void
-notice_volfile (const char *path, const char *mountpoint)
-{
-    g_autofree char *whole = path_absolute (path);
-    struct stat st;
-
-    if (stat (mountpoint, &st) == 0 && holds (&st, whole))
-        say_line (stderr,
-                  "windlass: notice: the volfile '%s' lies in the mount point: 'windlass reload' "
-                  "can't read it again while it is mounted",
-                  path);
-}
-
 /* Returns an error, without a message, if the graph shows the mount point itself. */
 static int
 find_shown (const xlator_t *xl, const struct option_setting *setting, const char *mountpoint,
@@ -276,6 +263,4 @@ mountpoint_notice (const struct graph *graph, const char *mountpoint)
                   "while it is mounted",
                   mountpoint);
     paths_each (graph, notice_path, mountpoint, &none);
-    if (!graph->volfile->fetched)
-        notice_volfile (graph->volfile->path, mountpoint);
 }

@@ -527,6 +527,7 @@ options_clear (struct program_options *options)
     g_free (options->subdir);
     g_free (options->oom_score);
     g_free (options->volfile_again);
+    g_free (options->volfile_below);
     g_free (options->mountpoint);
     g_free (options->log_file);
     g_free (options->log_level);

@@ -7,7 +7,24 @@
 #include "core/base/safe-open.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+
+void
+reload_keep_volfile (struct program_options *options, const char *mountpoint)
+{
+    char *real = options->volfile_on_server ? NULL : realpath (options->volfile, NULL);
+    g_autofree char *folder = real ? g_path_get_dirname (real) : NULL,
+                    *name = real ? g_path_get_basename (real) : NULL;
+    const int fd = real && path_is_in (real, mountpoint)
+                     ? open (folder, O_PATH | O_DIRECTORY | O_CLOEXEC)
+                     : -1;
+
+    if (fd >= 0) /* open until the process ends */
+        options->volfile_below = g_strdup_printf ("/proc/self/fd/%d/%s", fd, name);
+    free (real);
+}
 
 static int
 refuse_reload (const struct program_options *options, GString *answer)
@@ -21,39 +38,46 @@ refuse_reload (const struct program_options *options, GString *answer)
     return -EINVAL;
 }
 
-/* The main thread must not wait for a pipe that replaced the file, nor for this mount. */
+/* The path of the volfile that does not lead into this mount, for which the main thread must not
+ * wait. */
+static const char *
+reload_path (const struct program_options *options)
+{
+    return options->volfile_below ? options->volfile_below : options->volfile_again;
+}
+
+/* The main thread must not wait for a pipe that replaced the file either. */
 static int
 reload_check (const struct running *running, GString *answer)
 {
     const struct program_options *options = running->options;
-    g_autofree char *inside = g_strconcat (running->mountpoint, "/", NULL);
 
     if (!options->volfile_again)
         return refuse_reload (options, answer);
     if (options->volfile_on_server)
         return 0;
-    if (g_str_has_prefix (options->volfile_again, inside))
-        g_string_append_printf (answer,
-                                "the volfile '%s' can't be read again: the mount is over it\n",
-                                options->volfile_again);
-    else if (!g_file_test (options->volfile_again, G_FILE_TEST_IS_REGULAR))
-        g_string_append_printf (
-            answer, "the volfile '%s' can't be read again: there is no such file any more\n",
-            options->volfile_again);
-    else
+    if (g_file_test (reload_path (options), G_FILE_TEST_IS_REGULAR))
         return 0;
-    g_string_append (answer, "nothing was changed\n");
+    g_string_append_printf (answer,
+                            "the volfile '%s' can't be read again: there is no such file any "
+                            "more\nnothing was changed\n",
+                            options->volfile_again);
     return -EINVAL;
 }
 
 static struct volfile *
 reload_read (const struct running *running, GString *answer)
 {
+    const struct program_options *options = running->options;
     g_autofree char *error = NULL;
-    struct volfile *volfile = volfile_read (running->options->volfile_again, &error);
+    struct volfile *volfile = volfile_read (reload_path (options), &error);
 
-    if (!volfile)
+    if (!volfile) {
         g_string_append_printf (answer, "%s\nnothing was changed\n", error);
+        return NULL;
+    }
+    g_free (volfile->path);
+    volfile->path = g_strdup (options->volfile_again); /* as messages name it */
     return volfile;
 }
 
