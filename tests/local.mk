@@ -265,6 +265,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/bench-tools.sh \
     %D%/unit/ppc64el.sh \
     %D%/unit/processor.sh \
+    %D%/unit/recipe-lib.sh \
     %D%/unit/conform-finds-defects.sh \
     %D%/unit/conform-in-process.sh \
     %D%/unit/conform-refusals.sh \
@@ -283,6 +284,8 @@ dist_noinst_SCRIPTS += \
     %D%/unit/replay.sh \
     %D%/unit/no-shell.sh \
     %D%/unit/out-of-tree.sh \
+    %D%/unit/recipe-arch.sh \
+    %D%/unit/recipe-rpm.sh \
     %D%/unit/security-promises.sh \
     %D%/unit/translators.sh \
     %D%/unit/packaging.sh \
@@ -354,6 +357,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/compile.sh \
     %D%/mount/completion.sh \
     %D%/mount/conform-client-stack.sh \
+    %D%/mount/container.sh \
     %D%/mount/conform.sh \
     %D%/mount/control-slow.sh \
     %D%/mount/control-user.sh \
