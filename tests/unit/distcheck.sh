@@ -5,7 +5,7 @@
 # that the tarball lacks no file.
 # builds: release only
 # long
-# timeout: 2400
+# timeout: 3600
 . "$(dirname "$0")/../mount/lib.sh"
 need_command make xz
 

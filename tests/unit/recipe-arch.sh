@@ -4,7 +4,7 @@
 # Here that is against this system's libraries, which makepkg doesn't know: --nodeps.
 # builds: release only
 # long
-# timeout: 2400
+# timeout: 3600
 . "$(dirname "$0")/recipe-lib.sh"
 need_command makepkg bsdtar fakeroot
 
@@ -25,7 +25,8 @@ fi
     echo 'DEBUG_CFLAGS=-g'
 } >arch/makepkg.conf
 (cd arch && HOME=$PWD CCACHE_READONLY=1 CCACHE_TEMPDIR=$PWD/cache PKGEXT=.pkg.tar \
-    $as makepkg --config makepkg.conf --nodeps --nocheck >../arch.log 2>&1) || fail "makepkg: $(tail -n 30 arch.log)"
+    $as makepkg --config makepkg.conf --nodeps --nocheck >../arch.log 2>&1) ||
+    fail "makepkg: $(tail -n 30 arch.log)"
 mkdir root
 for package in arch/windlass-"$version"-*.pkg.tar; do
     tar -C root -xf "$package" || fail "$package can't be unpacked"

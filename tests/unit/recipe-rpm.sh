@@ -4,7 +4,7 @@
 # against this system's libraries, which rpm doesn't know: --nodeps.
 # builds: release only
 # long
-# timeout: 2400
+# timeout: 3600
 . "$(dirname "$0")/recipe-lib.sh"
 need_command rpmbuild rpm2cpio cpio
 

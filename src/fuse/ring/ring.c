@@ -190,7 +190,8 @@ refusal_text (int error)
     g_autofree char *setting = NULL;
 
     if (error == ENOSYS)
-        return g_strdup ("this kernel was built without io_uring");
+        return g_strdup ("this kernel was built without io_uring, or a container's filter of "
+                         "system calls hides it");
     if (error != EPERM)
         return attempt_reason (error);
     if (g_file_get_contents ("/proc/sys/kernel/io_uring_disabled", &setting, NULL, NULL)
