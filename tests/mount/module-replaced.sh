@@ -52,6 +52,8 @@ expect "in the end" hello "$(cat "$MNT/file")"
 replace bin/windlass bin/windlass
 said=$("$WINDLASS" doctor "$MNT") || fail "it works: $said"
 expect_match "the program" "^note +program +needs restart: process $(cat pid)" "$said"
+expect_match "all mounts" "^note +mounts +needs restart: (.* )?$MNT( |\$)" \
+    "$("$WINDLASS" doctor --no-mount)"
 expect "after the program was replaced" hello "$(cat "$MNT/file")"
 replace new/encryption/rot-13.so new/encryption/rot-13.so
 expect_no_match "a reload after that" 'is another one' "$("$WINDLASS" reload "$MNT")"

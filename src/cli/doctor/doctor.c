@@ -161,6 +161,7 @@ static void
 doctor_machine (const struct doctor *doctor, bool no_mount, GPtrArray *findings)
 {
     doctor_check_all (doctor, findings);
+    doctor_mounts (findings);
     if (no_mount)
         doctor_find (findings, "a mount", DOCTOR_OK, "not tried (--no-mount)");
     else

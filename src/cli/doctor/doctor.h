@@ -121,7 +121,9 @@ void doctor_volfile (const char *path, bool try, GPtrArray *findings);
 /* Looks at a mount and its daemon. */
 void doctor_mount (const struct mount *mount, GPtrArray *findings);
 
-/* running.c: adds what the daemon's process runs that was replaced on the disk. */
+/* running.c: doctor_running adds what the daemon's process runs that was replaced on the disk;
+ * doctor_mounts which mounts of this machine run another program. */
+void doctor_mounts (GPtrArray *findings);
 void doctor_running (const char *root, pid_t pid, const char *mountpoint, GPtrArray *findings);
 
 #endif

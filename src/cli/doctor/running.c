@@ -6,12 +6,15 @@
  */
 #include "cli/doctor/doctor.h"
 
+#include "core/base/path-question.h"
 #include "core/base/printable.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define GONE " (deleted)"
+#define PATIENCE 5000 /* milliseconds for the daemons of all mounts to say who they are */
 
 /* Returns the path in a line of /proc/PID/maps, or NULL, and whether it is gone. Lent from the
  * line, which is changed. */
@@ -108,4 +111,60 @@ doctor_running (const char *root, pid_t pid, const char *mountpoint, GPtrArray *
         finding->costs = g_strdup ("it goes on with those before");
         finding->mend = doctor_command ("windlass reload %s", mountpoint);
     }
+}
+
+/* --- all mounts ------------------------------------------------------------------------------- */
+
+/* In another process, since a daemon may keep whoever asks it waiting. The text: how many mounts
+ * there are, and the paths of those whose program was replaced. */
+static void
+running_ask (const char *path, const void *data, struct path_answer *answer)
+{
+    g_autofree char *mountinfo = NULL;
+    g_autoptr (GPtrArray) mounts = NULL;
+    g_autoptr (GString) old = g_string_new (NULL);
+    unsigned n = 0;
+
+    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return;
+    mounts = mounts_all (mountinfo);
+    for (guint i = 0; i < mounts->len; i++) {
+        const struct mount *mount = mounts->pdata[i];
+        const pid_t pid = mount_is_windlass (mount) ? control_daemon_pid (mount) : 0;
+        g_autofree char *link = g_strdup_printf ("/proc/%d/exe", (int) pid),
+                        *program = pid > 0 ? g_file_read_link (link, NULL) : NULL;
+
+        n += mount_is_windlass (mount);
+        if (!program || !g_str_has_suffix (program, GONE) || old->len > 2000)
+            continue;
+        g_string_append (old, " ");
+        line_append (old, mount->path, 400);
+    }
+    g_snprintf (answer->text, sizeof answer->text, "%u%s", n, old->str);
+}
+
+void
+doctor_mounts (GPtrArray *findings)
+{
+    struct path_question question;
+    struct path_answer answer;
+    bool answered;
+    struct doctor_finding *finding;
+    char *old;
+    guint64 n;
+
+    path_question_begin (&question, running_ask, "", NULL);
+    answered = path_question_wait (&question, PATIENCE, &answer);
+    path_question_end (&question);
+    n = answered ? g_ascii_strtoull (answer.text, &old, 10) : 0;
+    if (n == 0)
+        return;
+    if (*old == '\0') {
+        doctor_find (findings, "mounts", DOCTOR_OK,
+                     "%u; none needs a restart, as far as this user can see", (unsigned) n);
+        return;
+    }
+    finding = doctor_find (findings, "mounts", DOCTOR_NOTE, "needs restart:%s", old);
+    finding->costs = g_strdup ("they go on with the program before the upgrade");
+    finding->mend = g_strdup ("unmount each, and mount it again");
 }
