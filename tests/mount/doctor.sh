@@ -34,7 +34,7 @@ expect "words at the beginning of a line" '' \
 
 as=(unshare -m bash -c "$device && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"\$@\"" -)
 doctor 0
-expect_match "a mount by a user" '^ok +a mount +mounted, .*passthrough off|passthrough off' "$said"
+expect_match "a mount by a user" '^ok +a mount +mounted, .*; requests .*, passthrough off' "$said"
 expect_match "what a user lacks" '^note +passthrough +not for an ordinary user' "$said"
 
 as=(unshare -m bash -c 'mount --bind /dev/null /dev/fuse && exec "$@"' -)

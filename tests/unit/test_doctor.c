@@ -254,6 +254,18 @@ START_TEST (each_lack_is_told_with_its_cost_and_its_cure)
 }
 END_TEST
 
+START_TEST (root_of_a_user_namespace_needs_no_fusermount3)
+{
+    char *root = machine_new ((const struct file[]){ { "/proc/self/uid_map", "0 1000 1\n" },
+                                                     { FUSERMOUNT, NULL },
+                                                     {} });
+    g_autoptr (GPtrArray) findings = doctor_findings_new ();
+
+    ck_assert_ptr_null (look (root, "fusermount3", findings));
+    machine_free (root);
+}
+END_TEST
+
 START_TEST (a_machine_of_which_nothing_is_known_is_no_crash)
 {
     char *root = g_dir_make_tmp ("windlass-test-doctor-XXXXXX", NULL);
@@ -315,6 +327,7 @@ TEST_PROGRAM (test_doctor)
 
     tcase_add_loop_test (tests, each_lack_is_told_with_its_cost_and_its_cure, 0,
                          G_N_ELEMENTS (cases));
+    tcase_add_test (tests, root_of_a_user_namespace_needs_no_fusermount3);
     tcase_add_test (tests, a_machine_of_which_nothing_is_known_is_no_crash);
     tcase_add_loop_test (tests, what_was_replaced_under_a_daemon_is_told, 0,
                          G_N_ELEMENTS (daemons));

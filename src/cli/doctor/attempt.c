@@ -303,10 +303,23 @@ attempt_state (const struct attempt *attempt, const char *key)
               : g_strdup ("unknown");
 }
 
+/* Whether the kernel read or wrote a file itself, if one was opened. */
+static const char *
+attempt_passthrough (const struct attempt *attempt)
+{
+    g_autofree char *agreed = attempt_state (attempt, "kernel_passthrough"),
+                    *refused = attempt_state (attempt, "passthrough_refused");
+
+    if (strcmp (agreed, "on") != 0)
+        return "off";
+    return g_ascii_strtoull (refused, NULL, 10) > 0 ? "refused by the kernel" : "on";
+}
+
 static void
 attempt_run (struct attempt *attempt)
 {
-    g_autofree char *ring = NULL, *passthrough = NULL;
+    g_autofree char *ring = NULL;
+    const char *passthrough;
     struct path_answer answer;
     bool answered;
 
@@ -317,7 +330,7 @@ attempt_run (struct attempt *attempt)
     }
     answered = attempt_ask (attempt, attempt->use, USE_PATIENCE, &answer);
     ring = attempt_state (attempt, "io_uring");
-    passthrough = attempt_state (attempt, "kernel_passthrough");
+    passthrough = attempt_passthrough (attempt);
     if (!answered)
         attempt_failed (attempt, "it does not answer: nothing came back in 10 seconds");
     else if (answer.error)

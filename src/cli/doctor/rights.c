@@ -76,6 +76,8 @@ doctor_fusermount (const struct doctor *doctor, const char *name, GPtrArray *fin
     struct doctor_finding *finding;
     const char *mend = NULL;
 
+    if (!needed && doctor->in_user_namespace)
+        return; /* where it can't be used, and mount(2) works */
     if (!path) {
         doctor_find (findings, name, bad, "it is not here");
         return;
