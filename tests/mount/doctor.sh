@@ -28,6 +28,7 @@ doctor () {
 as=()
 doctor 0
 expect_match "a mount by root" '^ok +a mount +mounted, written, read and unmounted; requests' "$said"
+expect_match "its ACLs" '^ok +ACLs +a file of the mount takes one' "$said"
 expect_match "the sum" '^0 problems, [0-9]+ notes?: nothing keeps a mount from working' "$said"
 expect "words at the beginning of a line" '' \
     "$(sed '/^$/,$d' <<<"$said" | grep -Ev '^(ok|note|problem|   ) ')"

@@ -315,6 +315,24 @@ attempt_passthrough (const struct attempt *attempt)
     return g_ascii_strtoull (refused, NULL, 10) > 0 ? "refused by the kernel" : "on";
 }
 
+/* error: why a file took no ACL, or "". */
+static void
+attempt_tell_acl (const struct attempt *attempt, const char *error)
+{
+    struct doctor_finding *finding;
+
+    if (!*error) {
+        doctor_find (attempt->findings, "ACLs", DOCTOR_OK, "a file of the mount takes one");
+        return;
+    }
+    finding = doctor_find (attempt->findings, "ACLs", DOCTOR_NOTE,
+                           "a file of the mount takes none: %s", error);
+    finding->costs = g_strdup ("files have only the rights of their modes, as on the file system "
+                               "below the scratch directory");
+    finding->mend = g_strdup ("for your directory: windlass doctor VOLFILE tells whether it has "
+                              "ACLs");
+}
+
 static void
 attempt_run (struct attempt *attempt)
 {
@@ -338,11 +356,12 @@ attempt_run (struct attempt *attempt)
                         g_strerror (answer.error));
     if (attempt_end (attempt) && answered && !answer.error)
         doctor_find (attempt->findings, attempt->name, DOCTOR_OK,
-                     "%s; requests through %s, passthrough %s%s",
+                     "%s; requests through %s, passthrough %s",
                      attempt->volfile ? "mounted read-only, looked at and unmounted"
                                       : "mounted, written, read and unmounted",
-                     strcmp (ring, "on") == 0 ? "io_uring" : "/dev/fuse", passthrough,
-                     answer.text);
+                     strcmp (ring, "on") == 0 ? "io_uring" : "/dev/fuse", passthrough);
+    if (answered && !answer.error && !attempt->volfile)
+        attempt_tell_acl (attempt, answer.text);
 }
 
 /* As root the mount is made where nobody else sees it, and no process that happens to start now
@@ -409,7 +428,7 @@ attempt_use (const char *path, const void *data, struct path_answer *answer)
                         && memcmp (back, text, sizeof text) == 0);
     if (!answer->error
         && fsetxattr (fd, "system.posix_acl_access", attempt_acl, sizeof attempt_acl, 0) < 0)
-        g_snprintf (answer->text, sizeof answer->text, "; no ACLs: %s", g_strerror (errno));
+        g_strlcpy (answer->text, g_strerror (errno), sizeof answer->text);
     attempt_answer (answer, "closing", close (fd) == 0);
     attempt_answer (answer, "removing a file", unlink (file) == 0);
 }
