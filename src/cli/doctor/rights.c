@@ -47,19 +47,20 @@ doctor_container (const struct doctor *doctor, const char *name, GPtrArray *find
 
 /* --- fusermount3 ------------------------------------------------------------------------------ */
 
-/* Whether users can't mount, and why. Returns a text or NULL; g_free it. */
+/* Returns why users can't mount by it, or NULL; g_free it. ret_by_mode: its owner or its mode is
+ * wrong. */
 static char *
-fusermount_wrong (const struct doctor *doctor, const char *path, const char **ret_mend)
+fusermount_wrong (const struct doctor *doctor, const char *path, bool *ret_by_mode)
 {
     g_autofree char *whole = doctor_path (doctor, path);
     struct statvfs where;
     struct stat st;
 
-    *ret_mend = NULL;
+    *ret_by_mode = false;
     if (stat (whole, &st) < 0)
         return g_strdup_printf ("%s can't be looked at", path);
     if (st.st_uid != 0 || !(st.st_mode & S_ISUID)) {
-        *ret_mend = "chown root PATH && chmod u+s PATH";
+        *ret_by_mode = true;
         return g_strdup_printf ("%s is not setuid root", path);
     }
     if (statvfs (whole, &where) == 0 && where.f_flag & ST_NOSUID)
@@ -74,7 +75,7 @@ doctor_fusermount (const struct doctor *doctor, const char *name, GPtrArray *fin
     const enum doctor_state bad = needed ? DOCTOR_PROBLEM : DOCTOR_NOTE;
     g_autofree char *path = doctor_program (doctor, "fusermount3"), *wrong = NULL;
     struct doctor_finding *finding;
-    const char *mend = NULL;
+    bool by_mode;
 
     if (!needed && doctor->in_user_namespace)
         return; /* where it can't be used, and mount(2) works */
@@ -82,7 +83,7 @@ doctor_fusermount (const struct doctor *doctor, const char *name, GPtrArray *fin
         doctor_find (findings, name, bad, "it is not here");
         return;
     }
-    wrong = fusermount_wrong (doctor, path, &mend);
+    wrong = fusermount_wrong (doctor, path, &by_mode);
     if (!wrong && needed && doctor->no_new_privileges)
         wrong = g_strdup ("this process can gain no privileges (no_new_privs), so it can't mount");
     if (!wrong) {
@@ -90,7 +91,7 @@ doctor_fusermount (const struct doctor *doctor, const char *name, GPtrArray *fin
         return;
     }
     finding = doctor_find (findings, name, bad, "%s", wrong);
-    finding->mend = mend ? g_strdup_printf ("chown root %s && chmod u+s %s", path, path)
+    finding->mend = by_mode ? g_strdup_printf ("chown root %s && chmod u+s %s", path, path)
                   : doctor->no_new_privileges
                       ? g_strdup ("start windlass outside of the sandbox or service that sets it")
                       : g_strdup ("install it in another file system, or mount this one with suid");
