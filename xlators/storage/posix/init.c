@@ -44,6 +44,7 @@ init_open (xlator_t *this, int *ret_fd)
         return init_refuse (this, errno, "cannot be read");
     if (faccessat (*ret_fd, ".", X_OK, AT_EACCESS) < 0)
         return init_refuse (this, errno, "cannot be searched");
+    priv->steps_inside = posix_may_step_inside (*ret_fd);
     if (access ("/proc/self/fd", X_OK) < 0) {
         gf_log (
             this, GF_LOG_ERROR,

@@ -168,6 +168,7 @@ typedef struct posix_private {
     struct posix_inode *root; /* of `directory`; its descriptor is never closed */
     int mount_fd;             /* for open_by_handle_at; -1: not allowed */
     int mount_id;             /* of the mount that contains `directory` */
+    bool steps_inside;        /* openat2 may be used, which can stay on a mount */
     bool has_handles;         /* the file system supports file handles */
     bool by_handle;           /* and the daemon may open them */
     bool closes_silently;     /* closing a file of root's file system reports no error */

@@ -63,6 +63,9 @@ int posix_openat (xlator_t *this, int dirfd, const char *name, int flags, mode_t
 int posix_open_name (xlator_t *this, int dirfd, const char *name);
 int posix_open_up (xlator_t *this, int dirfd);
 
+/* Tests whether openat2 exists, and may be used. */
+bool posix_may_step_inside (int dirfd);
+
 /* Opens pi by its handle, as the daemon. Returns a descriptor or a negative errno. _once closes no
  * others if there are too many. */
 int posix_handle_open (xlator_t *this, const struct posix_inode *pi, int flags);

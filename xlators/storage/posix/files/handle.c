@@ -39,13 +39,24 @@ handle_step_inside (int dirfd, const char *name, int flags)
     return (int) syscall (SYS_openat2, dirfd, name, &how, sizeof how);
 }
 
+/* valgrind doesn't know the system call. */
+bool
+posix_may_step_inside (int dirfd)
+{
+    const int fd = process_is_under_valgrind () ? -1 : handle_step_inside (dirfd, ".", O_PATH);
+
+    if (fd >= 0)
+        close (fd);
+    return fd >= 0;
+}
+
 static int
 handle_enter (xlator_t *this, int dirfd, const char *name, int flags)
 {
     const struct root *where = posix_priv (this)->where;
     int fd;
 
-    if (root_is_mounted (where)) {
+    if (posix_priv (this)->steps_inside && root_is_mounted (where)) {
         fd = handle_step_inside (dirfd, name, flags);
         if (fd >= 0 || errno == ENOENT)
             return fd < 0 ? -ENOENT : fd;
