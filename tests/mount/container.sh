@@ -22,21 +22,19 @@ cgroups = "disabled"
 default_ulimits = ["nofile=1024:1024", "nproc=8192:8192"]
 END
 export CONTAINERS_CONF=$PWD/containers.conf
+# Its names of folders for what runs have at most 50 bytes.
+mkdir -p /run/containers && mount -t tmpfs none /run/containers || fail "/run/containers"
 pod () {
-    podman --root "$TEST_DIR/images" --runroot "$TEST_DIR/containers" "$@"
+    podman --root "$TEST_DIR/images" --runroot /run/containers "$@"
 }
-BASE=${TEST_BASE_IMAGE-} # an image of Debian 13, so that none is made
-if [ -z "$BASE" ]; then
-    debootstrap --variant=minbase trixie base >debootstrap.log 2>&1 ||
-        skip "needs a mirror of Debian: $(tail -n 1 debootstrap.log)"
-    BASE=localhost/base
-    tar -C base -c . | pod import -q - "$BASE" >/dev/null || fail "podman import"
-fi
+debootstrap --variant=minbase trixie base >debootstrap.log 2>&1 ||
+    skip "needs a mirror of Debian: $(tail -n 1 debootstrap.log)"
+tar -C base -c . | pod import -q - localhost/base >/dev/null || fail "podman import"
 
 recipe_tarball
 mkdir dist data shared
 mv windlass-*.tar.xz dist/
-pod build --isolation chroot --network host --build-arg BASE="$BASE" -t windlass \
+pod build --isolation chroot --network host --build-arg BASE=localhost/base -t windlass \
     -f "$SOURCE_DIR/packaging/Containerfile" dist >build.log 2>&1 ||
     fail "podman build: $(tail -n 30 build.log)"
 expect_match "the version" "^windlass $version\$" \
@@ -46,8 +44,10 @@ sed 's|/srv/export|/data|' "$SOURCE_DIR/volfiles/rot-13.vol" >my.vol
 mount --bind shared shared && mount --make-shared shared || fail "a shared mount"
 mkdir shared/view
 end_container () {
+    local status=$?
     pod rm -f -t 5 view >/dev/null 2>&1
     umount -l "$TEST_DIR/shared/view" "$TEST_DIR/shared" 2>/dev/null
+    (exit $status) # cleanup ends with it
     cleanup
 }
 trap end_container EXIT
