@@ -58,13 +58,16 @@ notify_send (const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list args;
+    ssize_t n;
 
     if (notify_fd < 0)
         return;
     va_start (args, format);
     text = g_strdup_vprintf (format, args);
     va_end (args);
-    if (send (notify_fd, text, strlen (text), MSG_NOSIGNAL) < 0)
+    while ((n = send (notify_fd, text, strlen (text), MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        continue;
+    if (n < 0)
         gf_log (NULL, GF_LOG_WARNING, "the service manager can't be told '%.*s': %s",
                 (int) strcspn (text, "\n"), text, g_strerror (errno));
 }

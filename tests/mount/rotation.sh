@@ -10,7 +10,7 @@ need_command logrotate
 
 snippet=$BUILD_DIR/systemd/logrotate/windlass
 mkdir logs second
-sed "s|/var/log/windlass|$PWD/logs|; s|[^ ]*/bin/windlass |$WINDLASS |; s|>/dev/null|>>$PWD/told|" \
+sed "s|/var/log/windlass|$PWD/logs|; s|[^ ]*/bin/windlass |$WINDLASS |g; s|>/dev/null|>>$PWD/told|" \
     "$snippet" >conf
 LOG=$PWD/logs/first.log
 stack encryption/rot-13

@@ -17,6 +17,8 @@ show () {
 MNT="$HOME/a mount"
 echo uryyb >"$BACK/file"
 
+expect "what systemd-analyze says" '' \
+    "$(systemd-analyze --user verify --man=no windlass@data.service 2>&1 | grep windlass)"
 expect_ok systemctl --user start windlass@data
 expect "right after the start" hello "$(cat "$MNT/file")"
 expect "its state" "active Mounted on $MNT" "$(show ActiveState) $(show StatusText)"

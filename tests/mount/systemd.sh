@@ -27,6 +27,7 @@ expect_ok systemctl start windlass@data
 expect "right after the start" "hello" "$(cat "$MNT/file")"
 expect "its state" "active running Mounted on $MNT" \
     "$(show ActiveState) $(show SubState) $(show StatusText)"
+expect_match "windlass doctor" 'log.*the journal of systemd' "$("$WINDLASS" doctor "$MNT" 2>&1)"
 pid_now
 expect "the daemon's mount namespace" "$(readlink /proc/self/ns/mnt)" \
     "$(readlink "/proc/$DAEMON/ns/mnt")"

@@ -137,9 +137,11 @@ mount_log (const char *state, GPtrArray *findings)
 {
     g_autofree char *log = mount_value (state, "log"), *level = mount_value (state, "log_level"),
                     *stuck = mount_value (state, "stuck_after");
+    const char *where = strcmp (log, "journal") == 0 ? "the journal of systemd"
+                      : *log                         ? log
+                                                     : "the standard error";
 
-    doctor_find (findings, "log", DOCTOR_OK, "%s, level %s", *log ? log : "the standard error",
-                 level);
+    doctor_find (findings, "log", DOCTOR_OK, "%s, level %s", where, level);
     if (atof (stuck) > 0)
         doctor_find (findings, "watchdog", DOCTOR_OK,
                      "a request without an answer for %s s is logged", stuck);

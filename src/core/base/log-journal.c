@@ -128,9 +128,14 @@ journal_post (const GString *fields, int file, int flags)
         .msg_controllen = file < 0 ? 0 : sizeof control,
     };
 
+    ssize_t n;
+
     if (file >= 0)
         memcpy (CMSG_DATA (&control.head), &file, sizeof file);
-    return sendmsg (journal.fd, &message, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
+    /* With a time limit, a signal ends the call, also one of SA_RESTART. */
+    while ((n = sendmsg (journal.fd, &message, flags | MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        continue;
+    return n < 0 ? -errno : 0;
 }
 
 static int

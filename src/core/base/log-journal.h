@@ -20,6 +20,9 @@
  * device and inode (systemd.exec(5)). It is inherited, so the variable alone proves nothing. */
 bool journal_has_stderr (void);
 
+/* Returns whether the log goes there: log_open_journal was called. In log.c. */
+bool log_is_journal (void);
+
 struct journal_entry {
     gf_loglevel_t level;
     const char *level_name, *mountpoint;

@@ -84,6 +84,12 @@ log_journal_of (void)
     return __atomic_load_n (&out.journal_of, __ATOMIC_ACQUIRE);
 }
 
+bool
+log_is_journal (void)
+{
+    return log_journal_of () != NULL;
+}
+
 int
 log_reopen (void)
 {

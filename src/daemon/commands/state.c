@@ -2,6 +2,7 @@
 /* What the daemon is and has agreed on with the kernel, as KEY=VALUE: for windlass doctor. */
 #include "daemon/daemon.h"
 
+#include "core/base/log-journal.h"
 #include "core/base/printable.h"
 #include "core/report/failures.h"
 
@@ -47,7 +48,7 @@ command_state (void *data, GBytes *input, GString *answer)
     state_line (answer, "libfuse", bridge_library ());
     g_string_append_printf (answer, "abi=%d\npid=%d\nerrors=%" G_GUINT64_FORMAT "\n", XLATOR_ABI,
                             (int) getpid (), before + errors);
-    state_line (answer, "log", log ? log : "");
+    state_line (answer, "log", log_is_journal () ? "journal" : log ? log : "");
     state_line (answer, "log_level", log_level_name (log_level ()));
     state_line (answer, "stuck_after", state_option (bridge, "stuck-after"));
     bridge->api->dumpops.priv (bridge, answer);
