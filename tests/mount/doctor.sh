@@ -74,6 +74,10 @@ stack encryption/rot-13
 doctor 0 "$VOL"
 expect_match "the directory" "^ok +directory +$BACK of volume 'posix' is on " "$said"
 expect_match "the mount" '^ok +a mount of it +mounted read-only' "$said"
+stack system/posix-acl
+doctor 0 "$VOL"
+expect_match "who decides" "^note +rights +volume 'posix-acl-1' .* only with acl=translator" "$said"
+stack encryption/rot-13
 sed 's/type encryption/type encription/' "$VOL" >bad.vol
 doctor 1 bad.vol
 expect_match "the error" '^problem +volfile +bad.vol:6:[0-9]+: ' "$said"

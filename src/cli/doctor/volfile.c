@@ -137,9 +137,23 @@ volfile_problems (const struct graph *graph, GPtrArray *findings)
     }
 }
 
+/* What a mount needs besides the volfile. */
+static void
+volfile_decider (const xlator_t *xl, GPtrArray *findings)
+{
+    struct doctor_finding *finding = doctor_find (
+        findings, "rights", DOCTOR_NOTE,
+        "volume '%s' (%s) decides about rights only with acl=translator", xl->name, xl->type);
+
+    finding->costs = g_strdup ("without it the kernel decides first");
+    finding->mend = g_strdup ("mount it with -o acl=translator");
+}
+
 static void
 volfile_volume (const xlator_t *xl, GPtrArray *findings)
 {
+    if (strcmp (xl->type, "system/posix-acl") == 0)
+        volfile_decider (xl, findings);
     for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
 
@@ -207,8 +221,9 @@ doctor_volfile (const char *path, bool try, GPtrArray *findings)
     volfile_problems (graph, findings);
     if (!volfile_has_errors (graph->volfile)) {
         if (findings->len == before)
-            doctor_find (findings, "volfile", DOCTOR_OK, "%s: %u volumes, top '%s'", path,
-                         graph->xlators->len, graph->top->name);
+            doctor_find (findings, "volfile", DOCTOR_OK, "%s: %u volume%s, top '%s'", path,
+                         graph->xlators->len, graph->xlators->len == 1 ? "" : "s",
+                         graph->top->name);
         for (guint i = 0; i < graph->xlators->len; i++)
             volfile_volume (graph->xlators->pdata[i], findings);
         if (try)
