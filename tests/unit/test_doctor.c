@@ -235,13 +235,22 @@ has_part (const char *text, const char *part, unsigned number)
         ck_assert_msg (!text, "case %u: unexpected: '%s'", number, text);
 }
 
+/* A user can make no file of root, and a build without liburing says only that. */
+static bool
+can_be_shown (const struct doctor_finding *finding, const char *name)
+{
+    if (strcmp (name, "fusermount3") == 0)
+        return geteuid () == 0;
+    return !finding || !strstr (finding->found, "this windlass was built without");
+}
+
 START_TEST (each_lack_is_told_with_its_cost_and_its_cure)
 {
     char *root = machine_new (cases[_i].changes);
     g_autoptr (GPtrArray) findings = doctor_findings_new ();
     const struct doctor_finding *finding = look (root, cases[_i].name, findings);
 
-    if (geteuid () == 0 || strcmp (cases[_i].name, "fusermount3") != 0) {
+    if (can_be_shown (finding, cases[_i].name)) {
         ck_assert_msg (finding, "case %d: '%s' says nothing", _i, cases[_i].name);
         has_part (finding->found, cases[_i].found, _i);
         ck_assert_msg (finding->state == cases[_i].state, "case %d: %s: '%s'", _i, finding->name,
