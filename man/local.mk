@@ -6,6 +6,7 @@ man_MANS = \
     man/man1/windlass-commands.1 \
     man/man1/windlass-conform.1 \
     man/man1/windlass-options.1 \
+    man/man1/windlass-run.1 \
     man/man1/windlass.1 \
     man/man5/volfile.5 \
     man/man7/cluster-distribute.7 \
@@ -74,6 +75,7 @@ man_sources = \
     %D%/windlass-meta.7.in \
     %D%/windlass-options.1.in \
     %D%/windlass-probes.7.in \
+    %D%/windlass-run.1.in \
     %D%/windlass-semantics.7.in \
     %D%/windlass.1.in \
     %D%/windlass@.service.8.in

@@ -259,7 +259,8 @@ src_libcontrol_a_SOURCES = \
     %D%/control/protocol.c \
     %D%/control/server.c \
     %D%/control/stale.c \
-    %D%/control/unmount.c
+    %D%/control/unmount.c \
+    %D%/control/views.c
 
 # --- meta: what goes on, as files -----------------------------------------------------------------
 
@@ -410,6 +411,16 @@ src_windlass_SOURCES = \
     %D%/cli/picture-svg.c \
     %D%/cli/picture.c \
     %D%/cli/picture.h \
+    %D%/cli/run/child.c \
+    %D%/cli/run/daemon.c \
+    %D%/cli/run/left.c \
+    %D%/cli/run/namespace.c \
+    %D%/cli/run/new.c \
+    %D%/cli/run/preset.c \
+    %D%/cli/run/run.c \
+    %D%/cli/run/run.h \
+    %D%/cli/run/volfile.c \
+    %D%/cli/run/words.c \
     %D%/cli/stats.c \
     %D%/cli/tell.c \
     %D%/cli/timeline.c \
@@ -426,6 +437,7 @@ src_windlass_SOURCES = \
     %D%/cli/umount.c \
     %D%/daemon/background.c \
     %D%/daemon/bridge-options.c \
+    %D%/daemon/captive.c \
     %D%/daemon/commands/commands.c \
     %D%/daemon/commands/errors.c \
     %D%/daemon/commands/explain.c \

@@ -108,8 +108,21 @@ check_mountpoint (struct program *program)
     if (!program->mountpoint
         || mountpoint_check_roots (program->graph, program->mountpoint, &error) < 0)
         return fail (error);
-    mountpoint_notice (program->graph, program->mountpoint);
+    if (!program->options.captive.fd) /* its starter says where the view is */
+        mountpoint_notice (program->graph, program->mountpoint);
     return 0;
+}
+
+static int
+take_captive (struct program *program)
+{
+    struct program_options *options = &program->options;
+    g_autofree char *error = NULL;
+
+    if (!options->captive_text
+        || captive_parse (options->captive_text, &options->captive, &error) == 0)
+        return 0;
+    return fail (error);
 }
 
 /* Resolves names of files while the current folder is still the user's. A log that the user names
@@ -180,6 +193,7 @@ open_log (struct program *program)
                                  r == -EPERM ? NOT_OURS : g_strerror (-r), folder);
         return fail (error);
     }
+    captive_tell_log (options->log_file);
     log_set_level (options->level);
     log_set_tee (true);
     gf_log (NULL, GF_LOG_INFO,
@@ -239,7 +253,11 @@ fail_to_start (const char *what, int r)
 static int
 set_up (struct program *program)
 {
-    int r = program->options.no_daemon ? 0 : background_begin ();
+    const struct program_options *options = &program->options;
+    const bool stays_child = options->no_daemon || options->captive.fd;
+    int r = options->captive.fd ? captive_begin (&options->captive)
+            : stays_child       ? 0
+                                : background_begin ();
 
     if (r < 0) {
         g_autofree char *reason = attempt_reason (-r),
@@ -311,7 +329,7 @@ start (struct program *program)
         oom_score_set (options->oom_score); /* to lower it takes a capability */
     /* Before the first thread, since a thread inherits the capabilities of its creator. */
     if (options->confine)
-        confine_capabilities ();
+        confine_capabilities (options->captive.stays);
     r = timers_start ();
     if (r < 0)
         return fail_to_start ("thread for timers", r);
@@ -329,12 +347,14 @@ start (struct program *program)
         return fail_logged (error);
     make_meta (program);
     signals_catch_end ();
+    if (options->captive.stays)
+        bridge_leave_mounted (program->bridge);
     if (bridge_mount (program->bridge, &error) < 0)
         return fail_logged (error);
     roots_set_device (program->graph->roots, mountpoint_device (program->mountpoint));
     crash_aborts (stale_abort_file (program->mountpoint));
     if (options->confine)
-        confine_system_calls ();
+        confine_system_calls (options->captive.stays);
     r = bridge_start (program->bridge, &bridge_hooks);
     if (r < 0)
         return fail_to_start ("thread for requests", r);
@@ -478,7 +498,9 @@ mount_and_run (struct program *program)
     int status;
 
     namespaces_look ();
-    status = load (program);
+    status = take_captive (program);
+    if (status == 0)
+        status = load (program);
     if (status == 0)
         status = check_mountpoint (program);
     if (status == 0)
@@ -492,11 +514,15 @@ mount_and_run (struct program *program)
         serve_control (program);
         namespaces_warn (program->mountpoint);
         gf_log (NULL, GF_LOG_INFO, "'%s' is mounted", program->mountpoint);
-        warn_of_unmount (program->mountpoint);
+        if (!program->options.captive.stays)
+            warn_of_unmount (program->mountpoint);
         give_notice (program->bridge);
         log_set_tee (false);
         notify_ready (program->mountpoint);
         background_ready (log_fd () == STDERR_FILENO);
+        if (program->options.captive.fd)
+            background_leave_terminal (log_fd () == STDERR_FILENO);
+        captive_ready ();
         run (program);
         notify_stopping ();
     }

@@ -264,6 +264,7 @@ dist_noinst_SCRIPTS += \
     %D%/unit/arm64.sh \
     %D%/unit/bench-tools.sh \
     %D%/unit/ppc64el.sh \
+    %D%/unit/presets.sh \
     %D%/unit/processor.sh \
     %D%/unit/recipe-lib.sh \
     %D%/unit/conform-finds-defects.sh \
@@ -462,6 +463,7 @@ dist_noinst_SCRIPTS += \
     %D%/mount/open-behind.sh \
     %D%/mount/output-files.sh \
     %D%/mount/over-itself.sh \
+    %D%/mount/new.sh \
     %D%/mount/package-debian-12.sh \
     %D%/mount/package-debian-13.sh \
     %D%/mount/new-shape.sh \
@@ -491,7 +493,11 @@ dist_noinst_SCRIPTS += \
     %D%/mount/readdir-ahead.sh \
     %D%/mount/rot-13.sh \
     %D%/mount/rotation.sh \
+    %D%/mount/run-asked.sh \
+    %D%/mount/run-ends.sh \
+    %D%/mount/run.sh \
     %D%/mount/run-folders.sh \
+    %D%/mount/run-refused.sh \
     %D%/mount/run-under.sh \
     %D%/mount/same-as-bare-user.sh \
     %D%/mount/same-as-bare.sh \

@@ -29,3 +29,15 @@ dist_volfiles_DATA = \
     %D%/trace.vol \
     %D%/utime.vol \
     %D%/write-behind.vol
+
+# Presets of `windlass run` and `windlass new`: src/cli/run/run.h has their syntax. A new file here is
+# a new preset.
+presetsdir = $(pkgdatadir)/presets
+dist_presets_DATA = \
+    %D%/presets/acl.vol \
+    %D%/presets/brick.vol \
+    %D%/presets/cached.vol \
+    %D%/presets/faulty.vol \
+    %D%/presets/plain.vol \
+    %D%/presets/rot-13.vol \
+    %D%/presets/slow.vol

@@ -86,6 +86,15 @@ int cli_help (const struct cli_command *command, int argc, char **argv);
 
 int cli_doctor (const struct cli_command *command, int argc, char **argv);
 
+/* run/ */
+
+int cli_new (const struct cli_command *command, int argc, char **argv);
+int cli_run (const struct cli_command *command, int argc, char **argv);
+/* For `windlass help`: the list of presets; one preset. CLI_USAGE, and nothing is printed: there is
+ * no such preset. */
+int cli_help_presets (void);
+int cli_help_preset (const char *name);
+
 /* list.c, umount.c */
 
 struct mount;

@@ -66,14 +66,16 @@ static bool
 is_mount (const char *path)
 {
     g_autofree char *mountinfo = NULL, *real = NULL, *error = NULL;
-    struct mount mount = { 0 };
+    struct mount mount = { 0 }, view = { 0 };
     bool is;
 
     if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
         return false;
     real = mount_path (mountinfo, path, &error);
     is = real && mount_find (mountinfo, real, &mount) && mount_is_windlass (&mount);
+    is = is || (real && view_find (mountinfo, real, &view) > 0);
     mount_clear (&mount);
+    mount_clear (&view);
     return is;
 }
 

@@ -168,7 +168,7 @@ help_type (const char *type, const char *const *dirs, enum help_form form)
     return CLI_OK;
 }
 
-/* A type has a slash, a command has none. */
+/* A type has a slash; a command and a preset have none. */
 static int
 help_about (const char *word, const char *const *dirs, enum help_form form)
 {
@@ -179,9 +179,15 @@ help_about (const char *word, const char *const *dirs, enum help_form form)
         return help_command (command, form);
     if (strchr (word, '/'))
         return help_type (word, dirs, form);
+    if (form == HELP_TEXT && strcmp (word, "presets") == 0)
+        return cli_help_presets ();
+    if (form == HELP_TEXT && cli_help_preset (word) == CLI_OK)
+        return CLI_OK;
     suggestion = module_suggest (word, dirs);
-    fprintf (stderr, "windlass help: there is no command '%s', and a type is CATEGORY/NAME%s\n",
-             word, *suggestion ? suggestion : "; 'windlass help' lists both");
+    fprintf (stderr, "windlass help: there is no command or preset '%s', and a type is "
+                     "CATEGORY/NAME%s\n",
+             word, *suggestion ? suggestion
+                               : "; 'windlass help' and 'windlass help presets' list them");
     return CLI_USAGE;
 }
 

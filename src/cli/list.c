@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass list: the mounts that this process sees in /proc/self/mountinfo, with their daemons.
+ * windlass list: the mounts that this process sees in /proc/self/mountinfo, with their daemons; and
+ * the user's views, which it does not see.
  *
  * Each mount is asked by a process of its own, all at the same time, since one that hangs never
  * answers. The process takes the ids of the mount's user, if it may: the kernel lets nobody else
@@ -92,6 +93,14 @@ list_begin (struct listed *listed, const GPtrArray *mounts, const struct mount *
         listed->state = "private";
     else
         path_question_begin (&listed->question, list_ask, mount->path, NULL);
+}
+
+/* One that only the processes of a windlass run can enter. */
+static void
+list_begin_view (struct listed *listed, const struct mount *mount)
+{
+    *listed = (struct listed){ .mount = mount, .question = { .fd = -1 }, .state = "view" };
+    path_question_begin (&listed->who, list_ask_who, mount->path, mount);
 }
 
 static const char *
@@ -266,7 +275,8 @@ static void
 list_all (const char *mountinfo, bool json)
 {
     g_autoptr (GPtrArray) mounts = mounts_all (mountinfo);
-    g_autofree struct listed *listed = g_new0 (struct listed, mounts->len);
+    g_autoptr (GPtrArray) views = views_all (mountinfo);
+    g_autofree struct listed *listed = g_new0 (struct listed, mounts->len + views->len);
     gint64 until;
     guint n = 0;
 
@@ -276,6 +286,8 @@ list_all (const char *mountinfo, bool json)
         if (mount_is_windlass (mount))
             list_begin (&listed[n++], mounts, mount);
     }
+    for (guint i = 0; i < views->len; i++)
+        list_begin_view (&listed[n++], views->pdata[i]);
     until = g_get_monotonic_time () + PATIENCE * INT64_C (1000);
     for (guint i = 0; i < n; i++)
         list_end (&listed[i], until);

@@ -30,11 +30,19 @@ struct place {
 
 /* --- finding the daemon --- */
 
+static bool
+mount_is_fuse (const struct mount *mount)
+{
+    return g_str_has_prefix (mount->type, "fuse") && mount->user_id >= 0;
+}
+
 static int
 place_find (struct place *place, char **ret_error)
 {
     g_autofree char *mountinfo = NULL, *path = NULL;
     g_autoptr (GError) error = NULL;
+    struct mount view;
+    int n;
 
     if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, &error)) {
         *ret_error = g_strdup (error->message);
@@ -43,15 +51,27 @@ place_find (struct place *place, char **ret_error)
     path = mount_path (mountinfo, place->mountpoint, ret_error);
     if (!path)
         return -EINVAL;
-    if (!mount_find (mountinfo, path, &place->mount)) {
+    if (mount_find (mountinfo, path, &place->mount) && mount_is_fuse (&place->mount))
+        return 0;
+    n = view_find (mountinfo, path, &view);
+    if (n == 1) {
+        mount_clear (&place->mount);
+        place->mount = view;
+        return 0;
+    }
+    if (n > 1) {
+        *ret_error = g_strdup_printf ("'%s' has %d views; ask inside of one, or tell its daemon by "
+                                      "signals: 'windlass list' has their numbers",
+                                      place->mountpoint, n);
+        return -EINVAL;
+    }
+    if (!place->mount.path) {
         *ret_error =
             g_strdup_printf ("'%s' is not a mount point%s; 'windlass list' shows them",
                              place->mountpoint,
                              access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
         return -EINVAL;
     }
-    if (g_str_has_prefix (place->mount.type, "fuse") && place->mount.user_id >= 0)
-        return 0;
     *ret_error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'",
                                   place->mountpoint, place->mount.type);
     return -EINVAL;

@@ -114,6 +114,14 @@ char *mount_path (const char *mountinfo, const char *path, char **ret_error);
  * *ret_error (freed with g_free). */
 char *mount_around (const char *path, char **ret_rest, char **ret_error);
 
+/* --- views.c: this user's mounts that this process does not see --- */
+
+/* Returns the mounts (struct mount) of daemons of this user in other mount namespaces, as windlass
+ * run makes them. mountinfo: the mounts that this process sees. Freed with g_ptr_array_unref. */
+GPtrArray *views_all (const char *mountinfo);
+/* Finds the view at a real path. Returns how many there are there; 1: *ret_mount. */
+int view_find (const char *mountinfo, const char *path, struct mount *ret_mount);
+
 /* --- path.c: locations of sockets --- */
 
 /* The path of a mount's socket in one of run_dirs. Freed with g_free. */

@@ -46,8 +46,8 @@ parent_wait (pid_t child, int fd)
 }
 
 /* Closes descriptors inherited from the starting process, which would stay open otherwise. */
-static void
-close_inherited (int but)
+void
+background_close_inherited (int but)
 {
     if (but > 3)
         close_range (3, but - 1, 0);
@@ -70,22 +70,16 @@ background_begin (void)
         close (ends[1]);
         parent_wait (child, ends[0]);
     }
-    close_inherited (ends[1]);
+    background_close_inherited (ends[1]);
     ready_fd = ends[1];
     return 0;
 }
 
 void
-background_ready (bool keep_stderr)
+background_leave_terminal (bool keep_stderr)
 {
-    int null;
+    const int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
-    if (ready_fd < 0)
-        return;
-    /* Not before: whoever looks at an automount point waits for the mount there, except the process
-     * group of the automounter, which mount(8) and this process belong to. */
-    setsid ();
-    null = open ("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2 (null, STDIN_FILENO);
         dup2 (null, STDOUT_FILENO);
@@ -94,6 +88,17 @@ background_ready (bool keep_stderr)
         if (null > STDERR_FILENO)
             close (null);
     }
+}
+
+void
+background_ready (bool keep_stderr)
+{
+    if (ready_fd < 0)
+        return;
+    /* Not before: whoever looks at an automount point waits for the mount there, except the process
+     * group of the automounter, which mount(8) and this process belong to. */
+    setsid ();
+    background_leave_terminal (keep_stderr);
     if (write (ready_fd, "", 1) < 0)
         (void) errno; /* the parent has ended */
     close (ready_fd);

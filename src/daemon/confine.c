@@ -6,7 +6,8 @@
  *
  * A user's daemon has no capabilities in the first place. It keeps the rest: to unmount, it has to
  * start fusermount3, which is setuid. And as long as it may gain privileges that way, the kernel
- * accepts no filter from a user.
+ * accepts no filter from a user. That of `windlass run` never unmounts, and has CAP_SYS_ADMIN in its
+ * user namespace, to mount: it is confined as root's is.
  */
 #include "core/base/process.h"
 #include "daemon/daemon.h"
@@ -91,15 +92,23 @@ capabilities_limit (uint64_t keep)
     return syscall (SYS_capset, &head, caps) < 0 ? -errno : 0;
 }
 
+/* A user acts as no other: there is nothing to keep but the right to mount. */
+static uint64_t
+capabilities_to_keep (void)
+{
+    if (geteuid () != 0)
+        return BIT (CAP_SYS_ADMIN);
+    return kept | kept_for_haste () | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0);
+}
+
 void
-confine_capabilities (void)
+confine_capabilities (bool stays)
 {
     int r;
 
-    if (geteuid () != 0)
+    if (geteuid () != 0 && !stays)
         return;
-    r = capabilities_limit (kept | kept_for_haste ()
-                            | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0));
+    r = capabilities_limit (capabilities_to_keep ());
     if (r == 0 && (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0
                    || prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
         r = -errno;
@@ -235,16 +244,22 @@ tool_is_inside (void)
 }
 
 void
-confine_system_calls (void)
+confine_system_calls (bool stays)
 {
-    int r = tool_is_inside () ? -EOPNOTSUPP : geteuid () != 0 ? -EACCES : system_calls_refuse ();
+    const bool unmounts_by_program = geteuid () != 0 && !stays;
+    int r = tool_is_inside ()     ? -EOPNOTSUPP
+            : unmounts_by_program ? -EACCES
+                                  : system_calls_refuse ();
+
+    if (geteuid () != 0 && stays)
+        (void) capabilities_limit (0); /* those who answer requests are started after this */
 
     if (r == 0)
         gf_log (NULL, GF_LOG_DEBUG, "confine: system calls that a mount doesn't make are refused");
     else
         gf_log (NULL, GF_LOG_DEBUG, "confine: no system call is refused: %s",
                 tool_is_inside ()      ? "a sanitizer or valgrind needs them"
-                : geteuid () != 0      ? "a user's daemon has to start fusermount3"
+                : unmounts_by_program  ? "a user's daemon has to start fusermount3"
                 : r == -ENOSYS         ? "built without libseccomp"
                                        : g_strerror (-r));
 }

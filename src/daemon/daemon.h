@@ -38,6 +38,11 @@ struct program_options {
     gf_loglevel_t level;
     int64_t inode_limit;
     gboolean no_daemon, debug;
+    struct captive {
+        int fd;     /* to the process that this daemon belongs to; 0: it belongs to none */
+        bool stays; /* the mount ends with its mount namespace; this daemon doesn't unmount it */
+    } captive;          /* of captive_text; set by the program */
+    char *captive_text; /* the value of the option, or NULL */
     bool confine; /* drop privileges that a mount does not need */
     bool sloppy;  /* of -o: unknown words after it are ignored, with a warning */
     bool volfile_on_server; /* volfile_again is "SERVER:/VOLUME" */
@@ -233,6 +238,21 @@ void background_ready (bool keep_stderr);
 int pid_file_take (const char *path);
 void pid_file_drop (void);
 
+/* The parts of these that a captive needs: closes all inherited descriptors but the standard ones
+ * and `but`; gives up the terminal. */
+void background_close_inherited (int but);
+void background_leave_terminal (bool keep_stderr);
+
+/* --- captive.c: a daemon that belongs to another process --- */
+
+/* Reads "FD[,stays]". Returns 0, or -EINVAL and *ret_error. */
+int captive_parse (const char *text, struct captive *ret_captive, char **ret_error);
+/* Returns 0, or a negative errno. The others do nothing in a daemon that belongs to no process. */
+int captive_begin (const struct captive *captive);
+void captive_tell_log (const char *path);
+/* It has mounted. From now on the main thread gets SIGTERM when the other process ends. */
+void captive_ready (void);
+
 /* --- notify.c: what a service manager is told; nothing if NOTIFY_SOCKET names none --- */
 
 /* Opens the socket. Call it after background_begin, which closes descriptors. */
@@ -241,14 +261,14 @@ void notify_ready (const char *mountpoint); /* the mount answers, or a reload is
 void notify_reloading (void);
 void notify_stopping (void);
 
-/* --- confine.c: drops privileges of a daemon of root; logs at DEBUG what is in force --- */
+/* --- confine.c: drops privileges; logs at DEBUG what is in force --- */
 
 /* For this thread and those that it starts, so it is called before there are others. Drops only
- * what is never needed. */
-void confine_capabilities (void);
+ * what is never needed. stays: the daemon never unmounts, so a user's daemon can be confined too. */
+void confine_capabilities (bool stays);
 /* For all threads, once it is mounted: from then on no program can be started and no file system
  * mounted. */
-void confine_system_calls (void);
+void confine_system_calls (bool stays);
 
 /* --- signals.c --- */
 

@@ -113,6 +113,7 @@ program_entries (struct parsed *parsed)
         { "confine", 0, 0, G_OPTION_ARG_FILENAME, &o->confine_text,
           "auto: give up capabilities and system calls that a mount does not need; off: keep them",
           "auto|off" },
+        { "captive", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &o->captive_text, "", "" },
         { "print-xlatordir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_xlatordir,
           "print the directory of the translators", NULL },
         { "print-logdir", 0, 0, G_OPTION_ARG_NONE, &parsed->print_logdir,
@@ -534,6 +535,7 @@ options_clear (struct program_options *options)
     g_free (options->pid_file);
     g_free (options->volume_name);
     g_free (options->confine_text);
+    g_free (options->captive_text);
     g_strfreev (options->xlator_options);
     g_strfreev (options->xlator_dirs);
     g_ptr_array_unref (options->bridge);

@@ -96,6 +96,10 @@ int bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void
  * succeeds; call it before bridge_free. */
 bool bridge_past_end (struct bridge *bridge);
 
+/* Has bridge_stop leave the mount where it is, after everything is written: it ends with its mount
+ * namespace, and until then every access fails. */
+void bridge_leave_mounted (struct bridge *bridge);
+
 /* Returns what whoever mounts should know although nothing is wrong: that the kernel decides about
  * rights before a system/posix-acl of the graph. g_free it; NULL: nothing. */
 char *bridge_notice (const struct bridge *bridge);

@@ -189,6 +189,7 @@ struct bridge {
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
+    bool leaves_mounted; /* bridge_stop leaves the mount; set before the mount */
     bool stuck;       /* bridge_stop ended, but some work didn't */
     bool left;        /* bridge_stop ended, but the mount remains: no process for unmounting could
                        * be started */

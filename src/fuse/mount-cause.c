@@ -81,7 +81,7 @@ cause_for_root (const struct bridge *bridge)
                          "--cap-add SYS_ADMIN");
     if (bridge->libfuse_says->len > 0)
         return NULL;
-    return g_strdup ("something denies it to root although it has CAP_SYS_ADMIN: AppArmor (for "
+    return g_strdup ("something denies it although it has CAP_SYS_ADMIN: AppArmor (for "
                      "Docker, --security-opt apparmor=unconfined), SELinux, seccomp, or a user "
                      "namespace without a mount namespace of its own (unshare -Urm makes both)");
 }
@@ -180,5 +180,5 @@ bridge_mount_cause (const struct bridge *bridge)
 
     if (cause)
         return cause;
-    return geteuid () == 0 ? cause_for_root (bridge) : cause_for_user (bridge);
+    return geteuid () == 0 || may_mount () ? cause_for_root (bridge) : cause_for_user (bridge);
 }

@@ -36,6 +36,7 @@
  */
 #include "fuse/internal.h"
 
+#include "core/base/process.h"
 #include "core/edge/passthrough.h"
 
 #include <fcntl.h>
@@ -107,13 +108,15 @@ passthrough_free (struct passthrough *all)
 
 /* --- negotiation ------------------------------------------------------------------------------ */
 
+/* The kernel takes backing files from whoever has CAP_SYS_ADMIN in the first user namespace. */
 static bool
 is_privileged (void)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct caps[2] = { 0 };
 
-    return syscall (SYS_capget, &head, caps) == 0 && caps[0].effective & 1u << CAP_SYS_ADMIN;
+    return process_has_first_user_namespace () && syscall (SYS_capget, &head, caps) == 0
+        && caps[0].effective & 1u << CAP_SYS_ADMIN;
 }
 
 /* Returns the reason against passthrough that is known before the mount, or NULL. */
@@ -133,7 +136,8 @@ lack_of_ours (const struct bridge *bridge)
         return "writes that take rights away have to come here where ids are mapped "
                "(idmapped-mounts)";
     if (!is_privileged ())
-        return "the kernel takes backing files from root alone (CAP_SYS_ADMIN)";
+        return "the kernel takes backing files from root alone (CAP_SYS_ADMIN), and not in a user "
+               "namespace";
     return NULL;
 }
 

@@ -2,6 +2,7 @@
 /* The session with the kernel: negotiation, and the mount. */
 #include "fuse/internal.h"
 
+#include "core/base/process.h"
 #include "core/edge/sync.h"
 #include "fuse/short-numbers.h"
 
@@ -161,7 +162,8 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.proto_minor = MIN (conn->proto_minor, FUSE_KERNEL_MINOR_VERSION);
     bridge->terms.writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
     bridge->terms.checks_all = bridge->terms.checked && conn->want & FUSE_CAP_POSIX_ACL;
-    bridge->terms.is_root = geteuid () == 0;
+    /* In a user namespace, storage does refuse root: what belongs to ids that aren't mapped. */
+    bridge->terms.is_root = geteuid () == 0 && process_has_first_user_namespace ();
     bridge->terms.labels = settings->selinux || access ("/sys/fs/selinux/enforce", F_OK) == 0;
     bridge->terms.expires = bridge->terms.init.offered & FLAG_HAS_EXPIRE_ONLY;
     bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;

@@ -25,6 +25,7 @@ struct unmounter {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t changed;
     bool done, left; /* lock */
+    bool stays;      /* only write everything; constant */
     int r;           /* lock; 0 if the mount is gone, or a negative errno */
     char *mountpoint;
 };
@@ -80,6 +81,18 @@ unmount_busy (const char *mountpoint)
     return r;
 }
 
+/* Writes cached data back, and leaves the mount. */
+static int
+mount_sync (const char *mountpoint)
+{
+    const int fd = open (mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int r = fd < 0 || syncfs (fd) < 0 ? -errno : 0;
+
+    if (fd >= 0)
+        close (fd);
+    return r;
+}
+
 static void
 unmounter_free (struct unmounter *unmounter)
 {
@@ -93,10 +106,11 @@ static void *
 unmounter_run (void *data)
 {
     struct unmounter *unmounter = data;
-    int r = unmount (unmounter->mountpoint, false);
+    int r = unmounter->stays ? mount_sync (unmounter->mountpoint)
+                             : unmount (unmounter->mountpoint, false);
     bool left;
 
-    if (r == -EBUSY)
+    if (r == -EBUSY && !unmounter->stays)
         r = unmount_busy (unmounter->mountpoint);
     pthread_mutex_lock (&unmounter->lock);
     unmounter->done = true;
@@ -138,6 +152,7 @@ bridge_unmount (struct bridge *bridge)
 
     pthread_mutex_init (&unmounter->lock, NULL);
     thread_cond_init (&unmounter->changed);
+    unmounter->stays = bridge->leaves_mounted;
     unmounter->mountpoint = g_strdup (bridge->mountpoint);
     r = thread_new (&thread, "fuse-unmount", unmounter_run, unmounter);
     if (r == 0) {
@@ -146,7 +161,16 @@ bridge_unmount (struct bridge *bridge)
     } else {
         unmounter_free (unmounter);
     }
-    return r < 0 ? unmount (bridge->mountpoint, true) : 0;
+    if (r < 0 && bridge->leaves_mounted)
+        gf_log (&bridge->xlator, GF_LOG_ERROR, "what the kernel kept of '%s' could not be written: "
+                "%s", bridge->mountpoint, g_strerror (-r));
+    return r < 0 && !bridge->leaves_mounted ? unmount (bridge->mountpoint, true) : 0;
+}
+
+void
+bridge_leave_mounted (struct bridge *bridge)
+{
+    bridge->leaves_mounted = true;
 }
 
 /* Unmounts again, so that the daemon leaves no mount behind. The readers have ended, which may make

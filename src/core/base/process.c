@@ -214,6 +214,16 @@ process_began (pid_t process)
     return (machine_began () + g_ascii_strtoll (numbers[20], NULL, 10) * (SECOND / ticks)) / SECOND;
 }
 
+/* The inode number is constant: PROC_USER_INIT_INO of the kernel. /proc/self/uid_map can't tell: a
+ * namespace below may map all ids to themselves. */
+bool
+process_has_first_user_namespace (void)
+{
+    g_autofree char *own = g_file_read_link ("/proc/self/ns/user", NULL);
+
+    return !own || strcmp (own, "user:[4026531837]") == 0;
+}
+
 bool
 process_was_upgraded (void)
 {

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass run PRESET DIR [-- COMMAND]: a command, or a shell, that sees DIR through a preset.
+ *
+ *   this process           in a mount namespace of its own; waits
+ *     the daemon           mounts over DIR, whose descriptor it has opened before; ends with this
+ *                          process
+ *     the command          sees the view at DIR
+ *
+ * The daemon leaves the mount as it is when it ends. So a process that outlives the command fails
+ * there, and does not find itself in the bare directory: what it writes would not be rotated,
+ * encrypted or checked.
+ *
+ * If the system refuses the namespace, the view is mounted in a folder of its own, by fusermount3
+ * for an ordinary user, and unmounted at the end.
+ */
+#include "cli/run/run.h"
+
+#include "control/control.h"
+#include "core/base/printable.h"
+#include "core/base/rundir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VIEW "view-" /* files of a run in the run folder: view-PID.vol, and the folder view-PID */
+
+struct run_view {
+    const struct cli_command *command;
+    const char *preset;
+    char *directory; /* the real path of DIR */
+    char *where;     /* where the view is: directory, or a folder of its own */
+    bool apart;      /* the view has a folder of its own */
+    char *inside;    /* the command's current folder, if that is in the view; or NULL */
+    char *volfile;   /* the path of its file */
+    struct made_volfile made;
+    struct view_daemon daemon;
+};
+
+/* --- the directory -------------------------------------------------------------------------- */
+
+static int
+run_find_directory (struct run_view *view, const char *given)
+{
+    char *path = realpath (given, NULL);
+    const int error = errno;
+    struct stat st;
+
+    if (!path)
+        return run_refuse (view->command, "'%s': %s", given, g_strerror (error));
+    view->directory = g_strdup (path);
+    free (path);
+    if (stat (view->directory, &st) == 0 && !S_ISDIR (st.st_mode))
+        return run_refuse (view->command, "'%s' is not a directory", given);
+    if (strcmp (view->directory, "/") == 0)
+        return run_refuse (view->command, "'/' can't be covered by a view: no program would enter "
+                                          "it; name a directory in it");
+    return CLI_OK;
+}
+
+/* A caller that is in the directory stays at the same place, in the view. */
+static void
+run_find_inside (struct run_view *view)
+{
+    char *here = getcwd (NULL, 0);
+
+    if (here && path_is_in (here, view->directory))
+        view->inside = g_strconcat (view->where, here + strlen (view->directory), NULL);
+    free (here);
+}
+
+/* --- where the view is ---------------------------------------------------------------------- */
+
+/* Returns the first of the system's switches that refuse user namespaces, or NULL. */
+static const char *
+run_switch (void)
+{
+    static const struct {
+        const char *path, *refuses, *name;
+    } switches[] = {
+        { "/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces is 0" },
+        { "/proc/sys/kernel/unprivileged_userns_clone", "0",
+          "kernel.unprivileged_userns_clone is 0" },
+        { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+          "AppArmor: kernel.apparmor_restrict_unprivileged_userns is 1" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (switches); i++) {
+        g_autofree char *text = NULL;
+
+        if (g_file_get_contents (switches[i].path, &text, NULL, NULL)
+            && strcmp (g_strstrip (text), switches[i].refuses) == 0)
+            return switches[i].name;
+    }
+    return NULL;
+}
+
+/* Makes the folder of a view that can't be mounted over the directory, and tells of it. */
+static int
+run_take_folder (struct run_view *view, const char *dir, int r, const char *what)
+{
+    const char *reason = geteuid () == 0 ? NULL : run_switch ();
+
+    view->apart = true;
+    view->where = g_strdup_printf ("%s/" VIEW "%d", dir, (int) getpid ());
+    if (mkdir (view->where, 0700) < 0) {
+        run_refuse (view->command, "the folder '%s' can't be made: %s", view->where,
+                    g_strerror (errno));
+        return -errno;
+    }
+    say_line (stderr,
+              "windlass run: this system refuses a mount namespace (%s: %s%s%s), so '%s' itself "
+              "stays as it is; the view is in '%s' ($WINDLASS_MOUNT)",
+              what, g_strerror (-r), reason ? "; " : "", reason ? reason : "", view->directory,
+              view->where);
+    return 0;
+}
+
+/* dir: the run folder. */
+static int
+run_take_place (struct run_view *view, const char *dir)
+{
+    const char *what;
+    int r = namespace_try (&what);
+
+    if (r < 0)
+        return run_take_folder (view, dir, r, what);
+    view->where = g_strdup (view->directory);
+    r = namespace_enter (&what);
+    if (r < 0)
+        run_refuse (view->command, "%s: %s", what, g_strerror (-r));
+    return r;
+}
+
+/* --- files of runs in the run folder -------------------------------------------------------- */
+
+/* A run that was killed leaves its files. */
+static void
+run_sweep (const char *dir)
+{
+    g_autoptr (GDir) entries = g_dir_open (dir, 0, NULL);
+    const char *name;
+
+    while (entries && (name = g_dir_read_name (entries))) {
+        g_autofree char *path = g_build_filename (dir, name, NULL);
+        const pid_t pid = g_str_has_prefix (name, VIEW)
+                            ? (pid_t) strtol (name + strlen (VIEW), NULL, 10)
+                            : 0;
+
+        if (pid > 0 && kill (pid, 0) < 0 && errno == ESRCH && unlink (path) < 0)
+            (void) rmdir (path); /* not if a view is still mounted there */
+    }
+}
+
+static int
+run_write_volfile (struct run_view *view)
+{
+    g_autofree char *name = g_strdup_printf (VIEW "%d.vol", (int) getpid ());
+    const int r = run_dir_write (name, view->made.text, strlen (view->made.text), &view->volfile);
+
+    if (r < 0)
+        run_refuse (view->command, "the volfile of the view can't be written: %s",
+                    g_strerror (-r));
+    return r;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+static void
+run_lost (pid_t pid, void *data)
+{
+    struct run_view *view = data;
+
+    if (pid != view->daemon.pid)
+        return;
+    view->daemon.ended = true;
+    say_line (stderr,
+              "windlass run: the daemon of the view has ended, and what is in '%s' fails "
+              "(ENOTCONN)%s%s%s",
+              view->where, view->daemon.log ? "; its log is '" : "",
+              view->daemon.log ? view->daemon.log : "", view->daemon.log ? "'" : "");
+}
+
+static int
+run_command (struct run_view *view, char **command)
+{
+    const char *shell = g_getenv ("SHELL");
+    char *argv[] = { (char *) (shell && *shell ? shell : "/bin/sh"), NULL };
+
+    if (!command)
+        say_line (stderr,
+                  "windlass run: in this shell '%s' is seen through preset '%s'; 'exit' ends the "
+                  "view",
+                  view->where, view->preset);
+    if (!command && view->apart && !view->inside)
+        view->inside = g_strdup (view->where);
+    g_setenv ("WINDLASS_MOUNT", view->where, TRUE);
+    g_setenv ("WINDLASS_VOLFILE", view->volfile, TRUE);
+    return child_run (command ? command : argv, view->inside, run_lost, view);
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+/* A daemon that was killed leaves a view with a folder of its own mounted. */
+static void
+run_drop_folder (const struct run_view *view)
+{
+    g_autofree char *mountinfo = NULL, *text = NULL;
+    struct mount mount;
+
+    if (g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
+        && mount_find (mountinfo, view->where, &mount)) {
+        unmount_path (&mount, UNMOUNT_LAZY, &text);
+        mount_clear (&mount);
+    }
+    if (rmdir (view->where) < 0)
+        say_line (stderr, "windlass run: '%s' stays: %s", view->where, g_strerror (errno));
+}
+
+/* Returns the status of all. */
+static int
+run_end (struct run_view *view, int status)
+{
+    const bool lost = view->daemon.ended;
+    const int ended = view_daemon_end (&view->daemon);
+
+    if (lost || ended == 0)
+        return status;
+    say_line (stderr,
+              "windlass run: the daemon of the view ended with an error, and what was written last "
+              "may be lost%s%s%s",
+              view->daemon.log ? "; its log is '" : "",
+              view->daemon.log ? view->daemon.log : "", view->daemon.log ? "'" : "");
+    return status ? status : RUN_FAILED;
+}
+
+static void
+run_clear (struct run_view *view)
+{
+    if (view->volfile)
+        unlink (view->volfile);
+    if (view->apart)
+        run_drop_folder (view);
+    g_free (view->directory);
+    g_free (view->where);
+    g_free (view->inside);
+    g_free (view->volfile);
+    g_free (view->daemon.log);
+    made_volfile_clear (&view->made);
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static int
+run_start (struct run_view *view)
+{
+    g_autofree char *dir = NULL, *error = NULL;
+    const int fd = run_dir_take (&dir, &error);
+    int r;
+
+    if (fd < 0) {
+        run_refuse (view->command, "%s", error);
+        return fd;
+    }
+    close (fd);
+    run_sweep (dir);
+    r = run_take_place (view, dir);
+    if (r == 0)
+        r = run_write_volfile (view);
+    if (r == 0) {
+        run_find_inside (view);
+        prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        r = view_daemon_start (&view->made, view->volfile, view->preset, view->where, !view->apart,
+                               &view->daemon);
+    }
+    return r;
+}
+
+static int
+run_words (const struct cli_command *command, const struct run_words *words)
+{
+    struct run_view view = { .command = command, .preset = words->preset->name };
+    int status;
+
+    if (preset_is_of_host (words->preset))
+        return run_refuse (command,
+                           "preset '%s' has no directory that a view could be mounted over; "
+                           "'windlass new %s' writes its volfile",
+                           view.preset, view.preset);
+    status = run_find_directory (&view, words->place);
+    if (status == CLI_OK
+        && volfile_make (command, words->preset, view.directory, words->words, &words->graph,
+                         &view.made)
+               < 0)
+        status = CLI_USAGE;
+    if (status == CLI_OK && run_start (&view) < 0)
+        status = RUN_FAILED;
+    else if (status == CLI_OK) {
+        status = run_command (&view, words->command);
+        left_tell (view.daemon.pid);
+        status = run_end (&view, status);
+    }
+    run_clear (&view);
+    return status;
+}
+
+int
+cli_run (const struct cli_command *command, int argc, char **argv)
+{
+    struct run_words words = { 0 };
+    int status = run_words_parse (command, argc, argv, NULL, &words);
+
+    if (status == CLI_OK)
+        status = run_words (command, &words);
+    run_words_clear (&words);
+    return status;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass run, windlass new, and the presets of both.
+ *
+ * A preset is a file NAME.vol: a volfile whose first comment lines are its head.
+ *
+ *   # preset: SUMMARY                            one line, without a full stop; must be given
+ *   # flag --NAME SETTING [SETTING...]: HELP     a SETTING is VOLUME.OPTION=VALUE, or an option of
+ *                                                windlass(8), such as --read-only
+ *   # mount OPTION [OPTION...]                   options of windlass(8) that the preset always needs
+ *
+ * In the volumes, @DIR@ stands for the directory. A preset with @HOST@ and @PATH@ takes HOST:PATH in
+ * its place, and is for `windlass new` alone.
+ */
+#ifndef WINDLASS_CLI_RUN_RUN_H
+#define WINDLASS_CLI_RUN_RUN_H
+
+#include "cli/cli.h"
+
+#include <sys/types.h>
+
+/* --- preset.c: files of presets --- */
+
+struct preset_flag {
+    char *name;      /* "--read-only" */
+    char **settings; /* "VOLUME.OPTION=VALUE", or options of windlass(8) */
+    char *help;
+};
+
+struct preset {
+    char *name, *path; /* path: its file */
+    char *text;        /* of the file, with the head */
+    char *summary;
+    GPtrArray *flags;  /* struct preset_flag */
+    GPtrArray *mount;  /* char *: options of windlass(8) */
+};
+
+/* Reads the preset of a name, or of a file if the name has a slash. Returns NULL, with a message in
+ * *ret_error (g_free it) that lists the presets there are. */
+struct preset *preset_read (const char *name, char **ret_error);
+void preset_free (struct preset *preset);
+typedef struct preset preset_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (preset_t, preset_free)
+
+/* Returns the names of all presets, sorted. Freed with g_ptr_array_unref. */
+GPtrArray *preset_names (void);
+
+/* Returns true if the preset takes HOST:PATH, not a directory. */
+bool preset_is_of_host (const struct preset *preset);
+const struct preset_flag *preset_flag_find (const struct preset *preset, const char *name);
+/* Returns true if a line of the file belongs to the head, or names the licence: what a volfile that
+ * is made from the preset has no use for. */
+bool preset_line_is_head (const char *line);
+
+/* --- volfile.c: a volfile from a preset --- */
+
+struct made_volfile {
+    char *text;
+    char **mount; /* options of windlass(8) that it is mounted with */
+};
+
+/* place: the directory (absolute), or HOST:PATH. words: OPTION=VALUE and --FLAG. Returns 0; or
+ * -EINVAL after messages on stderr. Values of secret options are hidden in the words. */
+int volfile_make (const struct cli_command *command, const struct preset *preset,
+                  const char *place, char **words, const struct cli_graph *options,
+                  struct made_volfile *ret_made);
+void made_volfile_clear (struct made_volfile *made);
+
+/* --- words.c: the command line of both --- */
+
+struct run_words {
+    struct cli_graph graph;
+    struct preset *preset;
+    char *place;    /* as it was given */
+    char **words;   /* OPTION=VALUE and --FLAG; the strings are argv's */
+    char **command; /* what follows after "--", in argv; NULL: nothing */
+};
+
+/* more: the command's own options, or NULL. Returns CLI_OK, or CLI_USAGE after a message. */
+int run_words_parse (const struct cli_command *command, int argc, char **argv,
+                     const GOptionEntry *more, struct run_words *ret_words);
+void run_words_clear (struct run_words *words);
+
+/* Prints "windlass COMMAND: TEXT"; bytes that a terminal may not show are escaped. Returns
+ * CLI_USAGE. */
+int run_refuse (const struct cli_command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* --- namespace.c: a mount namespace of its own --- */
+
+/* Has this process, which has one thread, enter a new mount namespace from which no mount reaches
+ * the one before; without privileges a user namespace too, where all ids but the user's own are
+ * nobody's. Returns 0; or a negative errno and *ret_what, the call that failed (constant). Then the
+ * process is of no use. */
+int namespace_enter (const char **ret_what);
+/* Tries it in another process, with the same result. */
+int namespace_try (const char **ret_what);
+/* Lets a program that this process executes keep the right to mount, which only root's would. */
+void namespace_lend_mount (void);
+
+/* --- daemon.c: the daemon of the view --- */
+
+struct view_daemon {
+    pid_t pid;
+    int fd;     /* the daemon ends when it is closed */
+    char *log;  /* the path of its log, or NULL */
+    bool ended; /* it has been waited for */
+};
+
+/* Starts the daemon, and waits until it has mounted. stays: the mount is left as it is at the end,
+ * without a daemon: for a mount namespace that ends as well. Returns 0; or a negative errno, after
+ * messages on stderr. */
+int view_daemon_start (const struct made_volfile *made, const char *volfile, const char *name,
+                       const char *mountpoint, bool stays, struct view_daemon *ret_daemon);
+/* Ends it when everything is written, and waits for that. Returns its exit status, or -1 if a signal
+ * ended it. */
+int view_daemon_end (struct view_daemon *daemon);
+
+/* --- child.c: the command --- */
+
+#define RUN_FAILED 125 /* the status if there is no view, as of timeout(1) and its like */
+
+/* Runs a program and waits until it has ended; passes signals on to it. lost is called when another
+ * child process has ended. Returns its status as the shell has it: 128 and the signal, 127 if there
+ * is no such program, 126 if it can't be executed. */
+int child_run (char *const *argv, const char *directory, void (*lost) (pid_t pid, void *data),
+               void *data);
+
+/* --- left.c: processes that outlive the command --- */
+
+/* Tells on stderr which processes below this one are left, but for `besides`. */
+void left_tell (pid_t besides);
+
+#endif

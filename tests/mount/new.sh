@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# windlass new writes volfiles of the presets, which mount as they say. Names of directories with
+# any characters are the same again, or refused.
+. "$(dirname "$0")/lib.sh"
+need_fuse
+new () {
+    "$WINDLASS" new "$@"
+}
+
+for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
+    preset=$(basename "$file" .vol)
+    [ "$preset" != brick ] || continue # mounted by mount/brick
+    echo "$preset"
+    new "$preset" "$BACK" >"$VOL"
+    # shellcheck disable=SC2046 # options
+    mount_volfile "$VOL" $(sed -n 's/^#   windlass -f FILE \(.*\) *MOUNTPOINT/\1/p' "$VOL")
+    unmount
+done
+
+# Names of directories.
+for name in 'a b' 'q"uote' 'back\slash' "apo'strophe" '#hash' '@DIR@' 'end-volume' $'tab\there' \
+    $'\xff\xfe' '$(touch x)' '%s' '-dash'; do
+    mkdir -p -- "$TEST_DIR/$name"
+    echo "in $name" >"$TEST_DIR/$name/file"
+    (cd "$TEST_DIR" && new plain "./$name") >"$VOL" || fail "'$name' is refused"
+    mount_volfile "$VOL"
+    expect "what is in '$name'" "in $name" "$(cat "$MNT/file")"
+    unmount
+done
+for name in $'new\nline' 'back`tick'; do
+    mkdir "$TEST_DIR/$name"
+    expect_error "a volfile can't name .*newline or a .\`" new plain "$TEST_DIR/$name"
+done
