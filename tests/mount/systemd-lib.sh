@@ -79,7 +79,8 @@ inside () {
     chmod 700 /run/user/65534
     export XDG_RUNTIME_DIR=/run/user/65534 HOME=$TEST_DIR/home
     user "$INIT" --user --unit=default.target &
-    go_on_inside setpriv --reuid 65534 --regid 65534 --clear-groups
+    go_on_inside setpriv --reuid 65534 --regid 65534 --clear-groups &
+    wait -n # for whichever ends first
 }
 
 begin_inside () {
@@ -87,6 +88,7 @@ begin_inside () {
     [ "$1" = system ] || ETC=$TEST_DIR/home/.config/windlass
     if [ -n "${INSIDE-}" ]; then
         wait_until "systemctl ${1/#/--} is-active default.target >/dev/null 2>&1"
+        touch "$TEST_DIR/began"
         return
     fi
     need_root
@@ -109,6 +111,10 @@ begin_inside () {
     wait $manager 2>/dev/null
     wait_until cgroup_is_left
     cat "$TEST_DIR/inside"
-    [ -s "$TEST_DIR/status" ] || { cat "$TEST_DIR/manager"; fail "systemd ended"; }
+    if ! [ -s "$TEST_DIR/status" ]; then
+        cat "$TEST_DIR/manager"
+        [ ! -e "$TEST_DIR/began" ] || fail "systemd ended"
+        skip "needs a systemd that can start here: $(tail -n 1 "$TEST_DIR/manager")"
+    fi
     exit "$(cat "$TEST_DIR/status")"
 }
