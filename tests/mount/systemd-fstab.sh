@@ -49,7 +49,6 @@ expect_ok systemctl start "$unit"
 expect "by its unit" hello "$(cat "$MNT/file")"
 expect_match "its log" "'$MNT' is mounted" \
     "$(journalctl -o cat -u "$unit" "WINDLASS_MOUNTPOINT=$MNT")"
-DAEMON=$(systemctl show --value -p MainPID "$unit")
 expect_ok systemctl stop "$unit"
 ! is_mounted || fail "it is mounted after the stop"
 
