@@ -7,7 +7,7 @@
 ca one
 certificate server one
 certificate client one
-certificate old one -1
+expired old one
 
 BRICK_PORT[b]=5000
 tls_volfile b none one

@@ -9,7 +9,7 @@ ca other
 ca below one
 certificate server one
 certificate client one
-certificate old one -1
+expired old one
 certificate foreign other
 certificate deep below
 cat below.pem >>deep.pem

@@ -42,6 +42,12 @@ certificate () {
         -extfile certificate.ext -days "${3-30}" -out "$1.pem"
 }
 
+# expired NAME CA: a certificate that has ended. OpenSSL 3.5 makes none that ends before it begins.
+expired () {
+    certificate "$1" "$2" 0
+    wait_until "! openssl x509 -in '$1.pem' -noout -checkend 0 >/dev/null"
+}
+
 # tls_brick NAME CERTIFICATE CA [OPTION...]: options for the server's volume
 tls_brick () {
     local name=$1 certificate=$2 ca=$3
