@@ -27,7 +27,7 @@ const struct cli_command cli_commands[] = {
       "print the graph of a volfile or a mount, as text or as a picture", cli_draw },
     { "heal", "[MOUNTPOINT] PATH",
       "bring the copies of a file or directory up to date (cluster/replicate)", cli_heal },
-    { "help", "[TYPE|COMMAND] [--json]",
+    { "help", "[TYPE|COMMAND|PRESET|presets] [--json]",
       "list commands and translators, or describe a translator and its options, or a command",
       cli_help },
     { "inflight", "MOUNTPOINT [--older TIME] [--json]",

@@ -11,6 +11,7 @@
  * system of a mount, which may be stuck, and a daemon has a second to answer.
  */
 #include "cli/describe.h"
+#include "cli/run/run.h"
 #include "control/control.h"
 
 #include <signal.h>
@@ -264,6 +265,20 @@ complete_mount_option (struct completion *completion)
 }
 
 static void
+complete_presets (struct completion *completion)
+{
+    g_autoptr (GPtrArray) names = preset_names ();
+
+    for (guint i = 0; i < names->len; i++) {
+        g_autofree char *error = NULL;
+        struct preset *preset = preset_read (names->pdata[i], &error);
+
+        complete_offer (completion, names->pdata[i], preset ? preset->summary : NULL);
+        preset_free (preset);
+    }
+}
+
+static void
 complete_target (struct completion *completion)
 {
     complete_told (completion, NULL);
@@ -305,6 +320,7 @@ static const struct {
     { "FILE", complete_file },            { "FOP", complete_operations },
     { "LEVEL", complete_levels },         { "MOUNTPOINT", complete_mountpoint },
     { "OPERATION", complete_operations }, { "OPTION", complete_mount_option },
+    { "PRESET", complete_presets },
     { "PATH", complete_file },            { "TARGET", complete_target },
     { "TRANSLATOR", complete_translators }, { "TYPE", complete_types },
     { "VOLFILE", complete_volfile },      { "VOLUME", complete_volumes },
@@ -362,6 +378,25 @@ complete_options (struct completion *completion)
 
         complete_offer (completion, name, option->about);
     }
+}
+
+/* The flags of the preset on the command line, for a command that takes them. */
+static void
+complete_flags (struct completion *completion)
+{
+    g_autofree char *error = NULL;
+    const GPtrArray *arguments = completion->description->arguments;
+    struct preset *preset = NULL;
+
+    for (guint i = 0; i < arguments->len && completion->given->len > 0 && !preset; i++)
+        if (strcmp (((const struct cli_argument *) arguments->pdata[i])->name, "FLAG") == 0)
+            preset = preset_read (completion->given->pdata[0], &error);
+    for (guint i = 0; preset && i < preset->flags->len; i++) {
+        const struct preset_flag *flag = preset->flags->pdata[i];
+
+        complete_offer (completion, flag->name, flag->help);
+    }
+    preset_free (preset);
 }
 
 /* Adds what may stand at the place of the word. An argument that may be missing lets the next one
@@ -448,6 +483,7 @@ complete_line (struct completion *completion, char *const *words, guint n)
         complete_value (completion, option->value);
     } else if (*completion->word == '-') {
         complete_options (completion);
+        complete_flags (completion);
     } else {
         complete_argument (completion);
     }

@@ -5,6 +5,7 @@
  */
 #include "cli/describe.h"
 
+#include "cli/run/run.h"
 #include "core/base/json.h"
 
 #include <stdio.h>
@@ -273,6 +274,47 @@ help_json_types (struct json *json, const char *const *dirs)
     json_close (json, ']');
 }
 
+/* --- presets ---------------------------------------------------------------------------------- */
+
+static void
+help_json_preset (struct json *json, const struct preset *preset)
+{
+    json_open (json, NULL, '{');
+    json_string (json, "name", preset->name);
+    json_string (json, "about", preset->summary);
+    json_bool (json, "takes_host", preset_is_of_host (preset));
+    json_open (json, "flags", '[');
+    for (guint i = 0; i < preset->flags->len; i++) {
+        const struct preset_flag *flag = preset->flags->pdata[i];
+
+        json_open (json, NULL, '{');
+        json_string (json, "name", flag->name);
+        json_string (json, "about", flag->help);
+        json_close (json, '}');
+    }
+    json_close (json, ']');
+    json_close (json, '}');
+}
+
+static void
+help_json_presets (struct json *json)
+{
+    g_autoptr (GPtrArray) names = preset_names ();
+
+    json_open (json, "presets", '[');
+    for (guint i = 0; i < names->len; i++) {
+        g_autofree char *error = NULL;
+        struct preset *preset = preset_read (names->pdata[i], &error);
+
+        if (preset)
+            help_json_preset (json, preset);
+        else
+            fprintf (stderr, "windlass help: %s\n", error);
+        preset_free (preset);
+    }
+    json_close (json, ']');
+}
+
 /* --- everything ------------------------------------------------------------------------------- */
 
 void
@@ -290,6 +332,7 @@ cli_json_all (const char *const *dirs)
     json_close (&json, ']');
     help_json_mount (&json);
     help_json_types (&json, dirs);
+    help_json_presets (&json);
     json_open (&json, "operations", '[');
     for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
         json_string (&json, NULL, fop_name (op));

@@ -86,6 +86,7 @@ dump_config (void)
         { "logdir", log },
         { "mandir", MANDIR },
         { "mount_helper_dir", MOUNTHELPERDIR },
+        { "presetdir", PRESETSDIR },
         { "probes", yes_or_no (BUILT_PROBES) },
         { "rundir", run },
         { "seccomp", yes_or_no (BUILT_LIBSECCOMP) },

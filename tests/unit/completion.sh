@@ -73,6 +73,15 @@ offers 'notable all swallowed' errors /mnt --record = ''
 offers --case= conform --cas
 offers storage/posix help --json storage/
 
+# Presets, their flags, and the program that a view is for.
+mkdir bin
+touch bin/zz-program
+chmod +x bin/zz-program
+offers faulty run fau
+offers --stored new rot-13 /tmp --sto
+offers presets help prese
+PATH=$PATH:$PWD/bin offers zz-program run plain /tmp -- zz-pro
+
 # Nothing of a word is run, and blanks are quoted.
 mkdir 'a folder'
 offers 'a folder' 'a\ f'

@@ -64,6 +64,11 @@ for row in everything["types"]:
         assert option["about"] in told and option["allowed"] in told, names
         assert option["default"] is None or option["required"] or option["default"] in told, names
 assert "writev" in everything["operations"]
+presets = {preset["name"]: preset for preset in everything["presets"]}
+told = windlass("help", "presets")
+assert presets and all(name in told and preset["about"] in told for name, preset in presets.items())
+assert [flag["name"] for flag in presets["plain"]["flags"]] == ["--read-only"], presets["plain"]
+assert presets["brick"]["takes_host"] and not presets["plain"]["takes_host"]
 
 # The arguments of a synopsis, without options and their values.
 names = {command["name"]: [(argument["name"], argument["optional"], argument["repeats"])
