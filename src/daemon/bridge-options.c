@@ -56,3 +56,22 @@ options_add_bridge (struct program_options *options, const char *key, const char
     g_ptr_array_add (options->bridge, g_strdup_printf ("%s=%s", row->key[0], value ? value : "on"));
     return 0;
 }
+
+char **
+options_with_values (char **argv)
+{
+    char **words = g_strdupv (argv);
+
+    for (char **word = words; *word && strcmp (*word, "--") != 0; word++) {
+        const struct xlator_option *row = g_str_has_prefix (*word, "--")
+                                            ? option_find (bridge_options, *word + 2)
+                                            : NULL;
+        char *whole;
+        if (!row || !option_is_flag (row))
+            continue;
+        whole = g_strconcat (*word, "=on", NULL);
+        g_free (*word);
+        *word = whole;
+    }
+    return words;
+}

@@ -66,6 +66,9 @@ bool option_is_flag (const struct xlator_option *row);
 /* Returns "[on|off|translator]", in brackets if the value may be left out, or "VALUE"; synonyms of
  * on and off are left out. Never freed. */
 const char *option_values_shown (const struct xlator_option *row);
+/* Returns the words of a command line with =on behind each option of the bridge that has no value:
+ * in --read-only MOUNTPOINT the library would take the next word for it. g_strfreev it. */
+char **options_with_values (char **argv);
 /* Sets "key=value" or "key" for a row of the bridge. Returns 0, -ENOENT if there is no such row, or
  * -EINVAL and *ret_error. */
 int options_add_bridge (struct program_options *options, const char *key, const char *value,

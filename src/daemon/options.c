@@ -466,27 +466,6 @@ options_finish (struct parsed *parsed, char **argv, int *ret_status)
     return true;
 }
 
-/* --read-only MOUNTPOINT: the library would take the next word for the value of an option with an
- * optional value. */
-static char **
-with_values (char **argv)
-{
-    char **words = g_strdupv (argv);
-
-    for (char **word = words; *word && strcmp (*word, "--") != 0; word++) {
-        const struct xlator_option *row = g_str_has_prefix (*word, "--")
-                                            ? option_find (bridge_options, *word + 2)
-                                            : NULL;
-        char *whole;
-        if (!row || !option_is_flag (row))
-            continue;
-        whole = g_strconcat (*word, "=on", NULL);
-        g_free (*word);
-        *word = whole;
-    }
-    return words;
-}
-
 bool
 options_parse (struct program_options *ret_options, char **argv, int *ret_status)
 {
@@ -494,7 +473,7 @@ options_parse (struct program_options *ret_options, char **argv, int *ret_status
     struct parsed parsed = { .options = ret_options };
     g_autoptr (GOptionContext) context = NULL;
     g_autoptr (GError) error = NULL;
-    g_auto (GStrv) words = with_values (argv);
+    g_auto (GStrv) words = options_with_values (argv);
     bool go_on = false;
 
     *ret_options = (struct program_options){ .level = GF_LOG_INFO };
