@@ -22,9 +22,9 @@ usage "did you mean 'windlass -f $VOL $MNT'\?" mount "$VOL" "$MNT"
 usage "did you mean 'windlass -f VOLFILE MOUNTPOINT'\?" mount
 usage "did you mean 'windlass umount'\?" unmount "$MNT"
 usage "did you mean 'windlass list'\?" mounts
-usage "there is no command 'stuff', and a type is CATEGORY/NAME; 'windlass help' lists" help stuff
-usage "no command 'posix', .* CATEGORY/NAME; did you mean 'storage/posix'\?" help posix
-usage "no command 'rot13', .* CATEGORY/NAME; did you mean 'encryption/rot-13'\?" help rot13
+usage "there is no command or preset 'stuff', and a type is CATEGORY/NAME; 'windlass help' and" help stuff
+usage "no command or preset 'posix', .* CATEGORY/NAME; did you mean 'storage/posix'\?" help posix
+usage "no command or preset 'rot13', .* CATEGORY/NAME; did you mean 'encryption/rot-13'\?" help rot13
 usage "which mount point\? usage: windlass umount" umount
 usage "no argument is wanted, got '$MNT'; usage: windlass list" list "$MNT"
 usage "no volfile" "$MNT"
