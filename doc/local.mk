@@ -13,6 +13,7 @@ doc_pages = \
     %D%/quickstart-faults.md \
     %D%/quickstart-gluster.md \
     %D%/quickstart-live.md \
+    %D%/quickstart-run.md \
     %D%/quickstart-slow.md \
     %D%/quickstart-translator.md \
     %D%/security.md \
