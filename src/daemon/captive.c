@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A daemon that belongs to the process which started it (--captive=FD): `windlass run`. FD is one
- * end of a socket. The daemon says on it where its log is, and when it has mounted; it ends when the
- * other end is closed, which the kernel does even for a process that is killed. A signal for the
- * death of the parent (PR_SET_PDEATHSIG) would not do: the kernel forgets it when the thread takes
- * the ids of a caller.
+ * end of a socket. The daemon says on it where its log is, and when it has mounted. It ends when
+ * the other end is closed, which the kernel does even for a process that is killed. A signal for
+ * the death of the parent (PR_SET_PDEATHSIG) would not do: the kernel forgets it when the thread
+ * takes the ids of a caller.
  */
 #include "daemon/daemon.h"
 
@@ -31,8 +31,8 @@ captive_parse (const char *text, struct captive *ret_captive, char **ret_error)
         *ret_captive = (struct captive){ .fd = (int) fd, .stays = words[1] };
         return 0;
     }
-    *ret_error = g_strdup_printf ("option 'captive' must be an open descriptor, got '%s'; it is for "
-                                  "'windlass run' alone",
+    *ret_error = g_strdup_printf ("option 'captive' must be an open descriptor, got '%s'; it is "
+                                  "for 'windlass run' alone",
                                   text);
     return -EINVAL;
 }

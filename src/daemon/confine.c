@@ -6,8 +6,8 @@
  *
  * A user's daemon has no capabilities in the first place. It keeps the rest: to unmount, it has to
  * start fusermount3, which is setuid. And as long as it may gain privileges that way, the kernel
- * accepts no filter from a user. That of `windlass run` never unmounts, and has CAP_SYS_ADMIN in its
- * user namespace, to mount: it is confined as root's is.
+ * accepts no filter from a user. That of `windlass run` never unmounts, and has CAP_SYS_ADMIN in
+ * its user namespace, to mount: it is confined as root's is.
  */
 #include "core/base/process.h"
 #include "daemon/daemon.h"

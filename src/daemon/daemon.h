@@ -267,7 +267,7 @@ void notify_stopping (void);
 /* --- confine.c: drops privileges; logs at DEBUG what is in force --- */
 
 /* For this thread and those that it starts, so it is called before there are others. Drops only
- * what is never needed. stays: the daemon never unmounts, so a user's daemon can be confined too. */
+ * what is never needed. stays: the daemon never unmounts, so a user's can be confined too. */
 void confine_capabilities (bool stays);
 /* For all threads, once it is mounted: from then on no program can be started and no file system
  * mounted. */

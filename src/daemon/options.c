@@ -259,8 +259,7 @@ print_version (void)
 static bool
 print_and_go (const struct parsed *parsed)
 {
-    g_autofree char *log = path_log_dir ();
-    g_autofree char *run = run_dir ();
+    g_autofree char *log = path_log_dir (), *run = run_dir ();
 
     if (parsed->version)
         print_version ();

@@ -72,9 +72,11 @@ for who in root user; do
     expect_match "what the command finds" "$DAEMON_GONE" "$(cat out)"
 
     # A process that outlives the command is named; the view ends for it.
-    begin "(exec 3>>'$DIR/kept'; touch '$DIR/begun'; echo kept >&3
+    begin "(exec 3>>'$DIR/kept'; echo kept >&3; touch '$DIR/begun'
         while [ ! -e '$TEST_DIR/stop' ]; do sleep 0.1; done
-        cat '$DIR/kept'; echo after >'$DIR/after') & exit 5"
+        cat '$DIR/kept'; echo after >'$DIR/after') &
+        read -r <'$TEST_DIR/go'; exit 5"
+    echo >go
     wait $run
     expect "the status" 5 $?
     expect_match "who is named" "still running: process [0-9]+ \(bash\); the view ends" "$(cat out)"

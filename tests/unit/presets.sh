@@ -31,8 +31,6 @@ done
 expect "an option that the preset sets" "    option delay-duration \"5\"" \
     "$(new slow "$BACK" delay-duration=5 | grep delay-duration)"
 expect "one that it shows" "    option seed \"7\"" "$(new slow "$BACK" seed=7 | grep seed)"
-expect "one with blanks" "    option rules \"/my \\\"rules\\\"\"" \
-    "$(new faulty "$BACK" rules='/my "rules"' | grep 'option rules')"
 expect_match "one that it doesn't name" '^    option descriptor-cache "64"' \
     "$(new plain "$BACK" descriptor-cache=64)"
 new plain "$BACK" -o out.vol

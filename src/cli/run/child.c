@@ -70,8 +70,8 @@ child_look (pid_t child, int *ret_status, void (*lost) (pid_t pid, void *data), 
     return false;
 }
 
-/* Takes what is pending: the Ctrl-C that has ended the command would end this process too. From then
- * on a signal does as it does to any program. */
+/* Takes what is pending: the Ctrl-C that has ended the command would end this process too. From
+ * then on a signal does as it does to any program. */
 static void
 child_signals_end (const sigset_t *set, const sigset_t *mask)
 {

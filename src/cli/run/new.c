@@ -131,7 +131,8 @@ help_volumes (const struct preset *preset)
 {
     struct volfile *volfile = volfile_parse (preset->path, preset->text, strlen (preset->text));
 
-    printf ("\nVolumes; OPTION=VALUE sets an option of one ('windlass help TYPE' describes them):\n");
+    printf (
+        "\nVolumes; OPTION=VALUE sets an option of one ('windlass help TYPE' describes them):\n");
     for (guint i = 0; i < volfile->volumes->len; i++) {
         const struct volfile_volume *volume = volfile->volumes->pdata[i];
 

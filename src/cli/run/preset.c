@@ -26,7 +26,8 @@ preset_dirs (void)
     const char *path = g_getenv ("WINDLASS_PRESET_PATH");
     g_auto (GStrv) parts = g_strsplit (path ? path : "", ":", -1);
 
-    g_ptr_array_add (dirs, g_build_filename (g_get_user_config_dir (), "windlass", "presets", NULL));
+    g_ptr_array_add (dirs,
+                     g_build_filename (g_get_user_config_dir (), "windlass", "presets", NULL));
     for (char **part = parts; *part; part++)
         if (**part)
             g_ptr_array_add (dirs, g_strdup (*part));
@@ -172,14 +173,15 @@ preset_read_head (struct preset *preset, char **ret_error)
     for (int i = 0; lines[i] && *lines[i] == '#'; i++)
         if (!preset_read_line (preset, lines[i])) {
             *ret_error = g_strdup_printf (
-                "%s:%d: a flag must be '" HEAD_FLAG "--NAME VOLUME.OPTION=VALUE...: HELP', got '%s'",
+                "%s:%d: a flag must be '" HEAD_FLAG "--NAME VOLUME.OPTION=VALUE...: HELP', got "
+                "'%s'",
                 preset->path, i + 1, lines[i]);
             return false;
         }
     if (preset->summary && *preset->summary)
         return true;
-    *ret_error = g_strdup_printf ("%s:1: not a preset: there is no line '" HEAD_SUMMARY "SUMMARY' in "
-                                  "the comment at its beginning",
+    *ret_error = g_strdup_printf ("%s:1: not a preset: there is no line '" HEAD_SUMMARY
+                                  "SUMMARY' in the comment at its beginning",
                                   preset->path);
     return false;
 }

@@ -6,11 +6,11 @@
  *
  *   # preset: SUMMARY                            one line, without a full stop; must be given
  *   # flag --NAME SETTING [SETTING...]: HELP     a SETTING is VOLUME.OPTION=VALUE, or an option of
- *                                                windlass(8), such as --read-only
- *   # mount OPTION [OPTION...]                   options of windlass(8) that the preset always needs
+ *                                                windlass(1), such as --read-only
+ *   # mount OPTION [OPTION...]                   options of windlass(1) that it always needs
  *
- * In the volumes, @DIR@ stands for the directory. A preset with @HOST@ and @PATH@ takes HOST:PATH in
- * its place, and is for `windlass new` alone.
+ * In the volumes, @DIR@ stands for the directory. A preset with @HOST@ and @PATH@ takes HOST:PATH
+ * in its place, and is for `windlass new` alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
 #define WINDLASS_CLI_RUN_RUN_H
@@ -23,7 +23,7 @@
 
 struct preset_flag {
     char *name;      /* "--read-only" */
-    char **settings; /* "VOLUME.OPTION=VALUE", or options of windlass(8) */
+    char **settings; /* "VOLUME.OPTION=VALUE", or options of windlass(1) */
     char *help;
 };
 
@@ -32,7 +32,7 @@ struct preset {
     char *text;        /* of the file, with the head */
     char *summary;
     GPtrArray *flags;  /* struct preset_flag */
-    GPtrArray *mount;  /* char *: options of windlass(8) */
+    GPtrArray *mount;  /* char *: options of windlass(1) */
 };
 
 /* Reads the preset of a name, or of a file if the name has a slash. Returns NULL, with a message in
@@ -56,7 +56,7 @@ bool preset_line_is_head (const char *line);
 
 struct made_volfile {
     char *text;
-    char **mount; /* options of windlass(8) that it is mounted with */
+    char **mount; /* options of windlass(1) that it is mounted with */
 };
 
 /* place: the directory (absolute), or HOST:PATH. words: OPTION=VALUE and --FLAG. Returns 0; or
@@ -111,8 +111,8 @@ struct view_daemon {
  * messages on stderr. */
 int view_daemon_start (const struct made_volfile *made, const char *volfile, const char *name,
                        const char *mountpoint, bool stays, struct view_daemon *ret_daemon);
-/* Ends it when everything is written, and waits for that. Returns its exit status, or -1 if a signal
- * ended it. */
+/* Ends it when everything is written, and waits for that. Returns its exit status, or -1 if a
+ * signal ended it. */
 int view_daemon_end (struct view_daemon *daemon);
 
 /* --- child.c: the command --- */

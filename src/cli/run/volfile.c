@@ -215,7 +215,8 @@ refuse_several (const struct making *making, const GPtrArray *volumes, const cha
 
         g_string_append_printf (all, "%s%s.%s", i ? ", " : "", xl->name, key);
     }
-    run_refuse (making->command, "several volumes of preset '%s' have an option '%s'; say which: %s",
+    run_refuse (making->command,
+                "several volumes of preset '%s' have an option '%s'; say which: %s",
                making->preset->name, key, all->str);
     return -EINVAL;
 }
@@ -412,8 +413,8 @@ text_set (const struct making *making, const char *text)
         r = lines_set (lines, volfile, setting);
         if (r < 0)
             run_refuse (making->command,
-                        "the value of option '%s' can't be written to a volfile: it has a newline or "
-                       "a '`'",
+                        "the value of option '%s' can't be written to a volfile: it has a newline "
+                        "or a '`'",
                        setting->key);
     }
     if (r == 0)

@@ -58,9 +58,9 @@ bool process_was_upgraded (void);
 /* Returns whether valgrind(1) runs this process: its preloaded library is in the environment. */
 bool process_is_under_valgrind (void);
 
-/* Returns whether this process is in the machine's first user namespace. In another one, root and its
- * capabilities count only for what belongs to that namespace, and ids that it doesn't map are those
- * of nobody. true if it isn't known. */
+/* Returns whether this process is in the machine's first user namespace. In another one, root and
+ * its capabilities count only for what belongs to that namespace, and ids that it doesn't map are
+ * those of nobody. true if it isn't known. */
 bool process_has_first_user_namespace (void);
 
 /* Returns whether no thread has the number any more. false if it isn't known. */
