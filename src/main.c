@@ -193,7 +193,8 @@ open_log (struct program *program)
                                  r == -EPERM ? NOT_OURS : g_strerror (-r), folder);
         return fail (error);
     }
-    captive_tell_log (options->log_file);
+    if (options->log_file)
+        captive_tell_log (options->log_file);
     log_set_level (options->level);
     log_set_tee (true);
     gf_log (NULL, GF_LOG_INFO,
