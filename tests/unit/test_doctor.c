@@ -186,11 +186,11 @@ static const struct {
 
     { {}, "user namespaces", DOCTOR_OK, "may make them", NULL, NULL },
     { { { "/proc/sys/user/max_user_namespaces", "0\n" } }, "user namespaces", DOCTOR_NOTE,
-      "max_user_namespaces is 0", "unshare", "sysctl user.max_user_namespaces=" },
+      "max_user_namespaces is 0", "windlass run", "sysctl user.max_user_namespaces=" },
     { { { "/proc/sys/kernel/unprivileged_userns_clone", "0\n" } }, "user namespaces", DOCTOR_NOTE,
-      "unprivileged_userns_clone is 0", "unshare", "sysctl" },
+      "unprivileged_userns_clone is 0", "windlass run", "sysctl" },
     { { { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n" } }, "user namespaces",
-      DOCTOR_NOTE, "apparmor_restrict_unprivileged_userns is 1", "unshare", "sysctl" },
+      DOCTOR_NOTE, "apparmor_restrict_unprivileged_userns is 1", "windlass run", "sysctl" },
 
     { { { "/sys/module/apparmor/parameters/enabled", "Y\n" },
         { "/proc/self/attr/apparmor/current", "docker-default (enforce)\n" } },

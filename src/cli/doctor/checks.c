@@ -31,7 +31,8 @@ const struct doctor_check doctor_checks[] = {
     { "/etc/mtab", doctor_mtab, "an ordinary user's mount can't be unmounted by fusermount3 -u",
       "ln -s /proc/self/mounts /etc/mtab" },
     { "user namespaces", doctor_user_namespaces,
-      "an ordinary user can't have a mount in a private mount namespace (unshare -Urm)", NULL },
+      "windlass run of an ordinary user mounts the view in a folder of its own, and not over the "
+      "directory", NULL },
     { "AppArmor", doctor_apparmor, "it may deny mounts",
       "for Docker: --security-opt apparmor=unconfined" },
     { "seccomp", doctor_seccomp, "root's daemons keep all system calls",
