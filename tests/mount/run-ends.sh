@@ -79,7 +79,7 @@ for who in root user; do
     echo >go
     wait $run
     expect "the status" 5 $?
-    expect_match "who is named" "still running: process [0-9]+ \(bash\); the view ends" "$(cat out)"
+    expect_match "who is named" "still running: process(es)? .*[0-9]+ \(bash\).*; the view ends" "$(cat out)"
     ! is_running "$daemon" || fail "the daemon is still there"
     expect "what it wrote" xrcg "$(cat "$DIR/kept")"
     touch stop
