@@ -10,13 +10,14 @@
 . "$(dirname "$0")/package-lib.sh"
 need_root
 need_fuse
+need_command readelf
 
 package_systems bookworm
 package_build
 package_lintian
-program=$(dpkg-deb --fsys-tarfile "$(echo "$packages"/windlass_*.deb)" | tar -xO ./usr/bin/windlass |
-    readelf -d /dev/stdin)
-expect_match "where the program looks for libfuse" 'R.*PATH.*\[/usr/lib/windlass\]' "$program"
+dpkg-deb -x "$(echo "$packages"/windlass_*.deb)" unpacked
+expect_match "where the program looks for libfuse" 'R.*PATH.*\[/usr/lib/windlass\]' \
+    "$(readelf -d unpacked/usr/bin/windlass)"
 expect_no_match "what the package depends on" 'libfuse' \
     "$(dpkg-deb -f "$(echo "$packages"/windlass_*.deb)" Depends)"
 package_try
