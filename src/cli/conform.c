@@ -44,8 +44,8 @@ cli_conform (const struct cli_command *command, int argc, char **argv)
     }
     execv (program, argv);
     fprintf (stderr,
-             "windlass conform: the conformance kit '%s' can't be started: %s; it comes with "
-             "windlass: install windlass again\n",
+             "windlass conform: the conformance kit '%s' can't be started: %s; it comes with the "
+             "headers: install windlass-dev, or windlass-devel\n",
              program, g_strerror (errno));
     return CLI_FAILED;
 }
