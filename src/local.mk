@@ -475,6 +475,7 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/translators.c \
     %D%/daemon/statedump/value.c \
     %D%/daemon/statedump/wanted.c \
+    %D%/daemon/version.c \
     %D%/main.c
 src_windlass_CPPFLAGS = $(AM_CPPFLAGS) -DBASHCOMPLETIONDIR='"$(bashcompletiondir)"' \
     -DZSHCOMPLETIONDIR='"$(zshcompletiondir)"' -DFISHCOMPLETIONDIR='"$(fishcompletiondir)"' \

@@ -50,10 +50,14 @@ struct program_options {
 
 /* Returns false if the program should end with *ret_status. */
 bool options_parse (struct program_options *ret_options, char **argv, int *ret_status);
+
 void options_clear (struct program_options *options);
 
 /* Calls seen with the rows of the command line of a mount, twice. */
 void options_describe (void (*seen) (const GOptionEntry *entries));
+
+/* version.c: prints the versions of the program and its libfuse, the program's path, its build. */
+void version_print (void);
 
 /* Makes paths that a reload needs absolute, while the current folder is still the user's. */
 void options_resolve (struct program_options *options);

@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "core/base/arguments.h"
-#include "core/base/build-kind.h"
 #include "core/base/printable.h"
 #include "core/base/rundir.h"
 #include "core/base/suggest.h"
@@ -243,18 +242,6 @@ usage_parse (const struct parsed *parsed, const GError *error, char **argv, int 
     return usage (text, ret_status);
 }
 
-static void
-print_version (void)
-{
-    const char *lacks = bridge_library_lacks ();
-    g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-
-    printf ("windlass %s\nlibfuse %s\n", PACKAGE_VERSION, bridge_library ());
-    printf ("program: %s\nbuild: %s\n", self ? self : "unknown, without /proc", build_kind ());
-    if (lacks)
-        printf ("not in the libfuse that it was built with: %s\n", lacks);
-}
-
 /* Handles options that only print. Returns true if there was one. */
 static bool
 print_and_go (const struct parsed *parsed)
@@ -262,7 +249,7 @@ print_and_go (const struct parsed *parsed)
     g_autofree char *log = path_log_dir (), *run = run_dir ();
 
     if (parsed->version)
-        print_version ();
+        version_print ();
     if (parsed->dump_config)
         dump_config ();
     if (parsed->print_xlatordir)
