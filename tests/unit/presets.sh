@@ -69,3 +69,33 @@ expect_match "one by its path" 'decrypt-read "off"' \
     "$(new home/.config/windlass/presets/mine.vol "$BACK" --raw)"
 echo '# nothing' >home/.config/windlass/presets/bad.vol
 expect_error "bad.vol:1: not a preset: there is no line '# preset: SUMMARY'" new bad "$BACK"
+
+# A preset says what the mount is like. It sets none of the options that would load programs, write
+# files or give rights, and its name is no option and no line of a volfile.
+while read -r line; do
+    printf '# preset: bad\n%s\n' "$line" >bad.vol
+    expect_error 'bad.vol:2: .* windlass-options\(1\)' new ./bad.vol "$BACK"
+done <<END
+# mount --xlator-dir=$PWD
+# mount --log-file=/etc/passwd
+# mount -o suid
+# mount --read-only suid
+# flag --fast --xlator-dir=$PWD: fast
+# flag --fast --no-daemon: fast
+END
+name=$'./rot,suid\nend-volume.vol'
+cp home/.config/windlass/presets/mine.vol "$name"
+expect "the name of a preset in its volfile" '# rot_suid_end-volume: mine' \
+    "$(new "$name" "$BACK" | head -1)"
+
+# Root takes none of a user's, whose XDG_CONFIG_HOME su has kept; the one of Windlass counts.
+rm home/.config/windlass/presets/bad.vol
+cp home/.config/windlass/presets/{mine,plain}.vol
+if [ "$(id -u)" = 0 ]; then
+    chown -R 65534:65534 home
+    expect_no_match "the presets of a stranger" mine "$("$WINDLASS" help presets)"
+    expect_no_match "in place of another" rot-13 "$(new plain "$BACK")"
+    expect_error "there is no preset 'mine'" new mine "$BACK"
+    expect_match "one that is named by its path" rot-13 \
+        "$(new home/.config/windlass/presets/mine.vol "$BACK")"
+fi
