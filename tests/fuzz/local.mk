@@ -75,7 +75,8 @@ fuzz_daemon = \
     src/daemon/src_windlass-mount-options.$(OBJEXT) \
     src/daemon/src_windlass-oom.$(OBJEXT) \
     src/daemon/src_windlass-options.$(OBJEXT) \
-    src/daemon/src_windlass-paths.$(OBJEXT)
+    src/daemon/src_windlass-paths.$(OBJEXT) \
+    src/daemon/src_windlass-version.$(OBJEXT)
 
 # Where targets that load modules find them.
 fuzz_xlators = -DFUZZ_XLATOR_PATH='"$(abs_top_builddir)/xlators"'
