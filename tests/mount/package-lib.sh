@@ -104,7 +104,7 @@ package_systems () {
 package_build () {
     local version
     version=$(sed -n 's/^AC_INIT(\[windlass\], \[\(.*\)\])$/\1/p' "$SOURCE_DIR/configure.ac")
-    quietly flock "$BUILD_DIR/Makefile" make -C "$BUILD_DIR" dist
+    XZ_OPT=-1 quietly flock "$BUILD_DIR/Makefile" make -C "$BUILD_DIR" dist
     packages=$builder/build/packages
     mkdir -p "$packages"
     tar -C "$builder/build" -xf "$BUILD_DIR/windlass-$version.tar.xz"
