@@ -48,7 +48,7 @@ daemon_become (int fd, const struct made_volfile *made, const char *volfile, con
     _exit (1);
 }
 
-/* Returns true if the daemon is ready. Takes its lines. */
+/* Reads the lines of the daemon until it is ready, or has ended. Returns whether it is ready. */
 static bool
 daemon_await (struct view_daemon *daemon)
 {
@@ -56,8 +56,9 @@ daemon_await (struct view_daemon *daemon)
     char byte;
     ssize_t n;
 
-    while (in->len < LINES_MAX && ((n = read (daemon->fd, &byte, 1)) == 1 || errno == EINTR)) {
-        if (n != 1)
+    while (in->len < LINES_MAX
+           && ((n = read (daemon->fd, &byte, 1)) == 1 || (n < 0 && errno == EINTR))) {
+        if (n < 0)
             continue;
         if (byte != '\n') {
             g_string_append_c (in, byte);
