@@ -212,7 +212,8 @@ tell_print (FILE *file, const struct mount *mount, const char *text)
 /* To each daemon of this user whose mount can be seen; one that fails does not keep the others from
  * being asked. */
 static int
-tell_all (const struct cli_command *command, const char *target, const char *what, GBytes *input)
+tell_each_mount (const struct cli_command *command, const char *target, const char *what,
+                 GBytes *input)
 {
     g_autofree char *mountinfo = NULL;
     g_autoptr (GPtrArray) mounts = NULL;
@@ -269,6 +270,6 @@ cli_tell (const struct cli_command *command, int argc, char **argv)
             return CLI_FAILED;
     }
     target = strcmp (words[0], "-") == 0 ? NULL : words[0];
-    return all ? tell_all (command, target, words[1], input)
+    return all ? tell_each_mount (command, target, words[1], input)
                : cli_call (command, argv[1], target, words[1], input);
 }

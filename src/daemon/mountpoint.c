@@ -125,7 +125,7 @@ mountpoint_device (const char *path)
 }
 
 static bool
-is_same (const struct stat *one, const struct stat *other)
+is_same_file (const struct stat *one, const struct stat *other)
 {
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -138,7 +138,7 @@ holds (const struct stat *dir, const char *path)
     struct stat st;
 
     for (;;) {
-        if (stat (at, &st) == 0 && is_same (&st, dir))
+        if (stat (at, &st) == 0 && is_same_file (&st, dir))
             return true;
         if (strcmp (at, "/") == 0 || strcmp (at, ".") == 0)
             return false;
@@ -228,7 +228,7 @@ notice_path (const xlator_t *xl, const struct option_setting *setting, const cha
 {
     struct stat st, own;
 
-    if (stat (mountpoint, &st) < 0 || stat (setting->text, &own) < 0 || is_same (&st, &own)
+    if (stat (mountpoint, &st) < 0 || stat (setting->text, &own) < 0 || is_same_file (&st, &own)
         || !holds (&st, setting->text))
         return 0;
     say_line (stderr,
@@ -245,7 +245,7 @@ find_shown (const xlator_t *xl, const struct option_setting *setting, const char
 {
     struct stat st, own;
     const bool shown = setting->option->root && stat (mountpoint, &st) == 0
-                    && stat (setting->text, &own) == 0 && is_same (&st, &own);
+                    && stat (setting->text, &own) == 0 && is_same_file (&st, &own);
 
     return shown ? -EEXIST : 0;
 }

@@ -46,7 +46,7 @@ volfile_setting_free (gpointer data)
 
 /* A word in quotes ends on its line, and a backtick is an error in any word: volfile(5). */
 static char *
-word_quoted (const char *word)
+volfile_quoted (const char *word)
 {
     GString *out;
 
@@ -83,8 +83,8 @@ text_with_host (const char *text, const char *place)
         memmove (host, host + 1, strlen (host));
         host[strlen (host) - 1] = '\0';
     }
-    quoted = word_quoted (host);
-    path = word_quoted (colon + 1);
+    quoted = volfile_quoted (host);
+    path = volfile_quoted (colon + 1);
     if (!quoted || !path)
         return NULL;
     for (char **part = parts; *part; part++) {
@@ -99,7 +99,7 @@ text_with_host (const char *text, const char *place)
 static char *
 text_with_directory (const char *text, const char *place)
 {
-    g_autofree char *quoted = word_quoted (place);
+    g_autofree char *quoted = volfile_quoted (place);
 
     return quoted ? text_replace (text, "@DIR@", quoted) : NULL;
 }
@@ -122,8 +122,8 @@ text_of_place (const struct making *making, const char *place)
     if (!text)
         run_refuse (making->command,
                     "a volfile can't name '%s': it has a newline or a '`'; a bind mount or a "
-                   "symbolic link can give it another name",
-                   place);
+                    "symbolic link can give it another name",
+                    place);
     return text;
 }
 
@@ -186,7 +186,7 @@ refuse_unknown (const struct making *making, const char *key)
     g_ptr_array_add (names, NULL);
     all = g_strjoinv (", ", (char **) names->pdata);
     run_refuse (making->command, "no volume of preset '%s' has an option '%s'%s; there are: %s",
-               making->preset->name, key, suggestion, *all ? all : "none");
+                making->preset->name, key, suggestion, *all ? all : "none");
     return -EINVAL;
 }
 
@@ -217,7 +217,7 @@ refuse_several (const struct making *making, const GPtrArray *volumes, const cha
     }
     run_refuse (making->command,
                 "several volumes of preset '%s' have an option '%s'; say which: %s",
-               making->preset->name, key, all->str);
+                making->preset->name, key, all->str);
     return -EINVAL;
 }
 
@@ -362,7 +362,7 @@ line_of_example (char **lines, const struct volfile_volume *volume, const char *
 }
 
 static const struct volfile_volume *
-volume_of (const struct volfile *volfile, const char *name)
+volfile_volume_named (const struct volfile *volfile, const char *name)
 {
     for (guint i = 0; i < volfile->volumes->len; i++) {
         const struct volfile_volume *volume = volfile->volumes->pdata[i];
@@ -377,8 +377,8 @@ volume_of (const struct volfile *volfile, const char *name)
 static int
 lines_set (char **lines, const struct volfile *volfile, const struct volfile_setting *setting)
 {
-    const struct volfile_volume *volume = volume_of (volfile, setting->volume);
-    g_autofree char *value = word_quoted (setting->value), *line = NULL;
+    const struct volfile_volume *volume = volfile_volume_named (volfile, setting->volume);
+    g_autofree char *value = volfile_quoted (setting->value), *line = NULL;
     int at = line_of_option (volume, setting->row), after = volume->type_line;
 
     if (!value)
@@ -415,7 +415,7 @@ text_set (const struct making *making, const char *text)
             run_refuse (making->command,
                         "the value of option '%s' can't be written to a volfile: it has a newline "
                         "or a '`'",
-                       setting->key);
+                        setting->key);
     }
     if (r == 0)
         whole = g_strjoinv ("\n", lines);

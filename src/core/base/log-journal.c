@@ -127,7 +127,6 @@ journal_post (const GString *fields, int file, int flags)
         .msg_control = file < 0 ? NULL : &control,
         .msg_controllen = file < 0 ? 0 : sizeof control,
     };
-
     ssize_t n;
 
     if (file >= 0)
