@@ -63,7 +63,8 @@ doctor_checks = \
     src/cli/doctor/src_windlass-limits.$(OBJEXT) \
     src/cli/doctor/src_windlass-rights.$(OBJEXT) \
     src/cli/doctor/src_windlass-running.$(OBJEXT) \
-    src/cli/doctor/src_windlass-tools.$(OBJEXT)
+    src/cli/doctor/src_windlass-tools.$(OBJEXT) \
+    src/cli/run/src_windlass-namespace.$(OBJEXT)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \

@@ -5,6 +5,7 @@
 #include "cli/doctor/doctor.h"
 
 #include "../program.h"
+#include "core/base/process.h"
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 #define STATUS(uid_, caps_) "Name:\tx\nUid:\t" uid_ "\t0\n" caps_ "NoNewPrivs:\t0\nSeccomp:\t0\n"
 
 /* A file of a machine; text NULL: it is missing there. A path that ends with * is executable, one
- * that ends with ! is executable and setuid. */
+ * that ends with ! is executable and setuid, one that ends with @ is a symbolic link to the text.
+ */
 struct file {
     const char *path, *text;
 };
@@ -27,7 +29,7 @@ struct file {
 /* A good machine, for root. */
 static const struct file good[] = {
     { "/proc/self/status", STATUS ("0", CAPS_ALL) },
-    { "/proc/self/uid_map", "         0          0 4294967295\n" },
+    { "/proc/self/ns/user@", PROCESS_FIRST_USER_NAMESPACE },
     { "/proc/self/cgroup", "0::/user.slice/x\n" },
     { "/proc/self/limits", "Limit                     Soft Limit           Hard Limit\n"
                            "Max processes             96551                96551\n"
@@ -56,8 +58,9 @@ write_file (const char *root, const struct file *file)
     g_autofree char *path = g_strconcat (root, file->path, NULL), *folder = NULL;
     char *mark = path + strlen (path) - 1;
     const mode_t mode = *mark == '!' ? 04755 : *mark == '*' ? 0755 : 0644;
+    const bool is_link = *mark == '@';
 
-    if (mode != 0644)
+    if (mode != 0644 || is_link)
         *mark = '\0';
     folder = g_path_get_dirname (path);
     if (!file->text) {
@@ -65,6 +68,11 @@ write_file (const char *root, const struct file *file)
         return;
     }
     ck_assert_int_eq (g_mkdir_with_parents (folder, 0755), 0);
+    if (is_link) {
+        unlink (path);
+        ck_assert_int_eq (symlink (file->text, path), 0);
+        return;
+    }
     ck_assert (g_file_set_contents (path, file->text, -1, NULL));
     ck_assert_int_eq (chmod (path, mode), 0);
 }
@@ -115,6 +123,7 @@ look (const char *root, const char *name, GPtrArray *findings)
 
 #define USER { "/proc/self/status", STATUS ("1000", CAPS_NONE) }
 #define FUSERMOUNT "/usr/bin/fusermount3"
+#define OTHER_NAMESPACE "user:[4026532000]"
 
 static const struct {
     struct file changes[4];
@@ -147,7 +156,7 @@ static const struct {
 
     { {}, "passthrough", DOCTOR_OK, "the kernel can", NULL, NULL },
     { { USER }, "passthrough", DOCTOR_NOTE, "from root alone", "copies", "as root" },
-    { { { "/proc/self/uid_map", "0 1000 1\n" } }, "passthrough", DOCTOR_NOTE, "user namespace",
+    { { { "/proc/self/ns/user@", OTHER_NAMESPACE } }, "passthrough", DOCTOR_NOTE, "user namespace",
       "copies", "outside" },
     { { { "/proc/sys/kernel/osrelease", "6.8.0\n" } }, "passthrough", DOCTOR_NOTE, "Linux 6.9",
       "copies", "newer kernel" },
@@ -184,7 +193,7 @@ static const struct {
     { { { "/etc/mtab", NULL } }, "/etc/mtab", DOCTOR_NOTE, "not there", "fusermount3 -u",
       "ln -s /proc/self/mounts /etc/mtab" },
 
-    { {}, "user namespaces", DOCTOR_OK, "may make them", NULL, NULL },
+    { {}, "user namespaces", DOCTOR_OK, "no setting refuses them", NULL, NULL },
     { { { "/proc/sys/user/max_user_namespaces", "0\n" } }, "user namespaces", DOCTOR_NOTE,
       "max_user_namespaces is 0", "windlass run", "sysctl user.max_user_namespaces=" },
     { { { "/proc/sys/kernel/unprivileged_userns_clone", "0\n" } }, "user namespaces", DOCTOR_NOTE,
@@ -265,7 +274,7 @@ END_TEST
 
 START_TEST (root_of_a_user_namespace_needs_no_fusermount3)
 {
-    char *root = machine_new ((const struct file[]){ { "/proc/self/uid_map", "0 1000 1\n" },
+    char *root = machine_new ((const struct file[]){ { "/proc/self/ns/user@", OTHER_NAMESPACE },
                                                      { FUSERMOUNT, NULL },
                                                      {} });
     g_autoptr (GPtrArray) findings = doctor_findings_new ();

@@ -288,27 +288,12 @@ attempt_end (struct attempt *attempt)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Returns the value of a line "key=value" of what the daemon says of itself; g_free it. */
-static char *
-attempt_state (const struct attempt *attempt, const char *key)
-{
-    g_autoptr (GString) answer = g_string_new ("\n");
-    g_autofree char *error = NULL, *line = g_strdup_printf ("\n%s=", key);
-    const char *at;
-
-    if (control_call (attempt->mountpoint, NULL, "state", NULL, answer, &error) < 0)
-        return g_strdup ("unknown");
-    at = strstr (answer->str, line);
-    return at ? g_strndup (at + strlen (line), strcspn (at + strlen (line), "\n"))
-              : g_strdup ("unknown");
-}
-
 /* Whether the kernel read or wrote a file itself, if one was opened. */
 static const char *
-attempt_passthrough (const struct attempt *attempt)
+attempt_passthrough (const char *state)
 {
-    g_autofree char *agreed = attempt_state (attempt, "kernel_passthrough"),
-                    *refused = attempt_state (attempt, "passthrough_refused");
+    g_autofree char *agreed = doctor_value (state, "kernel_passthrough"),
+                    *refused = doctor_value (state, "passthrough_refused");
 
     if (strcmp (agreed, "on") != 0)
         return "off";
@@ -336,8 +321,7 @@ attempt_tell_acl (const struct attempt *attempt, const char *error)
 static void
 attempt_run (struct attempt *attempt)
 {
-    g_autofree char *ring = NULL;
-    const char *passthrough;
+    g_autofree char *state = NULL, *ring = NULL;
     struct path_answer answer;
     bool answered;
 
@@ -347,8 +331,8 @@ attempt_run (struct attempt *attempt)
         return;
     }
     answered = attempt_ask (attempt, attempt->use, USE_PATIENCE, &answer);
-    ring = attempt_state (attempt, "io_uring");
-    passthrough = attempt_passthrough (attempt);
+    state = doctor_ask (attempt->mountpoint, "state", NULL);
+    ring = doctor_value (state, "io_uring");
     if (!answered)
         attempt_failed (attempt, "it does not answer: nothing came back in 10 seconds");
     else if (answer.error)
@@ -359,7 +343,8 @@ attempt_run (struct attempt *attempt)
                      "%s; requests through %s, passthrough %s",
                      attempt->volfile ? "mounted read-only, looked at and unmounted"
                                       : "mounted, written, read and unmounted",
-                     strcmp (ring, "on") == 0 ? "io_uring" : "/dev/fuse", passthrough);
+                     strcmp (ring, "on") == 0 ? "io_uring" : "/dev/fuse",
+                     attempt_passthrough (state));
     if (answered && !answer.error && !attempt->volfile)
         attempt_tell_acl (attempt, answer.text);
 }

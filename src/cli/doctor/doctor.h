@@ -121,6 +121,12 @@ void doctor_volfile (const char *path, bool try, GPtrArray *findings);
 /* Looks at a mount and its daemon. */
 void doctor_mount (const struct mount *mount, GPtrArray *findings);
 
+/* Returns the answer of a mount's daemon to a command, after a newline; or NULL. g_free it. */
+char *doctor_ask (const char *mountpoint, const char *command, const char *words);
+/* Returns the value of a line "key=value" in an answer of doctor_ask, or "". state may be NULL.
+ * g_free it. */
+char *doctor_value (const char *state, const char *key);
+
 /* running.c: doctor_running adds what the daemon's process runs that was replaced on the disk;
  * doctor_mounts which mounts of this machine run another program. */
 void doctor_mounts (GPtrArray *findings);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/doctor/doctor.h"
 
+#include "core/base/process.h"
 #include "fuse/bridge.h"
 
 #include <linux/capability.h>
@@ -83,16 +84,14 @@ facts_status (const char *status, const char *key, unsigned base)
               : 0;
 }
 
-/* The machine's namespace maps all ids to themselves: one line "0 0 4294967295". */
+/* As process_has_first_user_namespace, below the root. */
 static bool
-facts_maps_ids (const struct doctor *doctor)
+facts_in_user_namespace (const struct doctor *doctor)
 {
-    g_autofree char *map = doctor_read (doctor, "/proc/self/uid_map");
-    unsigned inside, outside, count;
+    g_autofree char *path = doctor_path (doctor, "/proc/self/ns/user"),
+                    *own = g_file_read_link (path, NULL);
 
-    return map
-        && (sscanf (map, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0 || outside != 0
-            || count != G_MAXUINT32);
+    return own && strcmp (own, PROCESS_FIRST_USER_NAMESPACE) != 0;
 }
 
 void
@@ -111,7 +110,7 @@ doctor_init (struct doctor *ret_doctor, const char *root)
     doctor->capabilities = facts_status (status, "\nCapEff:", 16);
     doctor->no_new_privileges = facts_status (status, "\nNoNewPrivs:", 10);
     doctor->is_filtered = facts_status (status, "\nSeccomp:", 10) == 2;
-    doctor->in_user_namespace = facts_maps_ids (doctor);
+    doctor->in_user_namespace = facts_in_user_namespace (doctor);
     g_strlcpy (doctor->release, release ? release : "", sizeof doctor->release);
     if (sscanf (doctor->release, "%u.%u", &major, &minor) == 2)
         doctor->version = major * 1000 + minor;

@@ -50,25 +50,23 @@ mount_state (const struct mount *mount, pid_t *ret_pid, GPtrArray *findings)
 
 /* --- what the daemon says --------------------------------------------------------------------- */
 
-/* Returns an answer of the daemon, or NULL; g_free it. */
-static char *
-mount_ask (const struct mount *mount, const char *command, const char *words)
+char *
+doctor_ask (const char *mountpoint, const char *command, const char *words)
 {
     g_autoptr (GBytes) input = words ? g_bytes_new_static (words, strlen (words)) : NULL;
     g_autoptr (GString) answer = g_string_new ("\n");
     g_autofree char *error = NULL;
 
-    if (control_call (mount->path, NULL, command, input, answer, &error) < 0)
+    if (control_call (mountpoint, NULL, command, input, answer, &error) < 0)
         return NULL;
     return g_strdup (answer->str);
 }
 
-/* Returns the value of "key=value" on a line of its own, or ""; g_free it. */
-static char *
-mount_value (const char *state, const char *key)
+char *
+doctor_value (const char *state, const char *key)
 {
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
-    const char *at = strstr (state, line);
+    const char *at = state ? strstr (state, line) : NULL;
 
     return at ? g_strndup (at + strlen (line), strcspn (at + strlen (line), "\n")) : g_strdup ("");
 }
@@ -76,7 +74,7 @@ mount_value (const char *state, const char *key)
 static void
 mount_requests (const struct mount *mount, GPtrArray *findings)
 {
-    g_autofree char *old = mount_ask (mount, "inflight",
+    g_autofree char *old = doctor_ask (mount->path, "inflight",
                                       "json\nolder=" G_STRINGIFY (OLD_SECONDS) "000000000");
     unsigned n = 0;
     struct doctor_finding *finding;
@@ -97,7 +95,7 @@ mount_requests (const struct mount *mount, GPtrArray *findings)
 static void
 mount_errors (const struct mount *mount, const char *state, GPtrArray *findings)
 {
-    g_autofree char *errors = mount_value (state, "errors");
+    g_autofree char *errors = doctor_value (state, "errors");
     const bool none = !*errors || strcmp (errors, "0") == 0;
     struct doctor_finding *finding;
 
@@ -121,11 +119,11 @@ mount_features (const char *state, GPtrArray *findings)
         { "kernel_writeback_cache", "writeback cache" },
         { "idmapped_mounts", "idmapped mounts" },
     };
-    g_autofree char *minor = mount_value (state, "proto_minor");
+    g_autofree char *minor = doctor_value (state, "proto_minor");
     g_autoptr (GString) text = g_string_new (NULL);
 
     for (size_t i = 0; i < G_N_ELEMENTS (features); i++) {
-        g_autofree char *value = mount_value (state, features[i].key);
+        g_autofree char *value = doctor_value (state, features[i].key);
 
         g_string_append_printf (text, ", %s %s", features[i].name, *value ? value : "unknown");
     }
@@ -135,8 +133,8 @@ mount_features (const char *state, GPtrArray *findings)
 static void
 mount_log (const char *state, GPtrArray *findings)
 {
-    g_autofree char *log = mount_value (state, "log"), *level = mount_value (state, "log_level"),
-                    *stuck = mount_value (state, "stuck_after");
+    g_autofree char *log = doctor_value (state, "log"), *level = doctor_value (state, "log_level"),
+                    *stuck = doctor_value (state, "stuck_after");
     const char *where = strcmp (log, "journal") == 0 ? "the journal of systemd"
                       : *log                         ? log
                                                      : "the standard error";
@@ -154,8 +152,8 @@ mount_log (const char *state, GPtrArray *findings)
 static void
 mount_version (const char *state, GPtrArray *findings)
 {
-    g_autofree char *version = mount_value (state, "version"),
-                    *library = mount_value (state, "libfuse");
+    g_autofree char *version = doctor_value (state, "version"),
+                    *library = doctor_value (state, "libfuse");
     const bool same = strcmp (version, PACKAGE_VERSION) == 0;
     struct doctor_finding *finding = doctor_find (
         findings, "version", same ? DOCTOR_OK : DOCTOR_NOTE, "%swindlass %s, libfuse %s%s",
@@ -175,7 +173,7 @@ doctor_mount (const struct mount *mount, GPtrArray *findings)
 
     if (pid > 0)
         doctor_running ("", pid, mount->path, findings);
-    state = alive ? mount_ask (mount, "state", NULL) : NULL;
+    state = alive ? doctor_ask (mount->path, "state", NULL) : NULL;
     if (!state) {
         if (alive)
             doctor_find (findings, "daemon", DOCTOR_NOTE,

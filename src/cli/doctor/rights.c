@@ -6,6 +6,7 @@
 
 #include "cli/doctor/doctor.h"
 
+#include "cli/run/run.h"
 #include "control/control.h"
 
 #include <linux/capability.h>
@@ -166,31 +167,14 @@ doctor_mtab (const struct doctor *doctor, const char *name, GPtrArray *findings)
 void
 doctor_user_namespaces (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
-    static const struct {
-        const char *path, *setting;
-        char refuses; /* the first character of the value that refuses them */
-        const char *mend;
-    } switches[] = {
-        { "/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", '0',
-          "sysctl kernel.unprivileged_userns_clone=1" },
-        { "/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", '0',
-          "sysctl user.max_user_namespaces=10000" },
-        { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-          "kernel.apparmor_restrict_unprivileged_userns", '1',
-          "sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
-    };
+    const struct namespace_switch *by = namespace_refused_by (doctor->root);
 
-    for (size_t i = 0; i < G_N_ELEMENTS (switches); i++) {
-        g_autofree char *value = doctor_read (doctor, switches[i].path);
-
-        if (!value || *value != switches[i].refuses || value[1])
-            continue;
+    if (by)
         doctor_find (findings, name, DOCTOR_NOTE, "%s is %s, which refuses them to ordinary users",
-                     switches[i].setting, value)
-            ->mend = g_strdup (switches[i].mend);
-        return;
-    }
-    doctor_find (findings, name, DOCTOR_OK, "ordinary users may make them");
+                     by->setting, by->refuses)
+            ->mend = g_strdup_printf ("sysctl %s=%s", by->setting, by->permits);
+    else
+        doctor_find (findings, name, DOCTOR_OK, "no setting refuses them to ordinary users");
 }
 
 void

@@ -25,6 +25,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* --- the system's switches ------------------------------------------------------------------ */
+
+static const struct namespace_switch namespace_switches[] = {
+    { "kernel.unprivileged_userns_clone", "0", "1" }, /* of Debian's kernels */
+    { "user.max_user_namespaces", "0", "10000" },
+    { "kernel.apparmor_restrict_unprivileged_userns", "1", "0" }, /* of Ubuntu's */
+};
+
+const struct namespace_switch *
+namespace_refused_by (const char *root)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS (namespace_switches); i++) {
+        g_autofree char *name = g_strdelimit (g_strdup (namespace_switches[i].setting), ".", '/'),
+                        *path = g_strconcat (root, "/proc/sys/", name, NULL), *text = NULL;
+
+        if (g_file_get_contents (path, &text, NULL, NULL)
+            && strcmp (g_strstrip (text), namespace_switches[i].refuses) == 0)
+            return &namespace_switches[i];
+    }
+    return NULL;
+}
+
+/* --- entering one --------------------------------------------------------------------------- */
+
 static int
 namespace_write (const char *path, const char *text)
 {

@@ -77,48 +77,27 @@ run_find_inside (struct run_view *view)
 
 /* --- where the view is ---------------------------------------------------------------------- */
 
-/* Returns the first of the system's switches that refuse user namespaces, or NULL. */
-static const char *
-run_switch (void)
-{
-    static const struct {
-        const char *path, *refuses, *name;
-    } switches[] = {
-        { "/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces is 0" },
-        { "/proc/sys/kernel/unprivileged_userns_clone", "0",
-          "kernel.unprivileged_userns_clone is 0" },
-        { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-          "AppArmor: kernel.apparmor_restrict_unprivileged_userns is 1" },
-    };
-
-    for (size_t i = 0; i < G_N_ELEMENTS (switches); i++) {
-        g_autofree char *text = NULL;
-
-        if (g_file_get_contents (switches[i].path, &text, NULL, NULL)
-            && strcmp (g_strstrip (text), switches[i].refuses) == 0)
-            return switches[i].name;
-    }
-    return NULL;
-}
-
-/* Makes the folder of a view that can't be mounted over the directory, and tells of it. */
+/* Makes the folder of a view that can't be mounted over the directory, and tells of it. r, what: of
+ * namespace_try. */
 static int
 run_take_folder (struct run_view *view, const char *dir, int r, const char *what)
 {
-    const char *reason = geteuid () == 0 ? NULL : run_switch ();
+    const struct namespace_switch *by = geteuid () == 0 ? NULL : namespace_refused_by ("");
+    g_autofree char *reason = by ? g_strdup_printf ("; %s is %s", by->setting, by->refuses)
+                                 : g_strdup ("");
 
-    view->apart = true;
     view->where = g_strdup_printf ("%s/" VIEW "%d", dir, (int) getpid ());
     if (mkdir (view->where, 0700) < 0) {
+        r = -errno;
         run_refuse (view->command, "the folder '%s' can't be made: %s", view->where,
-                    g_strerror (errno));
-        return -errno;
+                    g_strerror (-r));
+        return r;
     }
+    view->apart = true;
     say_line (stderr,
-              "windlass run: this system refuses a mount namespace (%s: %s%s%s), so '%s' itself "
+              "windlass run: this system refuses a mount namespace (%s: %s%s), so '%s' itself "
               "stays as it is; the view is in '%s' ($WINDLASS_MOUNT)",
-              what, g_strerror (-r), reason ? "; " : "", reason ? reason : "", view->directory,
-              view->where);
+              what, g_strerror (-r), reason, view->directory, view->where);
     return 0;
 }
 
@@ -225,7 +204,7 @@ run_drop_folder (const struct run_view *view)
 
 /* Returns the status of all. */
 static int
-run_end (struct run_view *view, int status)
+run_finish (struct run_view *view, int status)
 {
     const bool lost = view->daemon.ended;
     const int ended = view_daemon_end (&view->daemon);
@@ -304,7 +283,7 @@ run_words (const struct cli_command *command, const struct run_words *words)
     else if (status == CLI_OK) {
         status = run_command (&view, words->command);
         left_tell (view.daemon.pid);
-        status = run_end (&view, status);
+        status = run_finish (&view, status);
     }
     run_clear (&view);
     return status;

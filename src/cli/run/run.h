@@ -87,6 +87,16 @@ int run_refuse (const struct cli_command *command, const char *format, ...) G_GN
 
 /* --- namespace.c: a mount namespace of its own --- */
 
+/* A setting of sysctl(8) that decides whether ordinary users may make user namespaces, and a value
+ * of each kind. */
+struct namespace_switch {
+    const char *setting, *refuses, *permits;
+};
+
+/* Returns the first of the system's switches that refuses them, or NULL: none does. root stands
+ * before the path of each file: "", or a folder that a test fills. */
+const struct namespace_switch *namespace_refused_by (const char *root);
+
 /* Has this process, which has one thread, enter a new mount namespace from which no mount reaches
  * the one before; without privileges a user namespace too, where all ids but the user's own are
  * nobody's. Returns 0; or a negative errno and *ret_what, the call that failed (constant). Then the

@@ -165,7 +165,7 @@ process_is_gone (pid_t thread)
 }
 
 static int64_t
-nanoseconds_of (clockid_t clock)
+process_clock (clockid_t clock)
 {
     struct timespec now = { 0 };
 
@@ -182,8 +182,8 @@ machine_began (void)
     int64_t began = 0, shortest = INT64_MAX;
 
     for (int i = 0; i < 5; i++) {
-        const int64_t up = nanoseconds_of (CLOCK_BOOTTIME), now = nanoseconds_of (CLOCK_REALTIME),
-                      length = nanoseconds_of (CLOCK_BOOTTIME) - up;
+        const int64_t up = process_clock (CLOCK_BOOTTIME), now = process_clock (CLOCK_REALTIME),
+                      length = process_clock (CLOCK_BOOTTIME) - up;
 
         if (length < shortest) {
             shortest = length;
@@ -214,14 +214,13 @@ process_began (pid_t process)
     return (machine_began () + g_ascii_strtoll (numbers[20], NULL, 10) * (SECOND / ticks)) / SECOND;
 }
 
-/* The inode number is constant: PROC_USER_INIT_INO of the kernel. /proc/self/uid_map can't tell: a
- * namespace below may map all ids to themselves. */
+/* /proc/self/uid_map can't tell: a namespace below may map all ids to themselves. */
 bool
 process_has_first_user_namespace (void)
 {
     g_autofree char *own = g_file_read_link ("/proc/self/ns/user", NULL);
 
-    return !own || strcmp (own, "user:[4026531837]") == 0;
+    return !own || strcmp (own, PROCESS_FIRST_USER_NAMESPACE) == 0;
 }
 
 bool

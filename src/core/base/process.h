@@ -58,6 +58,10 @@ bool process_was_upgraded (void);
 /* Returns whether valgrind(1) runs this process: its preloaded library is in the environment. */
 bool process_is_under_valgrind (void);
 
+/* What /proc/self/ns/user links to in the machine's first user namespace: a constant number,
+ * PROC_USER_INIT_INO of the kernel. */
+#define PROCESS_FIRST_USER_NAMESPACE "user:[4026531837]"
+
 /* Returns whether this process is in the machine's first user namespace. In another one, root and
  * its capabilities count only for what belongs to that namespace, and ids that it doesn't map are
  * those of nobody. true if it isn't known. */
