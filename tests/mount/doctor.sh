@@ -60,8 +60,9 @@ assert checks["a mount"]["state"] == "ok" and checks["a mount"]["costs"] is None
 assert {check["state"] for check in told["checks"]} <= {"ok", "note"}
 END
 
-# A signal ends it after the mount is gone.
-"$WINDLASS" doctor >/dev/null 2>&1 &
+# A signal ends it after the mount is gone. It comes while doctor waits for the root to be opened.
+stack debug/delay-gen,enable=opendir,delay-percentage=100,delay-duration=2000000
+"$WINDLASS" doctor "$VOL" >/dev/null 2>&1 &
 doctor=$!
 wait_until 'ls tmp/*/pid >/dev/null 2>&1'
 kill -TERM $doctor
