@@ -5,6 +5,8 @@
 . "$(dirname "$0")/brick-lib.sh"
 need_command setfattr
 
+# A listing may take longer than the usual second on a busy machine, and entries read ahead would
+# expire meanwhile: hence rda-cache-timeout.
 FILES=3000
 CAPABILITY=0sAQAAAgAgAAAAAAAAAAAAAAAAAAA= # cap_net_raw=ep
 brick one
@@ -12,6 +14,7 @@ brick_volfile one
 cat >>"$VOL" <<EOF
 volume readdir-ahead
     type performance/readdir-ahead
+    option rda-cache-timeout 600
     subvolumes one
 end-volume
 volume md-cache
@@ -68,6 +71,7 @@ for name in one two; do
     cat <<EOF
 volume $name-ahead
     type performance/readdir-ahead
+    option rda-cache-timeout 600
     subvolumes $name
 end-volume
 EOF
@@ -91,8 +95,9 @@ mount_volfile "$VOL"
 for _ in 1 2; do
     expect "the names on both" $FILES "$(ls -lU "$MNT/other" | grep -c '^-rw-.* file-')"
 done
-for name in one two; do # three pieces each time, of which the first may have to be waited for
+for name in one two; do # how many pieces there are depends on how fast the answers come
+    expect "calls that $name was asked for, the first of each listing" 2 "$(count misses $name-ahead)"
     hits=$(count hits $name-ahead)
-    [ "$hits" -ge 4 ] || fail "of $name, only $hits answers were read ahead"
+    [ "$hits" -ge 2 ] || fail "of $name, only $hits answers were read ahead"
 done
 unmount
