@@ -87,6 +87,10 @@ struct volfile *volfile_read (const char *path, char **ret_error);
 struct volfile *volfile_of_server_text (const char *path, const char *text);
 struct volfile *volfile_parse (const char *path, const char *text, size_t size);
 void volfile_free (struct volfile *volfile);
+
+/* Returns a word as it must be written in a volfile, with quotes if it needs them. A newline can't
+ * be written: a word that has one is not the same when it is read. g_free it. */
+char *volfile_word (const char *word);
 bool volfile_has_errors (const struct volfile *volfile);
 
 /* Prints each problem as "file:line:column: error|warning: text" to stderr, those of the command

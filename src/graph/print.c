@@ -26,9 +26,8 @@ listing_add (struct listing *listing, const char *format, ...)
     g_string_append_c (listing->out, '\n');
 }
 
-/* Returns a word as it must be written in a volfile. */
-static char *
-word_quoted (const char *word)
+char *
+volfile_word (const char *word)
 {
     GString *out;
 
@@ -47,13 +46,13 @@ word_quoted (const char *word)
 static void
 listing_add_xlator (struct listing *listing, const xlator_t *xl)
 {
-    g_autofree char *name = word_quoted (xl->name);
+    g_autofree char *name = volfile_word (xl->name);
 
     listing_add (listing, "volume %s", name);
     listing_add (listing, "    type %s", xl->type ? xl->type : "?");
     for (guint i = 0; i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
-        g_autofree char *value = setting->text ? word_quoted (setting_shown (setting)) : NULL;
+        g_autofree char *value = setting->text ? volfile_word (setting_shown (setting)) : NULL;
 
         if (value && setting->by != SET_BY_DEFAULT)
             listing_add (listing, "    option %s %s", setting->option->key[0], value);
@@ -62,7 +61,7 @@ listing_add_xlator (struct listing *listing, const xlator_t *xl)
         g_autoptr (GString) names = g_string_new (NULL);
 
         for (const xlator_list_t *child = xl->children; child; child = child->next) {
-            g_autofree char *word = word_quoted (child->xlator->name);
+            g_autofree char *word = volfile_word (child->xlator->name);
 
             g_string_append_printf (names, " %s", word);
         }

@@ -44,22 +44,11 @@ volfile_setting_free (gpointer data)
 
 /* --- the place ------------------------------------------------------------------------------ */
 
-/* A word in quotes ends on its line, and a backtick is an error in any word: volfile(5). */
+/* Returns the word as it must be written in a volfile, or NULL if it has a newline. */
 static char *
 volfile_quoted (const char *word)
 {
-    GString *out;
-
-    if (strpbrk (word, "\n`"))
-        return NULL;
-    out = g_string_new ("\"");
-    for (; *word; word++) {
-        if (strchr ("\"\\", *word))
-            g_string_append_c (out, '\\');
-        g_string_append_c (out, *word);
-    }
-    g_string_append_c (out, '"');
-    return g_string_free (out, FALSE);
+    return strchr (word, '\n') ? NULL : volfile_word (word);
 }
 
 /* The replacement is not looked at again: it may contain any text. */
@@ -121,8 +110,8 @@ text_of_place (const struct making *making, const char *place)
                    : text_with_directory (preset->text, place);
     if (!text)
         run_refuse (making->command,
-                    "a volfile can't name '%s': it has a newline or a '`'; a bind mount or a "
-                    "symbolic link can give it another name",
+                    "a volfile can't name '%s': it has a newline; a bind mount or a symbolic link "
+                    "can give it another name",
                     place);
     return text;
 }
@@ -413,8 +402,7 @@ text_set (const struct making *making, const char *text)
         r = lines_set (lines, volfile, setting);
         if (r < 0)
             run_refuse (making->command,
-                        "the value of option '%s' can't be written to a volfile: it has a newline "
-                        "or a '`'",
+                        "the value of option '%s' can't be written to a volfile: it has a newline",
                         setting->key);
     }
     if (r == 0)
