@@ -69,8 +69,8 @@ struct both {
 };
 
 /* In a directory with the sticky bit, fs.protected_regular and protected_fifos (proc(5)) let open
- * with O_CREAT fail, depending on the machine's setting. The kernel checks that for any file system,
- * before it asks. */
+ * with O_CREAT fail, depending on the machine's setting. The kernel checks that for any file
+ * system, before it asks. */
 static bool
 is_protected (const struct both *b)
 {
