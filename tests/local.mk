@@ -55,7 +55,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     xlators/debug/trace/history.c \
     xlators/debug/trace/lines.c
 tests_unit_all_LDADD = $(doctor_checks) $(test_ldadd)
-# The checks of windlass doctor, which the program alone has.
+# The checks of windlass doctor and what they call, which the program alone has.
 doctor_checks = \
     src/cli/doctor/src_windlass-checks.$(OBJEXT) \
     src/cli/doctor/src_windlass-facts.$(OBJEXT) \

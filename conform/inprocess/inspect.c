@@ -417,8 +417,8 @@ inspect_say_slow (const char *what)
             continue;
         finding_add (
             "too slow", crossing->callee, crossing->op,
-            "%s: it has not answered within 3 s. Make its delay shorter, or its rate higher, "
-            "with --xlator-option",
+            "%s: it has not answered within 3 s. Each call must end in STACK_UNWIND or a wind; if "
+            "this one does, make its delay shorter, or its rate higher, with --xlator-option",
             what);
         said = true;
     }

@@ -217,13 +217,26 @@ command_meant (char **argv)
     return suggest_text (*word ? suggest_near (word, names) : NULL);
 }
 
+/* What is no path can only have been meant as a command. */
+static char *
+no_volfile (char **argv)
+{
+    const char *word = argv[0] && argv[1] ? argv[1] : "-";
+
+    if (*word == '-' || strchr (word, '/') || g_file_test (word, G_FILE_TEST_EXISTS))
+        return g_strdup ("no volfile: -f FILE names it");
+    return g_strdup_printf ("there is no command '%s' ('windlass help' lists them), and no "
+                            "volfile: -f FILE names it",
+                            word);
+}
+
 static bool
 usage_no_volfile (char **argv, int *ret_status)
 {
     g_autofree char *command = command_meant (argv),
                     *error = *command ? g_strdup_printf ("there is no command '%s'%s", argv[1],
                                                          command)
-                                      : g_strdup ("no volfile: -f FILE names it");
+                                      : no_volfile (argv);
 
     if (argv[0] && argv[1])
         return usage (error, ret_status);

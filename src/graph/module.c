@@ -471,8 +471,10 @@ module_missing (const char *type, const char *const *dirs, GPtrArray *all)
         return g_strdup_printf ("type '%s' is one of GlusterFS that Windlass does not have, looked "
                                 "in %s; 'windlass help' lists the types there are",
                                 type, where);
-    return g_strdup_printf ("type '%s' is not there, looked in %s%s%s", type, where, suggestion,
-                            *suggestion ? "" : "; 'windlass help' lists the types there are");
+    return g_strdup_printf ("type '%s' is not there, looked in %s (--xlator-dir adds a folder)%s",
+                            type, where,
+                            *suggestion ? suggestion
+                                        : "; 'windlass help' lists the types there are");
 }
 
 const struct xlator_api *

@@ -37,6 +37,15 @@ as=(unshare -m bash -c "$device && exec setpriv --reuid 65534 --regid 65534 --cl
 doctor 0
 expect_match "a mount by a user" '^ok +a mount +mounted, .*; requests .*, passthrough off' "$said"
 expect_match "what a user lacks" '^note +passthrough +not for an ordinary user' "$said"
+expect_match "a user's namespaces" '^ok +user namespaces ' "$said"
+
+# No switch tells of this refusal; windlass run meets it.
+mkdir all
+as=(unshare -m bash -c "$device && mount --rbind / all &&
+    exec chroot all setpriv --reuid 65534 --regid 65534 --clear-groups \"\$@\"" -)
+doctor 0
+expect_match "a user's namespaces in a chroot" \
+    '^note +user namespaces +refused \(unshare: Operation not permitted\): a chroot' "$said"
 
 as=(unshare -m bash -c 'mount --bind /dev/null /dev/fuse && exec "$@"' -)
 doctor 1

@@ -55,6 +55,7 @@ usage "attribute-timeout.*'soon'" -f "$VOL" --attribute-timeout=soon "$MNT"
 usage "reader-thread-count.*'65'" -f "$VOL" -o reader-thread-count=65 "$MNT"
 usage "attribute-timeout.*'-1'" -f "$VOL" --attribute-timeout=-1 "$MNT"
 usage "entry-timeout.*needs a value" -f "$VOL" -o entry-timeout "$MNT"
+usage "there is no command 'frobnicate' \('windlass help' lists them\), and no volfile" frobnicate
 usage "there is no command 'chekc'; did you mean 'check'\?" chekc "$VOL"
 usage "did you mean 'conform'\?" confrom --mount "$VOL"
 usage "attribut-timeout.*; did you mean '--attribute-timeout'\?" -f "$VOL" --attribut-timeout=3 \

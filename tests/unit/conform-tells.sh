@@ -62,7 +62,8 @@ printf 'volume slow\n type debug/delay-gen\n option delay-percentage 100\n%s\n%s
     ' option delay-duration 5000000' ' subvolumes posix' >>slow.vol
 out=$(conform --in-process slow.vol) && fail "a slow graph passes"
 expect_match "who is slow" \
-    "too slow: 'slow' \\(debug/delay-gen\\), .*: no tree could be made: it has not answered within 3 s" \
+    "too slow: 'slow' \\(debug/delay-gen\\), .*: no tree could be made: it has not answered within \
+3 s\. Each call must end in STACK_UNWIND or a wind; if this one does, make its delay shorter" \
     "$out"
 expect_match "the others" '0 passed, 1 failed, 1 skipped' "$out"
 

@@ -164,6 +164,21 @@ doctor_mtab (const struct doctor *doctor, const char *name, GPtrArray *findings)
 
 /* --- namespaces and security modules ---------------------------------------------------------- */
 
+/* No switch says that the kernel refuses them in a chroot, nor what a container's filter does; so
+ * an ordinary user tries, as windlass run will. */
+static void
+doctor_try_namespace (const struct doctor *doctor, const char *name, GPtrArray *findings)
+{
+    const char *what;
+    int r = *doctor->root || doctor->user == 0 ? 0 : namespace_try (&what);
+
+    if (r < 0)
+        doctor_find (findings, name, DOCTOR_NOTE,
+                     "refused (%s: %s): a chroot or a container does so", what, g_strerror (-r));
+    else
+        doctor_find (findings, name, DOCTOR_OK, "ordinary users may make them");
+}
+
 void
 doctor_user_namespaces (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
@@ -174,7 +189,7 @@ doctor_user_namespaces (const struct doctor *doctor, const char *name, GPtrArray
                      by->setting, by->refuses)
             ->mend = g_strdup_printf ("sysctl %s=%s", by->setting, by->permits);
     else
-        doctor_find (findings, name, DOCTOR_OK, "no setting refuses them to ordinary users");
+        doctor_try_namespace (doctor, name, findings);
 }
 
 void

@@ -28,7 +28,8 @@ why_not (struct bridge *bridge)
         return "valgrind runs no other thread while one waits in io_uring_enter(2)";
     file = fopen (SWITCH, "re");
     if (!file)
-        return errno == ENOENT ? "the kernel knows nothing of it: that takes Linux 6.14" : NULL;
+        return errno == ENOENT ? "there is no " SWITCH ": that takes Linux 6.14 or newer, and /sys"
+                               : NULL;
     if (fread (&state, 1, 1, file) != 1)
         state = 'Y';
     fclose (file);
