@@ -10,6 +10,7 @@
  * its user namespace, to mount: it is confined as root's is.
  */
 #include "core/base/process.h"
+#include "core/time/thread.h"
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -108,6 +109,8 @@ confine_capabilities (bool stays)
 
     if (geteuid () != 0 && !stays)
         return;
+    if (geteuid () != 0)
+        thread_others_powerless (); /* this one is to mount, which takes CAP_SYS_ADMIN */
     r = capabilities_limit (capabilities_to_keep ());
     if (r == 0 && (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0
                    || prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
@@ -252,7 +255,7 @@ confine_system_calls (bool stays)
                                   : system_calls_refuse ();
 
     if (geteuid () != 0 && stays)
-        (void) capabilities_limit (0); /* those who answer requests are started after this */
+        (void) capabilities_limit (0); /* it has mounted; other threads never had any */
 
     if (r == 0)
         gf_log (NULL, GF_LOG_DEBUG, "confine: system calls that a mount doesn't make are refused");

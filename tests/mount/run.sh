@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 let_users_mount
-need_command unshare
+need_command unshare pgrep
 chmod 755 "$TEST_DIR"
 mkdir -m 777 home logs
 mkfifo -m 666 end
@@ -31,6 +31,16 @@ run () {
     as "$1" "$WINDLASS" run "${@:2}"
 }
 
+# of_threads FIELD: what it is in all threads of the daemon whose status was taken.
+of_threads () {
+    awk -v "field=$1:" '$1 == field { print $2 }' status | sort -u
+}
+
+filter=0
+if "$WINDLASS" --dump-config | grep -q '^seccomp=yes'; then
+    [[ $BUILD_NAME == @(debug|tsan) ]] || filter=2 # a sanitizer needs the system calls
+fi
+
 for who in root user; do
     echo "as $who"
     dir=$TEST_DIR/shared/$who
@@ -50,6 +60,16 @@ for who in root user; do
     run $who rot-13 "$dir" -- grep -q " $dir .* fuse.windlass " /proc/self/mountinfo ||
         fail "the view isn't mounted over the directory"
     expect "the mounts of the machine" "$before" "$(cat /proc/self/mountinfo)"
+
+    # What the daemon may do besides: doc/security.md.
+    run $who rot-13 "$dir" -- sh -c 'cat /proc/"$(pgrep -P $PPID -f "$0")"/task/*/status' \
+        '[-]-captive=' >status
+    for field in CapPrm CapEff CapInh CapAmb; do
+        [ $who = root ] && [[ $field = Cap[PE]* ]] && continue # mount/privileges-dropped
+        expect "$field of the daemon, in all threads" 0000000000000000 "$(of_threads $field)"
+    done
+    expect "whether capabilities can't be gained" 1 "$(of_threads NoNewPrivs)"
+    expect "the filter of system calls" "$filter" "$(of_threads Seccomp)"
 
     # Flags, options, and the words around them.
     expect "a flag" uryyb "$(run $who rot-13 "$dir" --stored -- cat "$dir/file")"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -146,6 +147,23 @@ crash_stack_end (struct crash_stack *stack)
     g_free (stack->mine.ss_sp);
 }
 
+static bool powerless; /* set before there is another thread */
+
+void
+thread_others_powerless (void)
+{
+    powerless = true;
+}
+
+static void
+capabilities_give_up (void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    const struct __user_cap_data_struct none[2] = { 0 };
+
+    (void) syscall (SYS_capset, &head, none); /* a thread may always give up its own */
+}
+
 static void *
 thread_run (void *data)
 {
@@ -154,6 +172,8 @@ thread_run (void *data)
     void *result;
 
     g_free (data);
+    if (powerless)
+        capabilities_give_up ();
     if (start.anywhere_else)
         (void) sched_setaffinity (0, sizeof start.anywhere, &start.anywhere);
     if (start.comes_later)

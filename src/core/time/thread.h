@@ -33,6 +33,11 @@ bool thread_stay_on (int cpu);
  * no short slices: sched_setattr(2). */
 int thread_come_first (int nice);
 
+/* Threads that thread_new starts from now on give up all capabilities before they run, whatever the
+ * caller keeps for itself: capset(2) applies to one thread alone, so it is too late afterwards. To
+ * be called before there is another thread. */
+void thread_others_powerless (void);
+
 /* The system's number of this thread; 0 unless thread_new or thread_adopt was used. */
 extern __thread pid_t thread_id;
 
