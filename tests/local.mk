@@ -603,6 +603,7 @@ dist_noinst_DATA += \
     %D%/mount/examples.py \
     %D%/mount/replay.py \
     %D%/mount/programs/trace-events.py \
+    %D%/mount/programs/job-control.py \
     %D%/mount/programs/zsh-complete.py \
     %D%/mount/package-lib.sh \
     %D%/mount/trace-lib.sh \

@@ -96,7 +96,7 @@ for _ in 1 2; do
     expect "the names on both" $FILES "$(ls -lU "$MNT/other" | grep -c '^-rw-.* file-')"
 done
 for name in one two; do # how many pieces there are depends on how fast the answers come
-    expect "calls that $name was asked for, the first of each listing" 2 "$(count misses $name-ahead)"
+    expect "calls that $name got itself, the first of each" 2 "$(count misses $name-ahead)"
     hits=$(count hits $name-ahead)
     [ "$hits" -ge 2 ] || fail "of $name, only $hits answers were read ahead"
 done

@@ -93,6 +93,14 @@ for who in root user; do
     expect_match "Ctrl-C" 'caught it' "$( (wait_until "[ -e '$DIR/begun' ]"; printf '\003') |
         "${as[@]}" script -qec "$WINDLASS run plain $DIR -- bash -c \"trap 'echo caught it; exit 9' INT
             touch $DIR/begun; while :; do sleep 0.1; done\"" /dev/null)"
+
+    # Ctrl-Z stops the command and windlass run as one job of the shell, and fg continues it.
+    expect "what Ctrl-Z stops" "$(printf 'bash: stopped\ndaemon: runs\nwindlass: stopped')" "$(
+        "${as[@]}" "$SOURCE_DIR/tests/mount/programs/job-control.py" "$WINDLASS" run rot-13 "$DIR" \
+            -- bash -c 'trap "echo conti\"\"nued" CONT; echo be""gun
+                until read -r line; do :; done; echo "$line" >"$0/file"; echo "got $line"; exit 4' \
+            "$DIR" 2>&1)"
+    expect "what was written then" uryyb "$(cat "$DIR/file")"
 done
 
 # A run that was killed leaves its volfile; the next one removes it.
