@@ -91,6 +91,21 @@ expect_error "$MNT/own.vol:1:1: error: unknown statement 'tneontr'" "$WINDLASS" 
 unmount
 rm "$MNT"/own.* "$MNT/rules"
 
+# The owner of a log's folder puts a symbolic link into the mount in its place. The daemon would wait
+# for itself, holding the log, which each thread that answers may need.
+mkdir logfolder
+LOG=$PWD/logfolder/log mount_volfile "$VOL" -L TRACE
+mv logfolder before
+ln -s "$MNT" logfolder
+expect_error "'$PWD/logfolder/log' can't be opened: the mount is over it" \
+    timeout -k 1 20 "$WINDLASS" tell "$MNT" - reopen-log
+expect "the mount" plain "$(cat "$MNT/dir/file")"
+[ ! -e "$MNT/log" ] || fail "there is a log in the mount"
+kill -HUP "$DAEMON"
+wait_until "grep -q \"can't reopen the log: the mount is over it\" before/log"
+unmount
+rm -r logfolder before
+
 # After a daemon that was killed, another one takes its place.
 stack
 mount_volfile "$VOL"

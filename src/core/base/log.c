@@ -90,23 +90,26 @@ log_is_journal (void)
     return log_journal_of () != NULL;
 }
 
+/* The file is opened without the lock: if a file system that this process serves is on the way to
+ * it, a thread that answers may write a line. */
 int
-log_reopen (void)
+log_reopen (dev_t but)
 {
-    int fd, r = 0;
+    g_autofree char *path = log_path ();
+    const int fd = path ? log_open_file (path) : 0;
+    struct stat st;
 
-    pthread_mutex_lock (&out.lock);
-    if (out.path) {
-        fd = log_open_file (out.path);
-        if (fd >= 0) {
-            close (out.fd);
-            out.fd = fd;
-        } else {
-            r = fd;
-        }
+    if (!path || fd < 0)
+        return fd;
+    if (fstat (fd, &st) < 0 || (but && st.st_dev == but)) {
+        close (fd);
+        return -EDEADLK;
     }
+    pthread_mutex_lock (&out.lock);
+    close (out.fd);
+    out.fd = fd;
     pthread_mutex_unlock (&out.lock);
-    return r;
+    return 0;
 }
 
 void

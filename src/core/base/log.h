@@ -11,6 +11,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 typedef enum gf_loglevel {
     GF_LOG_NONE,
@@ -43,8 +44,10 @@ int log_open (const char *path);
  * they look like. log_fd is then the standard error, which systemd has connected to the journal,
  * and the target stays for ever. */
 void log_open_journal (const char *mountpoint);
-int log_reopen (void); /* after the file was renamed; 0, or a negative errno, and the old file stays
-                        * open */
+/* After the file was renamed. but: a file system where it must not be, or 0. Returns 0; or a
+ * negative errno, -EDEADLK if it is there, and the old file stays open. Only the main thread opens
+ * and closes the log. */
+int log_reopen (dev_t but);
 void log_close (void);
 /* Also writes errors to the standard error while a program starts, for the user at the terminal:
  * "windlass: my-posix: text". No effect if the log goes there anyway. */

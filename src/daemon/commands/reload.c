@@ -121,13 +121,17 @@ running_reload (struct running *running, GString *answer)
     return r;
 }
 
-/* A line of a log in the mount would be a request, which may write another line. */
+/* A line of a log in the mount would be a request, which may write another line. The owner of a
+ * folder on the way may have put a symbolic link into the mount there; the mount is not asked. */
 static int
 reopen_log (const struct running *running)
 {
-    g_autofree char *path = log_path ();
+    g_autofree char *path = log_path (), *rest = NULL, *error = NULL,
+                    *around = path ? mount_around (path, &rest, &error) : NULL;
 
-    return path && path_is_in (path, running->mountpoint) ? -EDEADLK : log_reopen ();
+    return around && path_is_in (around, running->mountpoint)
+             ? -EDEADLK
+             : log_reopen (mountpoint_device (running->mountpoint));
 }
 
 static const char *
