@@ -268,7 +268,8 @@ set_up (struct program *program)
     }
     if (take_pid_file (program) || open_log (program))
         return 1;
-    notify_begin ();
+    if (!options->captive.fd) /* that service is the command of the view */
+        notify_begin ();
     /* Before the first thread, since threads keep the folder in which they start. */
     if (!program->options.no_daemon && chdir ("/") < 0)
         return fail_logged (g_strerror (errno));

@@ -69,6 +69,14 @@ expect "in the foreground" \
 unmount
 MNT=$PWD/mnt
 
+# The daemon of a view is none of the service manager's: the command tells it.
+receive "$PWD/manager" told
+NOTIFY_SOCKET=$PWD/manager "$WINDLASS" run plain "$BACK" -- python3 -c '
+import os, socket
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])'
+wait_until "[ -s told ]"
+expect "from a view" "b'READY=1'" "$(cat told)"
+
 # --- the journal --------------------------------------------------------------------------------
 
 [ -d /run/systemd ] || mkdir /run/systemd
