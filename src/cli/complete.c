@@ -13,6 +13,7 @@
 #include "cli/describe.h"
 #include "cli/run/run.h"
 #include "control/control.h"
+#include "core/base/printable.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -44,12 +45,18 @@ complete_is_plain (const char *word)
     return true;
 }
 
+/* Mounts of other users have any names, and the shell shows them on the terminal: one with bytes
+ * that a terminal may not show is left out. */
 static void
 complete_offer (struct completion *completion, const char *word, const char *about)
 {
-    if (!g_str_has_prefix (word, completion->word) || strpbrk (word, "\t\n"))
+    g_autoptr (GString) safe_word = g_string_new (NULL), safe_about = g_string_new (NULL);
+
+    line_append (safe_word, word, G_MAXINT);
+    if (!g_str_has_prefix (word, completion->word) || strcmp (safe_word->str, word) != 0)
         return;
-    printf ("%s%s\t%s\n", completion->lead, word, about ? about : "");
+    line_append (safe_about, about ? about : "", G_MAXINT);
+    printf ("%s%s\t%s\n", completion->lead, word, safe_about->str);
     completion->offered++;
 }
 

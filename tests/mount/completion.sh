@@ -15,7 +15,10 @@ touch my.vol other.txt
 stack debug/fault encryption/rot-13
 # shellcheck disable=SC2016 # is to stay as it is
 sed -i 's/rot-13-2/$(touch${IFS}ran)/' "$VOL"
-mount_volfile "$VOL"
+mount_volfile "$VOL" -o fsname=$'a\e[31m'
+
+# What any user can have mounted reaches the terminal: zsh shows the sentences as they are.
+expect_match "the mount point" "^$MNT.a.x1b.31m\$" "$("$WINDLASS" help --complete -- reload "$TEST_DIR/with")"
 
 lines=() expected=()
 # offers EXPECTED LINE: the words that are offered for the last one of the line, between commas.
