@@ -121,6 +121,10 @@ user () {
     setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
+need_user_namespaces () {
+    user unshare --user --map-root-user --mount true 2>/dev/null || skip "needs user namespaces"
+}
+
 # let_users_mount: the test goes on as root, but users may mount.
 let_users_mount () {
     need_root

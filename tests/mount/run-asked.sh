@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 let_users_mount
+need_user_namespaces
 chmod 755 "$TEST_DIR"
 mkdir -m 777 home dir
 export HOME=$TEST_DIR/home XDG_RUNTIME_DIR=

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 let_users_mount
+need_user_namespaces
 need_command script pgrep
 chmod 755 "$TEST_DIR"
 mkdir -m 777 home dir

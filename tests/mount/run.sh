@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_fuse
 let_users_mount
+need_user_namespaces
 need_command unshare pgrep
 chmod 755 "$TEST_DIR"
 mkdir -m 777 home logs
