@@ -40,3 +40,14 @@ back
 swapped_at catch syscall umount2
 ! mountpoint -q moved/mnt || fail "the mount that was meant is still there: $(cat said)"
 back
+
+# The service of systemd takes no symbolic link of a user on the way to root's mount point.
+mkdir closed
+chmod 755 "$TEST_DIR"
+mkdir -m 777 users
+user ln -s "$PWD/closed" users/link
+export WINDLASS MOUNT=$PWD/users/link/new
+stack
+expect_error "'$PWD/users/link/new' is behind a symbolic link of another user, '$PWD/users/link'" \
+    sh "$BUILD_DIR/systemd/service" start "${VOL%.vol}"
+[ ! -e closed/new ] || fail "a folder was made behind the link"
