@@ -170,13 +170,16 @@ static void
 doctor_try_namespace (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
     const char *what;
-    int r = *doctor->root || doctor->user == 0 ? 0 : namespace_try (&what);
+    bool can_try = !*doctor->root && doctor->user != 0;
+    int r = can_try ? namespace_try (&what) : 0;
 
     if (r < 0)
         doctor_find (findings, name, DOCTOR_NOTE,
                      "refused (%s: %s): a chroot or a container does so", what, g_strerror (-r));
     else
-        doctor_find (findings, name, DOCTOR_OK, "ordinary users may make them");
+        doctor_find (findings, name, DOCTOR_OK,
+                     can_try ? "this user may make them"
+                             : "no setting refuses them to ordinary users");
 }
 
 void
