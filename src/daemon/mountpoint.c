@@ -85,12 +85,29 @@ mountpoint_named (const char *path)
     return mounted ? g_steal_pointer (&whole) : g_strdup (path);
 }
 
+/* libfuse and this process open files by path before the first request can be answered; a path that
+ * leads into the mount would wait for ever. For root, libfuse looks for utab, and runs mount(8) to
+ * note the mount there. Returns what the directory has of these, or NULL. */
+static const char *
+mountpoint_needed (const char *dir)
+{
+    static const char *const needed[] = { "/proc", "/sys", "/run/mount/utab", "/bin/mount" };
+    const size_t n = geteuid () == 0 ? G_N_ELEMENTS (needed) : 2;
+    char real[PATH_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        if (realpath (needed[i], real) && path_is_in (real, dir))
+            return needed[i];
+    return NULL;
+}
+
 char *
 mountpoint_check (const char *given, char **ret_error)
 {
     g_autofree char *path = mountpoint_named (given);
     struct path_question question;
     struct path_answer answer;
+    const char *needed;
     bool answered;
 
     if (stale_clear (path, ret_error) < 0)
@@ -106,6 +123,9 @@ mountpoint_check (const char *given, char **ret_error)
     else if (strcmp (answer.text, "/") == 0)
         *ret_error = g_strdup ("mount point '/': a path that begins with '/' does not lead into "
                                "a mount that is over '/'");
+    else if ((needed = mountpoint_needed (answer.text)))
+        *ret_error = g_strdup_printf ("mount point '%s' holds %s, which is needed while it is "
+                                      "mounted; name a directory in it", answer.text, needed);
     if (*ret_error || check_not_mounted (answer.text, ret_error) < 0)
         return NULL;
     return g_strdup (answer.text);

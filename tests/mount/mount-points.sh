@@ -16,6 +16,12 @@ refused () {
 stack
 touch file
 refused "mount point '/': a path that begins with '/' does not lead into" /
+# Their daemon would wait for itself.
+for needed in /proc /sys /bin/mount; do
+    holder=$(realpath "$needed")
+    [ -d "$holder" ] || holder=$(dirname "$holder")
+    refused "mount point '$holder' holds $needed, which is needed while it is mounted" "$holder"
+done
 mkdir "$BACK/inside"
 refused "mount point 'missing' does not exist" missing
 refused "mount point '.*file' must be a directory" file

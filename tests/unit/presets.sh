@@ -54,10 +54,6 @@ expect_error "none follows after '--'" "$WINDLASS" run plain "$BACK" --
 expect_error "takes HOST:/PATH, got 'server'" new brick server
 expect_error "'windlass new brick' writes its volfile" "$WINDLASS" run brick server:/srv
 expect_error "'/' can't be covered" "$WINDLASS" run plain / -- true
-for name in /proc /sys /run; do
-    expect_error "'$name' can't be covered by a view: the daemon itself needs what is in it" \
-        timeout -s KILL 30 "$WINDLASS" run plain $name -- true
-done
 expect_error "'.*/none': No such file" "$WINDLASS" run plain "$TEST_DIR/none" -- true
 expect_match "a directory that is missing" "warning: '.*/none' is missing here" \
     "$(new plain "$TEST_DIR/none" 2>&1 >/dev/null)"

@@ -61,11 +61,6 @@ run_find_directory (struct run_view *view, const char *given)
     if (strcmp (view->directory, "/") == 0)
         return run_refuse (view->command, "'/' can't be covered by a view: no program would enter "
                                           "it; name a directory in it");
-    if (path_is_in ("/proc", view->directory) || path_is_in ("/sys", view->directory)
-        || path_is_in ("/run/windlass", view->directory))
-        return run_refuse (view->command, "'%s' can't be covered by a view: the daemon itself "
-                                          "needs what is in it; name a directory in it",
-                           view->directory);
     return CLI_OK;
 }
 
