@@ -255,10 +255,9 @@ static int
 set_up (struct program *program)
 {
     const struct program_options *options = &program->options;
-    const bool stays_child = options->no_daemon || options->captive.fd;
-    int r = options->captive.fd ? captive_begin (&options->captive)
-            : stays_child       ? 0
-                                : background_begin ();
+    int r = options->captive.fd  ? captive_begin (&options->captive)
+            : options->no_daemon ? 0
+                                 : background_begin ();
 
     if (r < 0) {
         g_autofree char *reason = attempt_reason (-r),

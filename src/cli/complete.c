@@ -143,12 +143,8 @@ complete_told (struct completion *completion, const char *target)
 static void
 complete_mounts (struct completion *completion)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
+    g_autoptr (GPtrArray) mounts = mounts_now ();
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return;
-    mounts = mounts_all (mountinfo);
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
 

@@ -26,14 +26,9 @@ explain_ask (const char *path, const void *data, struct path_answer *answer)
 static int
 real_path (const char *path, char **ret_real)
 {
-    struct path_question question;
     struct path_answer answer;
-    bool answered;
 
-    path_question_begin (&question, explain_ask, path, NULL);
-    answered = path_question_wait (&question, PATIENCE, &answer);
-    path_question_end (&question);
-    if (!answered)
+    if (!path_ask (explain_ask, path, NULL, PATIENCE, &answer))
         return -ETIMEDOUT;
     if (!answer.error)
         *ret_real = g_strdup (answer.text);

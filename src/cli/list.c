@@ -140,17 +140,11 @@ list_end (struct listed *listed, gint64 until)
 const char *
 cli_mount_state (const struct mount *mount, pid_t *ret_pid)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
-    const struct mount *same = mount; /* in mounts */
+    g_autoptr (GPtrArray) mounts = mounts_now ();
+    const struct mount *same = mount_with_id (mounts, mount->id);
     struct listed listed;
 
-    g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL);
-    mounts = mounts_all (mountinfo ? mountinfo : "");
-    for (guint i = 0; i < mounts->len; i++)
-        if (((const struct mount *) mounts->pdata[i])->id == mount->id)
-            same = mounts->pdata[i];
-    list_begin (&listed, mounts, same);
+    list_begin (&listed, mounts, same ? same : mount);
     list_end (&listed, g_get_monotonic_time () + PATIENCE * INT64_C (1000));
     *ret_pid = listed.pid;
     return listed.state;

@@ -76,12 +76,8 @@ umount_look_at_process (const char *process, const char *path, GString *out)
 static void
 umount_look_at_mounts (const char *path, GString *out)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
+    g_autoptr (GPtrArray) mounts = mounts_now ();
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return;
-    mounts = mounts_all (mountinfo);
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
 
@@ -150,27 +146,13 @@ umount_ask (const char *path, const void *data, struct path_answer *answer)
     g_strlcpy (answer->text, text ? text : "", sizeof answer->text);
 }
 
-/* Returns false if no answer came in time. */
-static bool
-umount_question (path_question_fn *ask, const char *path, const void *data, int milliseconds,
-                 struct path_answer *ret_answer)
-{
-    struct path_question question;
-    bool answered;
-
-    path_question_begin (&question, ask, path, data);
-    answered = path_question_wait (&question, milliseconds, ret_answer);
-    path_question_end (&question);
-    return answered;
-}
-
 static void
 umount_tell_users (const char *path)
 {
     struct path_answer users;
 
     say_line (stderr, "windlass umount: '%s' is in use:", path);
-    if (!umount_question (umount_users_ask, path, NULL, LOOK_PATIENCE, &users) || !*users.text)
+    if (!path_ask (umount_users_ask, path, NULL, LOOK_PATIENCE, &users) || !*users.text)
         say_line (stderr, "  by no process whose files %s",
                   geteuid () == 0 ? "this mount namespace shows"
                                   : "you may look at; root sees those of all users");
@@ -283,12 +265,8 @@ umount_await (const struct mount *mount, int fd, int pidfd, pid_t pid)
 static bool
 umount_tell_other (const struct mount *unmounted)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
+    g_autoptr (GPtrArray) mounts = mounts_now ();
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return false;
-    mounts = mounts_all (mountinfo);
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
 
@@ -333,7 +311,7 @@ umount_from (const struct mount *mount, bool lazy, int fd, pid_t pid)
     struct path_answer answer;
     int status = CLI_OK;
 
-    if (!umount_question (umount_ask, mount->path, &what, UNMOUNT_PATIENCE, &answer)) {
+    if (!path_ask (umount_ask, mount->path, &what, UNMOUNT_PATIENCE, &answer)) {
         say_line (stderr, "windlass umount: '%s' is not unmounted: no answer after %d seconds; the "
                           "kernel probably waits for the daemon",
                   mount->path, UNMOUNT_PATIENCE / 1000);

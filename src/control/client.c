@@ -271,17 +271,14 @@ static struct found
 sockets_look (const struct mount *mount)
 {
     struct found found = { .fd = -ETIME };
-    struct path_question question;
     struct path_answer answer;
 
     if (mount->user_id == geteuid ())
         return sockets_try (mount);
-    path_question_begin (&question, sockets_ask, "", mount);
-    if (path_question_wait (&question, LOOK_SECONDS * 1000, &answer)) {
+    if (path_ask (sockets_ask, "", mount, LOOK_SECONDS * 1000, &answer)) {
         found.fd = answer.error ? -answer.error : answer.fd >= 0 ? answer.fd : -EIO;
         found.log = *answer.text ? g_strdup (answer.text) : NULL;
     }
-    path_question_end (&question);
     if (found.fd >= 0 && !listener_of (found.fd, mount, &found.who)) {
         close (found.fd);
         found.fd = -EPERM;

@@ -92,6 +92,8 @@ void mount_clear (struct mount *mount);
 
 /* All mounts, in the order of mountinfo: struct mount. Freed with g_ptr_array_unref. */
 GPtrArray *mounts_all (const char *mountinfo);
+/* The same of this process; empty if /proc/self/mountinfo can't be read. */
+GPtrArray *mounts_now (void);
 
 /* Returns the mount of mounts_all with a number, or NULL. */
 const struct mount *mount_with_id (const GPtrArray *all, unsigned id);

@@ -109,6 +109,15 @@ mounts_all (const char *mountinfo)
     return all;
 }
 
+GPtrArray *
+mounts_now (void)
+{
+    g_autofree char *mountinfo = NULL;
+
+    g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL);
+    return mounts_all (mountinfo ? mountinfo : "");
+}
+
 bool
 mount_is_windlass (const struct mount *mount)
 {

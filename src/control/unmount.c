@@ -87,16 +87,10 @@ mount_id_of (int fd)
 static bool
 mount_is_open (const struct mount *mount, int fd)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
-    const struct mount *open;
+    g_autoptr (GPtrArray) mounts = mounts_now ();
+    const struct mount *open = mount_with_id (mounts, mount->id);
 
-    if (mount_id_of (fd) != mount->id
-        || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return false;
-    mounts = mounts_all (mountinfo);
-    open = mount_with_id (mounts, mount->id);
-    return open && mount_is_same (open, mount);
+    return mount_id_of (fd) == mount->id && open && mount_is_same (open, mount);
 }
 
 /* Checks what is mounted at a name in a folder; a symbolic link there is not followed. */

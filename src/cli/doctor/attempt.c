@@ -237,13 +237,7 @@ static bool
 attempt_ask (const struct attempt *attempt, path_question_fn *ask, int milliseconds,
              struct path_answer *ret_answer)
 {
-    struct path_question question;
-    bool answered;
-
-    path_question_begin (&question, ask, attempt->mountpoint, attempt);
-    answered = path_question_wait (&question, milliseconds, ret_answer);
-    path_question_end (&question);
-    return answered;
+    return path_ask (ask, attempt->mountpoint, attempt, milliseconds, ret_answer);
 }
 
 static bool

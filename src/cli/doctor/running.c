@@ -120,14 +120,10 @@ doctor_running (const char *root, pid_t pid, const char *mountpoint, GPtrArray *
 static void
 running_ask (const char *path, const void *data, struct path_answer *answer)
 {
-    g_autofree char *mountinfo = NULL;
-    g_autoptr (GPtrArray) mounts = NULL;
+    g_autoptr (GPtrArray) mounts = mounts_now ();
     g_autoptr (GString) old = g_string_new (NULL);
     unsigned n = 0;
 
-    if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
-        return;
-    mounts = mounts_all (mountinfo);
     for (guint i = 0; i < mounts->len; i++) {
         const struct mount *mount = mounts->pdata[i];
         const pid_t pid = mount_is_windlass (mount) ? control_daemon_pid (mount) : 0;
@@ -146,17 +142,13 @@ running_ask (const char *path, const void *data, struct path_answer *answer)
 void
 doctor_mounts (GPtrArray *findings)
 {
-    struct path_question question;
     struct path_answer answer;
-    bool answered;
     struct doctor_finding *finding;
     char *old;
     guint64 n;
 
-    path_question_begin (&question, running_ask, "", NULL);
-    answered = path_question_wait (&question, PATIENCE, &answer);
-    path_question_end (&question);
-    n = answered ? g_ascii_strtoull (answer.text, &old, 10) : 0;
+    n = path_ask (running_ask, "", NULL, PATIENCE, &answer)
+          ? g_ascii_strtoull (answer.text, &old, 10) : 0;
     if (n == 0)
         return;
     if (*old == '\0') {

@@ -99,14 +99,9 @@ volfile_ask (const char *path, const void *data, struct path_answer *answer)
 static void
 volfile_directory (const xlator_t *xl, const char *path, GPtrArray *findings)
 {
-    struct path_question question;
     struct path_answer answer;
-    bool answered;
 
-    path_question_begin (&question, volfile_ask, path, NULL);
-    answered = path_question_wait (&question, LOOK_PATIENCE, &answer);
-    path_question_end (&question);
-    if (!answered)
+    if (!path_ask (volfile_ask, path, NULL, LOOK_PATIENCE, &answer))
         doctor_find (findings, "directory", DOCTOR_PROBLEM,
                      "%s of volume '%s' does not answer within 5 seconds", path, xl->name);
     else if (answer.error)

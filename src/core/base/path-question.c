@@ -142,3 +142,16 @@ path_question_end (struct path_question *question)
     kill (question->pid, SIGKILL);
     waitpid (question->pid, NULL, WNOHANG);
 }
+
+bool
+path_ask (path_question_fn *ask, const char *path, const void *data, int milliseconds,
+          struct path_answer *ret_answer)
+{
+    struct path_question question;
+    bool answered;
+
+    path_question_begin (&question, ask, path, data);
+    answered = path_question_wait (&question, milliseconds, ret_answer);
+    path_question_end (&question);
+    return answered;
+}

@@ -41,4 +41,8 @@ bool path_question_wait (struct path_question *question, int milliseconds,
  * request, else when the daemon answers or its connection is aborted. */
 void path_question_end (struct path_question *question);
 
+/* All three: asks, and waits for so many milliseconds. Returns whether the answer came. */
+bool path_ask (path_question_fn *ask, const char *path, const void *data, int milliseconds,
+               struct path_answer *ret_answer);
+
 #endif
