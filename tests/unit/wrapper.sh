@@ -16,10 +16,13 @@ expect () {
 cd "$TEST_DIR" || exit 1
 mkdir tools
 cp "$SOURCE_DIR/tools/build" tools/
-# tree NAME SANITIZERS: as if it were built just now.
+# tree NAME SANITIZERS: as if it were built just now. configure writes config.h before stamp-h1.
 tree () {
     mkdir -p "build/$1/src"
-    printf 'SANITIZERS = %s\nprograms:\n' "$2" >"build/$1/Makefile"
+    printf '%s\n' "SANITIZERS = $2" 'programs: config.h' 'config.h: stamp-h1 ; @test -f config.h' \
+        >"build/$1/Makefile"
+    touch -d '1 minute ago' "build/$1/config.h"
+    touch "build/$1/stamp-h1"
     printf '#!/bin/sh\necho %s\n' "$1" >"build/$1/windlass"
     printf '#!/bin/sh\n' >"build/$1/src/windlass"
     chmod +x "build/$1/windlass" "build/$1/src/windlass"
