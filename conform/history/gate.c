@@ -184,7 +184,7 @@ gate_of (xlator_t *this)
 }
 
 static void
-gate_every (const struct call *call)
+gate_any_fop (const struct call *call)
 {
     struct gate *gate = gate_of (call->this);
     const bool released = gate->released == call->frame;
@@ -208,7 +208,7 @@ gate_every (const struct call *call)
 }
 
 static void
-gate_every_cbk (const struct answer *answer)
+gate_any_fop_cbk (const struct answer *answer)
 {
     struct gate *gate = gate_of (answer->this);
     const struct held event = gate_event (gate, answer->frame, true);
@@ -236,8 +236,8 @@ static const struct xlator_api gate_api = {
     .type = "conform/gate",
     .about = "delays calls and answers",
     .children = { .min = 1, .max = 1 },
-    .every = gate_every,
-    .every_cbk = gate_every_cbk,
+    .any_fop = gate_any_fop,
+    .any_fop_cbk = gate_any_fop_cbk,
 };
 
 /* Events from below pass a gate, too: it is the child of whose state a parent with several asks. */

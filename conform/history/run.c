@@ -87,7 +87,7 @@ static const struct xlator_api client_api = {
     .abi = XLATOR_ABI,
     .type = "conform/client",
     .about = "clients of a history",
-    .every_cbk = drive_answered,
+    .any_fop_cbk = drive_answered,
 };
 
 static void

@@ -187,7 +187,7 @@ inspect_lightly (enum fop op)
 }
 
 static void
-inspect_every (const struct call *call)
+inspect_any_fop (const struct call *call)
 {
     struct crossing *crossing = crossing_new (call);
     const bool top = crossing->top;
@@ -361,7 +361,7 @@ inspect_lend (struct crossing *crossing, const struct answer *answer)
 }
 
 static void
-inspect_every_cbk (const struct answer *answer)
+inspect_any_fop_cbk (const struct answer *answer)
 {
     struct crossing *crossing = answer->cookie;
     struct loan *loan;
@@ -532,6 +532,6 @@ const struct xlator_api inspect_api = {
     .type = "conform/inspect",
     .about = "checks that translators follow the rules for calls and answers",
     .children = { .min = 1, .max = 1 },
-    .every = inspect_every,
-    .every_cbk = inspect_every_cbk,
+    .any_fop = inspect_any_fop,
+    .any_fop_cbk = inspect_any_fop_cbk,
 };

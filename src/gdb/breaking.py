@@ -7,7 +7,7 @@ import difflib
 import gdb
 
 from windlass_gdb.base import Command, Problem, function_at, op_names, op_name, say
-from windlass_gdb.callbacks import (CALLBACK, EVERY_ANSWER, EVERY_CALL, FOP, Function, has_type,
+from windlass_gdb.callbacks import (CALLBACK, ANY_FOP_ANSWER, ANY_FOP_CALL, FOP, Function, has_type,
                                     known, op_of)
 from windlass_gdb.finding import xlators
 from windlass_gdb.running import first_argument
@@ -17,17 +17,17 @@ placed = {}  # {(operation, function, file): breakpoint}
 
 
 class Stop(gdb.Breakpoint):
-    def __init__(self, function, op, every):
-        self.op, self.every = op, every
+    def __init__(self, function, op, any_fop):
+        self.op, self.any_fop = op, any_fop
         super().__init__(source=function.file, function=function.name)
 
     def stop(self):
         """A function for all operations stops for this one alone; if the operation cannot be read,
         it stops."""
-        if not self.every:
+        if not self.any_fop:
             return True
         try:
-            return op_name(first_argument(self.every)["op"]) == self.op
+            return op_name(first_argument(self.any_fop)["op"]) == self.op
         except Exception:
             return True
 
@@ -40,37 +40,37 @@ def function_of(address):
 
 def of_graph(op):
     """What the graph says, if there is one already: functions may be called anything."""
-    plain, every = set(), set()
+    plain, any_fop = set(), set()
     try:
         for xlator in xlators():
             api = xlator["api"]
             plain |= function_of(api["fops"][op]) if int(api["fops"][op]) else set()
-            for stand_in in ("every", "every_cbk"):
-                every |= function_of(api[stand_in]) if int(api[stand_in]) else set()
+            for stand_in in ("any_fop", "any_fop_cbk"):
+                any_fop |= function_of(api[stand_in]) if int(api[stand_in]) else set()
     except (Problem, gdb.error):
         pass
-    return plain, every
+    return plain, any_fop
 
 
 def functions_for(op):
-    plain, every = of_graph(op)
-    names = r"\(_%s\|_every\|_cbk\)$" % op  # one question to gdb, which takes its time
+    plain, any_fop = of_graph(op)
+    names = r"\(_%s\|_any_fop\|_cbk\)$" % op  # one question to gdb, which takes its time
     plain.update(one for one in known(names, FOP) if op_of(one.name) == op
                  and has_type(one, op + "_fop"))
     plain.update(one for one in known(names, CALLBACK)
                  if op_of(one.name, "_cbk") in (op, None) and has_type(one, op + "_cbk"))
-    every.update(known(names, EVERY_CALL))
-    every.update(known(names, EVERY_ANSWER))
-    return [(one, None) for one in sorted(plain)] + [(one, one.name) for one in sorted(every)]
+    any_fop.update(known(names, ANY_FOP_CALL))
+    any_fop.update(known(names, ANY_FOP_ANSWER))
+    return [(one, None) for one in sorted(plain)] + [(one, one.name) for one in sorted(any_fop)]
 
 
 def place(op):
     """How many are there now."""
     count = 0
-    for function, every in functions_for(op):
+    for function, any_fop in functions_for(op):
         key = (op, function.name, function.file)
         if key not in placed or not placed[key].is_valid():
-            placed[key] = Stop(function, op, every)
+            placed[key] = Stop(function, op, any_fop)
         count += 1
     return count
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """
 Finds the functions that are a translator's fops, and those that take answers, by their types.
-Functions of the core that stand in between (those that watch an edge, or hand a call to `every`)
+Functions of the core that stand in between (those that watch an edge, or hand a call to any_fop)
 are left out: of the program's own sources only the bridge's count.
 """
 
@@ -80,7 +80,7 @@ def begins(function, arguments):
 
 
 FOP, CALLBACK = "call_frame_t *, xlator_t *,", "call_frame_t *, void *, xlator_t *,"
-EVERY_CALL, EVERY_ANSWER = "const struct call *)", "const struct answer *)"
+ANY_FOP_CALL, ANY_FOP_ANSWER = "const struct call *)", "const struct answer *)"
 
 
 def known(pattern, arguments, addresses=()):

@@ -187,7 +187,7 @@ this thread is about to begin. If the request ends first, the command says so.""
         if arguments:
             raise Problem("it takes no argument, got '%s'" % arguments[0])
         run = begin(True)
-        stand_ins = [int(xlator["api"]["every"]) for xlator in xlators()]
+        stand_ins = [int(xlator["api"]["any_fop"]) for xlator in xlators()]
         run.go(function_set(fop_addresses() + stand_ins))
         report(run, lambda frame: "%s: %s -> %s" % (op_name(frame["op"]),
                                                     xlator_name(frame["parent"]["this"]),
@@ -211,7 +211,7 @@ whatever thread; other requests run on meanwhile. If the request ends first, the
         frame = selected_request_frame()
         waiting = ([int(one["ret"]) for one in awaited_frames(frame["root"])]
                    if frame is not None else [])
-        stand_ins = [int(xlator["api"]["every_cbk"]) for xlator in xlators()]
+        stand_ins = [int(xlator["api"]["any_fop_cbk"]) for xlator in xlators()]
         functions = function_set(waiting + stand_ins)
         functions.update(Function(one.name, one.file, "")
                          for one in known("_cbk$", CALLBACK, [a for a in fop_addresses() if a]))

@@ -46,7 +46,7 @@ meta_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name
 /* Operations that are not supported. Never ENOSYS: the kernel would not send the operation again
  * for any file of the mount. */
 static void
-meta_every (const struct call *call)
+meta_any_fop (const struct call *call)
 {
     switch (call->op) {
     case FOP_lk: case FOP_flock:
@@ -104,7 +104,7 @@ static const struct xlator_api meta_api = {
         .fsyncdir = meta_fsyncdir,
         .getxattr = meta_getxattr,
     },
-    .every = meta_every,
+    .any_fop = meta_any_fop,
     .cbks = { .forget = meta_forget, .release = meta_release, .releasedir = meta_release },
     .fini = meta_fini,
 };

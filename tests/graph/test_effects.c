@@ -42,7 +42,7 @@ static const struct {
 static opset_t
 fops_of (const struct xlator_api *api)
 {
-    opset_t ops = api->every ? (api->every_ops ? api->every_ops : OPSET_ALL) : 0;
+    opset_t ops = api->any_fop ? (api->any_fop_ops ? api->any_fop_ops : OPSET_ALL) : 0;
 
 #define FOP(name) ops |= api->fops.name ? OPSET_OF (FOP_##name) : 0;
 #include "fops.def"

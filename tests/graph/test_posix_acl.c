@@ -29,7 +29,7 @@ static struct {
 } between;
 
 static void
-between_every (const struct call *call)
+between_any_fop (const struct call *call)
 {
     if (between.armed && call->op == FOP_getxattr && call->name
         && strcmp (call->name, ACL_NAME) == 0)
@@ -39,7 +39,7 @@ between_every (const struct call *call)
 }
 
 static void
-between_every_cbk (const struct answer *answer)
+between_any_fop_cbk (const struct answer *answer)
 {
     g_autoptr (dict_t) dict = dict_new ();
     const bool armed = between.armed;
@@ -60,8 +60,8 @@ static const struct xlator_api between_api = {
     .type = "test/between",
     .about = "changes an ACL on its way up",
     .children = { .min = 1, .max = 1 },
-    .every = between_every,
-    .every_cbk = between_every_cbk,
+    .any_fop = between_any_fop,
+    .any_fop_cbk = between_any_fop_cbk,
 };
 
 /* --- the world -------------------------------------------------------------------------------- */

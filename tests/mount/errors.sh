@@ -41,7 +41,7 @@ expect_match "who asked" "^    process:   cat \([0-9]+\), uid $(id -u)$" "$said"
 first=$(line_of xlators/debug/error-gen/errorgen.c 'call_fail (call, error)')
 changed=$(line_of tests/xlators/test/errno.c 'op_errno == EIO ? EREMOTEIO')
 expect "who said what" \
-    "    first:     'error-gen-1' (debug/error-gen) said EIO at errorgen.c:$first (errorgen_every)
+    "    first:     'error-gen-1' (debug/error-gen) said EIO at errorgen.c:$first (errorgen_any_fop)
     then:      'errno-3' (test/errno) changed EIO to EREMOTEIO at errno.c:$changed (errno_open_cbk)" \
     "$(grep -A1 first: <<<"$said" | sed 's| at [^ ]*/| at |')"
 expect_match "the top" \

@@ -62,13 +62,13 @@ walk () { # OPTION...
     expect_no_match "nothing but messages" 'Traceback|Exception' "$(cat gdb.out gdb.err)"
     # What has nothing to do with a write is not on its way.
     expect_match "down" \
-        '^io_stats_every (iot_[a-z_]+ )?mdc_every qr_every ob_writev rda_every wb_writev$' \
+        '^io_stats_any_fop (iot_[a-z_]+ )?mdc_any_fop qr_any_fop ob_writev rda_any_fop wb_writev$' \
         "$(way DOWN)"
     expect_match "up, as it was answered early" \
-        '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_every_cbk (iot_[a-z_]+_cbk )?io_stats_every_cbk fuse_writev_cbk$' \
+        '^(rda_[a-z_]+_cbk )?(ob_[a-z_]+_cbk )?(qr_[a-z_]+_cbk )?mdc_any_fop_cbk (iot_[a-z_]+_cbk )?io_stats_any_fop_cbk fuse_writev_cbk$' \
         "$(way UP)"
     expect_match "later, on its own account" \
-        '^(gf_utime_every )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
+        '^(gf_utime_any_fop )?posix_writev (gf_utime_writev_cbk )?wb_write_cbk$' "$(way LATER)"
     expect_match "whose request that is" 'caused by request' "$(cat gdb.out)"
     expect "what was written" wanted "$(cat "$BACK/wanted")"
     rm gdb.out "$BACK/wanted"

@@ -58,12 +58,12 @@ expect "without a process" 2 "$(grep -c '^error: xl [a-z]*: there is no process'
 expect_match "before modules are loaded" \
     '^writev: [0-9]+ places?; more when translators are loaded$' "$(cat gdb.out)"
 breaks=$(sed -n '/^=== info/,/^=== xl/p' gdb.out)
-for function in fuse_writev_cbk rot13_writev rot13_writev_cbk delaygen_every posix_writev; do
+for function in fuse_writev_cbk rot13_writev rot13_writev_cbk delaygen_any_fop posix_writev; do
     expect_match "breakpoints of xl break" " in $function at " "$breaks"
 done
 expect_match "a breakpoint is met" '^UPPER rot13_writev$' "$(cat gdb.out)"
 expect "the way of the request" \
-    "delaygen_every rot13_writev posix_writev rot13_writev_cbk rot13_writev_cbk fuse_writev_cbk stack_done" \
+    "delaygen_any_fop rot13_writev posix_writev rot13_writev_cbk rot13_writev_cbk fuse_writev_cbk stack_done" \
     "$(sed -n 's/^AT \([a-z0-9_]*\) .*/\1/p' gdb.out | xargs)"
 expect "its threads: only the first is the reader's" "1 6" \
     "$(sed -n 's/^AT .* on \([a-z]*\).*/\1/p' gdb.out | uniq -c | sed 's/^ *//; s/ .*//' | xargs)"

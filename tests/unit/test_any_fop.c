@@ -281,7 +281,7 @@ middle_bracket (const struct call *call)
 }
 
 static void
-middle_every (const struct call *call)
+middle_any_fop (const struct call *call)
 {
     struct call_stub *stub;
 
@@ -312,7 +312,7 @@ middle_every (const struct call *call)
 }
 
 static void
-middle_every_cbk (const struct answer *answer)
+middle_any_fop_cbk (const struct answer *answer)
 {
     struct answer changed = *answer;
 
@@ -334,19 +334,19 @@ middle_every_cbk (const struct answer *answer)
 }
 
 static const struct xlator_api middle_api = {
-    .type = "test/middle", .every = middle_every, .every_cbk = middle_every_cbk,
+    .type = "test/middle", .any_fop = middle_any_fop, .any_fop_cbk = middle_any_fop_cbk,
 };
 
 /* --- the watcher, which sees NULL where a client sees zeros ----------------------------------- */
 
 static void
-watcher_every (const struct call *call)
+watcher_any_fop (const struct call *call)
 {
     call_wind (call, FIRST_CHILD (call->this), NULL);
 }
 
 static void
-watcher_every_cbk (const struct answer *answer)
+watcher_any_fop_cbk (const struct answer *answer)
 {
     if (answer->op_ret >= 0 && no_attributes)
         ck_assert_msg (!answer->buf && !answer->pre && !answer->post && !answer->preparent
@@ -360,7 +360,7 @@ watcher_every_cbk (const struct answer *answer)
 }
 
 static const struct xlator_api watcher_api = {
-    .type = "test/watcher", .every = watcher_every, .every_cbk = watcher_every_cbk,
+    .type = "test/watcher", .any_fop = watcher_any_fop, .any_fop_cbk = watcher_any_fop_cbk,
 };
 
 /* --- the client ------------------------------------------------------------------------------- */
@@ -476,8 +476,8 @@ own_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 START_TEST (an_operation_of_its_own_goes_before)
 {
     static const struct xlator_api api = { .type = "test/own",
-                                           .every = middle_every,
-                                           .every_cbk = middle_every_cbk,
+                                           .any_fop = middle_any_fop,
+                                           .any_fop_cbk = middle_any_fop_cbk,
                                            .fops = { .stat = own_stat } };
     xlator_t own;
 
@@ -516,7 +516,7 @@ END_TEST
 
 /* A call and an answer as text: each operation has both. */
 static void
-printing_every (const struct call *call)
+printing_any_fop (const struct call *call)
 {
     g_autoptr (GString) out = g_string_new (NULL);
 
@@ -527,7 +527,7 @@ printing_every (const struct call *call)
 }
 
 static void
-printing_every_cbk (const struct answer *answer)
+printing_any_fop_cbk (const struct answer *answer)
 {
     g_autoptr (GString) out = g_string_new (NULL);
 
@@ -540,8 +540,8 @@ printing_every_cbk (const struct answer *answer)
 START_TEST (every_call_and_answer_prints)
 {
     static const struct xlator_api api = { .type = "test/printing",
-                                           .every = printing_every,
-                                           .every_cbk = printing_every_cbk };
+                                           .any_fop = printing_any_fop,
+                                           .any_fop_cbk = printing_any_fop_cbk };
     struct client *ours;
     xlator_t printing;
 

@@ -6,10 +6,14 @@
  *
  *   static const struct change_bracket bracket = { CHANGES_DATA | CHANGES_LOCKS, begin, end };
  *
- *   void rda_every (const struct call *call) { change_bracket_call (&bracket, call); }
- *   void rda_every_cbk (const struct answer *answer) { change_bracket_answer (&bracket, answer); }
+ *   void rda_any_fop (const struct call *call) { change_bracket_call (&bracket, call); }
+ *   void
+ *   rda_any_fop_cbk (const struct answer *answer)
+ *   {
+ *       change_bracket_answer (&bracket, answer);
+ *   }
  *
- *   .every_ops = OPS_CHANGE_DATA | OPS_CHANGE_LOCKS | OPS_CHANGE_IF_TRUNC
+ *   .any_fop_ops = OPS_CHANGE_DATA | OPS_CHANGE_LOCKS | OPS_CHANGE_IF_TRUNC
  */
 #ifndef WINDLASS_CORE_CACHE_CHANGE_BRACKET_H
 #define WINDLASS_CORE_CACHE_CHANGE_BRACKET_H

@@ -58,12 +58,12 @@ struct op {
 #define UNWIND(...) STACK_UNWIND_AT (__VA_ARGS__)
 
 #define DOWN(fop)                                                                                  \
-    void every_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))                \
+    void any_fop_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))              \
     {                                                                                              \
         const struct fop##_call args = { FOP_ARGS_##fop (FIELD) };                                 \
         struct call call = { .op = FOP_##fop, .frame = frame, .this = this, .args = &args };       \
         FOP_ARGS_##fop (SEE)                                                                       \
-        this->api->every (&call);                                                                  \
+        this->api->any_fop (&call);                                                                \
     }                                                                                              \
     static void passed_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
     {                                                                                              \
@@ -74,17 +74,17 @@ struct op {
         const struct fop##_call *args = call->args;                                                \
         passed_##fop (call->frame, call->this FOP_ARGS_##fop (OF_ARGS));                           \
     }                                                                                              \
-    static fop##_cbk every_##fop##_cbk;                                                            \
+    static fop##_cbk any_fop_##fop##_cbk;                                                          \
     static void wind_##fop (const struct call *call, xlator_t *child, void *cookie,                \
                             const struct call_site *site)                                          \
     {                                                                                              \
         const struct fop##_call *args = call->args;                                                \
-        WIND (call->frame, every_##fop##_cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));  \
+        WIND (call->frame, any_fop_##fop##_cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));\
     }                                                                                              \
     static call_stub_t *keep_##fop (const struct call *call, bool pass)                            \
     {                                                                                              \
         const struct fop##_call *args = call->args;                                                \
-        return fop_##fop##_stub (call->frame, pass ? passed_##fop : every_##fop                    \
+        return fop_##fop##_stub (call->frame, pass ? passed_##fop : any_fop_##fop                  \
                                  FOP_ARGS_##fop (OF_ARGS));                                        \
     }                                                                                              \
     static void each_##fop (const struct call *call, value_seen *see, void *data)                  \
@@ -105,14 +105,14 @@ FOP_LIST (DOWN)
     struct fop##_kept {                                                                            \
         FOP_RETS_##fop (KEPT)                                                                      \
     };                                                                                             \
-    static void every_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,              \
+    static void any_fop_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,            \
                                    int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))      \
     {                                                                                              \
         const struct fop##_answer rets = { FOP_RETS_##fop (FIELD) };                               \
         struct answer answer = { .op = FOP_##fop, .frame = frame, .cookie = cookie, .this = this,  \
                                  .op_ret = op_ret, .op_errno = op_errno, .rets = &rets };          \
         FOP_RETS_##fop (GET)                                                                       \
-        this->api->every_cbk (&answer);                                                            \
+        this->api->any_fop_cbk (&answer);                                                          \
     }                                                                                              \
     static void answer_pass_##fop (const struct answer *answer, const struct call_site *site)      \
     {                                                                                              \

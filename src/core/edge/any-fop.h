@@ -4,7 +4,7 @@
  * hold them back, count or check them. The function sees what the operations have in common:
  *
  *   static void
- *   errorgen_every (const struct call *call)
+ *   errorgen_any_fop (const struct call *call)
  *   {
  *       if (errorgen_hits (call->this->private, call->op))
  *           call_fail (call, EIO);
@@ -12,9 +12,9 @@
  *           call_pass (call);
  *   }
  *
- *   const struct xlator_api xlator_api = { ..., .every = errorgen_every };
+ *   const struct xlator_api xlator_api = { ..., .any_fop = errorgen_any_fop };
  *
- * An operation that the translator implements in .fops goes there instead. With .every_ops the
+ * An operation that the translator implements in .fops goes there instead. With .any_fop_ops the
  * function gets these operations alone; all others are passed on at no cost. The last step with a
  * call is one of call_pass, call_wind, call_fail and call_keep. The last step with an answer is one
  * of answer_pass, answer_fail and answer_keep.
@@ -76,13 +76,13 @@ struct answer {
 #define END(name) };
 #include "fops.def"
 
-typedef void every_fop (const struct call *call);
-typedef void every_cbk (const struct answer *answer);
+typedef void any_fop_t (const struct call *call);
+typedef void any_fop_cbk_t (const struct answer *answer);
 
 /* Winds to the first child, whose answer goes directly to this translator's parent. */
 void call_pass (const struct call *call);
 
-/* Winds to child_. The answer goes to api->every_cbk, with cookie_. */
+/* Winds to child_. The answer goes to api->any_fop_cbk, with cookie_. */
 #define call_wind(call_, child_, cookie_) call_wind_at (call_, child_, cookie_, CALL_SITE)
 void
 call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site);
@@ -92,8 +92,8 @@ call_wind_at (const struct call *call, xlator_t *child, void *cookie, const stru
 void call_fail_at (const struct call *call, int op_errno, const struct call_site *site);
 
 /* Sets the call aside, with references to everything that it needs. call_resume, on any thread,
- * calls api->every again, so every must find there, in frame->local for instance, that the call was
- * held already. NULL if there is no memory: the call must then still be answered. See
+ * calls api->any_fop again, so any_fop must find there, in frame->local for instance, that the call
+ * was held already. NULL if there is no memory: the call must then still be answered. See
  * core/edge/stub.h. */
 struct call_stub *call_keep (const struct call *call);
 
@@ -142,8 +142,8 @@ void call_each (const struct call *call, value_seen *see, void *data);
 void answer_each (const struct answer *answer, value_seen *see, void *data);
 void value_print (enum kind kind, const char *name, const void *value, GString *out);
 
-/* The entries in routes of operations that api->every implements. */
-#define FOP(name) name##_fop every_##name;
+/* The entries in routes of operations that api->any_fop implements. */
+#define FOP(name) name##_fop any_fop_##name;
 #include "fops.def"
 
 #endif

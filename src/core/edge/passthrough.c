@@ -87,7 +87,7 @@ tell_on (enum fop op, xlator_t *top, fd_t *fd)
     for (xlator_t *at = taking_part (top, op); at->children;
          at = taking_part (FIRST_CHILD (at), op)) {
         /* A translator that implements readv was told on the route of reads. */
-        const bool told = op == FOP_writev && (at->api->every || at->api->fops.readv);
+        const bool told = op == FOP_writev && (at->api->any_fop || at->api->fops.readv);
 
         if (!told && at->api->passthrough.past && view_of (at, fd->inode, &why) == DATA_COUNTED)
             at->api->passthrough.past (at, fd);

@@ -26,7 +26,9 @@ static pthread_mutex_t routes_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool UNTRACED
 xlator_does (const xlator_t *xl, bool own, enum fop op)
 {
-    return own || (xl->api->every && (!xl->api->every_ops || opset_has (xl->api->every_ops, op)));
+    return own
+           || (xl->api->any_fop
+               && (!xl->api->any_fop_ops || opset_has (xl->api->any_fop_ops, op)));
 }
 
 /* Returns the translator's own function, watched or not. */
@@ -36,7 +38,7 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
     {                                                                                              \
         if (xl->api->fops.name)                                                                    \
             return xl->api->fops.name;                                                             \
-        return xlator_does (xl, false, FOP_##name) ? every_##name : unsupported_##name;            \
+        return xlator_does (xl, false, FOP_##name) ? any_fop_##name : unsupported_##name;          \
     }
 FOP_LIST (OWN)
 

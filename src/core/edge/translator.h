@@ -196,10 +196,10 @@ struct xlator_api {
     void (*local_drop) (xlator_t *this, void *local);
 
     struct xlator_fops fops;
-    every_fop *every;         /* called for all operations that fops leaves out:
+    any_fop_t *any_fop;       /* called for all operations that fops leaves out:
                                * core/edge/any-fop.h */
-    opset_t every_ops;        /* calls every only for these operations; 0: for all */
-    every_cbk *every_cbk;     /* gets the answers to call_wind */
+    opset_t any_fop_ops;      /* calls any_fop only for these operations; 0: for all */
+    any_fop_cbk_t *any_fop_cbk; /* gets the answers to call_wind */
     opset_t forwards; /* operations that the translator passes on unchanged, each once; it only
                        * decides when, or on which thread */
     struct xlator_cbks cbks;

@@ -90,8 +90,8 @@ implemented (const xlator_t *xl)
 
     if (xl->pass_through)
         return 0;
-    if (xl->api->every)
-        ops = xl->api->every_ops ? xl->api->every_ops : OPSET_ALL;
+    if (xl->api->any_fop)
+        ops = xl->api->any_fop_ops ? xl->api->any_fop_ops : OPSET_ALL;
 #define FOP(name) ops |= xl->api->fops.name ? OPSET_OF (FOP_##name) : 0;
 #include "fops.def"
     return ops;

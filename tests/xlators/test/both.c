@@ -10,7 +10,7 @@ struct both_local {
 };
 
 static void
-both_every (const struct call *call)
+both_any_fop (const struct call *call)
 {
     struct both_local *local = call->frame->local;
 
@@ -24,7 +24,7 @@ both_every (const struct call *call)
 }
 
 static void
-both_every_cbk (const struct answer *answer)
+both_any_fop_cbk (const struct answer *answer)
 {
     struct both_local *local = answer->frame->local;
 
@@ -43,12 +43,12 @@ const struct xlator_api xlator_api = {
     .about = "has two children do the same",
     .children = { .min = 2, .max = 2 },
     .touches = TOUCHES_NOTHING,
-    .every = both_every,
-    .every_ops = OPSET_OF (FOP_lookup) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create)
+    .any_fop = both_any_fop,
+    .any_fop_ops = OPSET_OF (FOP_lookup) | OPSET_OF (FOP_open) | OPSET_OF (FOP_create)
                | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir) | OPSET_OF (FOP_symlink)
                | OPSET_OF (FOP_link) | OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir)
                | OPSET_OF (FOP_rename) | OPSET_OF (FOP_truncate) | OPSET_OF (FOP_ftruncate)
                | OPSET_OF (FOP_writev) | OPSET_OF (FOP_fallocate) | OPSET_OF (FOP_setattr)
                | OPSET_OF (FOP_fsetattr),
-    .every_cbk = both_every_cbk,
+    .any_fop_cbk = both_any_fop_cbk,
 };

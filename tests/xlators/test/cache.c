@@ -165,7 +165,7 @@ cache_ignores (const cache_private_t *priv, const struct call *call)
 }
 
 static void
-cache_every (const struct call *call)
+cache_any_fop (const struct call *call)
 {
     cache_private_t *priv = call->this->private;
     const bool ignored = cache_ignores (priv, call);
@@ -179,7 +179,7 @@ cache_every (const struct call *call)
 }
 
 static void
-cache_every_cbk (const struct answer *answer)
+cache_any_fop_cbk (const struct answer *answer)
 {
     cache_private_t *priv = answer->this->private;
 
@@ -221,6 +221,6 @@ const struct xlator_api xlator_api = {
     .options = cache_options,
     .notify = cache_notify,
     .fops = { .readv = cache_readv, .fstat = cache_fstat },
-    .every = cache_every,
-    .every_cbk = cache_every_cbk,
+    .any_fop = cache_any_fop,
+    .any_fop_cbk = cache_any_fop_cbk,
 };

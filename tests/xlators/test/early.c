@@ -81,7 +81,7 @@ early_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vecto
 }
 
 static void
-early_every (const struct call *call)
+early_any_fop (const struct call *call)
 {
     early_private_t *priv = call->this->private;
 
@@ -110,5 +110,5 @@ const struct xlator_api xlator_api = {
     .priv_size = sizeof (early_private_t),
     .options = early_options,
     .fops = { .writev = early_writev },
-    .every = early_every,
+    .any_fop = early_any_fop,
 };

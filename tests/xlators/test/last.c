@@ -28,13 +28,13 @@ last_close (void *data)
 }
 
 static void
-last_every (const struct call *call)
+last_any_fop (const struct call *call)
 {
     call_wind (call, FIRST_CHILD (call->this), NULL);
 }
 
 static void
-last_every_cbk (const struct answer *answer)
+last_any_fop_cbk (const struct answer *answer)
 {
     struct kept *kept;
     pthread_t thread;
@@ -55,6 +55,6 @@ const struct xlator_api xlator_api = {
     .type = "test/last",
     .about = "is the last to drop a file without a name",
     .children = { .min = 1, .max = 1 },
-    .every = last_every,
-    .every_cbk = last_every_cbk,
+    .any_fop = last_any_fop,
+    .any_fop_cbk = last_any_fop_cbk,
 };

@@ -31,7 +31,7 @@ meet_wait (meet_private_t *priv)
 }
 
 static void
-meet_every (const struct call *call)
+meet_any_fop (const struct call *call)
 {
     if (call->op != FOP_readv || meet_wait (call->this->private))
         call_pass (call);
@@ -78,5 +78,5 @@ const struct xlator_api xlator_api = {
     .options = meet_options,
     .init = meet_init,
     .fini = meet_fini,
-    .every = meet_every,
+    .any_fop = meet_any_fop,
 };

@@ -42,7 +42,7 @@ readonly_refuses (const struct call *call)
 }
 
 static void
-readonly_every (const struct call *call)
+readonly_any_fop (const struct call *call)
 {
     const readonly_private_t *priv = call->this->private;
 
@@ -55,7 +55,7 @@ readonly_every (const struct call *call)
 }
 
 static void
-readonly_every_cbk (const struct answer *answer)
+readonly_any_fop_cbk (const struct answer *answer)
 {
     answer_fail (answer, EROFS);
 }
@@ -68,7 +68,7 @@ const struct xlator_api xlator_api = {
     .touches = TOUCHES_ERRORS,
     .priv_size = sizeof (readonly_private_t),
     .options = readonly_options,
-    .every = readonly_every,
-    .every_ops = OPS_CHANGE | OPSET_OF (FOP_access),
-    .every_cbk = readonly_every_cbk,
+    .any_fop = readonly_any_fop,
+    .any_fop_ops = OPS_CHANGE | OPSET_OF (FOP_access),
+    .any_fop_cbk = readonly_any_fop_cbk,
 };

@@ -20,7 +20,7 @@ slow_late (void *stub)
 }
 
 static void
-slow_every (const struct call *call)
+slow_any_fop (const struct call *call)
 {
     slow_private_t *priv = call->this->private;
     call_stub_t *stub = call_keep_to_pass (call);
@@ -104,5 +104,5 @@ const struct xlator_api xlator_api = {
     .options = slow_options,
     .init = slow_init,
     .fini = slow_fini,
-    .every = slow_every,
+    .any_fop = slow_any_fop,
 };

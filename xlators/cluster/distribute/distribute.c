@@ -379,8 +379,8 @@ const struct xlator_api xlator_api = {
         .flush = dht_flush,
         .readdir = dht_readdir, .readdirp = dht_readdirp,
     },
-    .every = file_every,
-    .every_cbk = file_every_cbk,
+    .any_fop = file_any_fop,
+    .any_fop_cbk = file_any_fop_cbk,
     .cbks = { .forget = dht_forget, .release = dht_release, .releasedir = dht_release },
     .dumpops = { .priv = dht_dump, .inodectx = dht_dump_inode, .explain = dht_explain },
 };

@@ -422,8 +422,8 @@ struct file_op {
     struct iatt changed;        /* what they are then */
 };
 
-every_fop file_every;
-every_cbk file_every_cbk;
+any_fop_t file_any_fop;
+any_fop_cbk_t file_any_fop_cbk;
 
 /* The subvolume that is asked about an inode: a file's, or one of a directory's. */
 int inode_home (xlator_t *this, inode_t *inode);

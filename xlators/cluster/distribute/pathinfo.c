@@ -132,11 +132,11 @@ dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
     if (own)
         STACK_UNWIND (getxattr, frame, 0, 0, own, NULL);
     else if (dict_has (xdata, ONE_PART))
-        every_getxattr (frame, this, loc, name, NULL);
+        any_fop_getxattr (frame, this, loc, name, NULL);
     else if (name_is_pathinfo (name) && priv->n > 1)
         pathinfo_ask (frame, this, loc, name);
     else if (name_is_real_filename (name) && priv->n > 1 && loc->inode->ia_type == IA_IFDIR)
         real_filename_ask (frame, this, loc, name, xdata);
     else
-        every_getxattr (frame, this, loc, name, xdata);
+        any_fop_getxattr (frame, this, loc, name, xdata);
 }

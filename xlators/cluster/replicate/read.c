@@ -212,7 +212,7 @@ read_from (struct read *read, const struct call *call, const struct readable *re
 }
 
 void
-read_every (const struct call *call)
+read_any_fop (const struct call *call)
 {
     replicate_t *priv = call->this->private;
     struct read *read = call->frame->local;
@@ -274,7 +274,7 @@ answer_bytes (const struct answer *answer)
 }
 
 void
-read_every_cbk (const struct answer *answer)
+read_any_fop_cbk (const struct answer *answer)
 {
     replicate_t *priv = answer->this->private;
     struct read *read = answer->frame->local;

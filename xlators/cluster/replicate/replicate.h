@@ -242,8 +242,8 @@ void replicate_release (xlator_t *this, fd_t *fd);
 bool name_is_of_brick (const inode_t *directory, const char *name);
 
 lookup_fop replicate_lookup;
-every_fop read_every;
-every_cbk read_every_cbk;
+any_fop_t read_any_fop;
+any_fop_cbk_t read_any_fop_cbk;
 #define READS                                                                                      \
     (OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_readlink) | OPSET_OF (FOP_access)  \
      | OPSET_OF (FOP_readv) | OPSET_OF (FOP_seek) | OPSET_OF (FOP_getxattr)                        \

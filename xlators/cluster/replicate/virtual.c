@@ -182,5 +182,5 @@ replicate_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char 
         inode_refresh (this, loc->inode, status_known,
                        virtual_new (frame, this, loc->inode, name));
     else
-        every_getxattr (frame, this, loc, name, xdata);
+        any_fop_getxattr (frame, this, loc, name, xdata);
 }

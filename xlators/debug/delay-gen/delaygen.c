@@ -113,7 +113,7 @@ delaygen_block (delaygen_private_t *priv, int64_t duration)
 }
 
 static void
-delaygen_every (const struct call *call)
+delaygen_any_fop (const struct call *call)
 {
     delaygen_private_t *priv = call->this->private;
     struct settings *s = shared_get (&priv->settings);
@@ -279,7 +279,7 @@ const struct xlator_api xlator_api = {
     .fini = delaygen_fini,
     .reconfigure = delaygen_reconfigure,
     .notify = delaygen_notify,
-    .every = delaygen_every,
+    .any_fop = delaygen_any_fop,
     .dumpops = { .priv = delaygen_dump,
                  .waits_for = delaygen_waits_for,
                  .explain = delaygen_explain },

@@ -196,7 +196,7 @@ errorgen_write_short (const struct call *call)
 }
 
 static void
-errorgen_every (const struct call *call)
+errorgen_any_fop (const struct call *call)
 {
     errorgen_private_t *priv = call->this->private;
     struct settings *s = shared_get (&priv->settings);
@@ -352,7 +352,7 @@ const struct xlator_api xlator_api = {
     .init = errorgen_init,
     .fini = errorgen_fini,
     .reconfigure = errorgen_reconfigure,
-    .every = errorgen_every,
+    .any_fop = errorgen_any_fop,
     .dumpops = { .priv = errorgen_dump, .explain = errorgen_explain },
     .passthrough = { .why = "may make the file's reads and writes fail" },
 };

@@ -2,10 +2,10 @@
 /*
  * debug/fault: makes requests fail, by rules that can be changed while it is mounted.
  *
- *   fault_every: is there a rule for it? no: pass
+ *   fault_any_fop: is there a rule for it? no: pass
  *                yes: frame->local says which; then its steps, one after the other
- *   delay, hang  the call is set aside, and comes back to fault_every; local has the next step
- *   short ...    the call is wound with other data; fault_every_cbk takes the answer
+ *   delay, hang  the call is set aside, and comes back to fault_any_fop; local has the next step
+ *   short ...    the call is wound with other data; fault_any_fop_cbk takes the answer
  *   error        the call is answered
  */
 #include "fault.h"
@@ -114,7 +114,7 @@ fault_next (const struct call *call, struct fault_local *local)
 }
 
 static void
-fault_every (const struct call *call)
+fault_any_fop (const struct call *call)
 {
     fault_private_t *priv = call->this->private;
     struct fault_local *local = call->frame->local;
@@ -141,7 +141,7 @@ fault_every (const struct call *call)
 }
 
 static void
-fault_every_cbk (const struct answer *answer)
+fault_any_fop_cbk (const struct answer *answer)
 {
     fault_answer_data (answer, answer->frame->local);
 }
@@ -306,8 +306,8 @@ const struct xlator_api xlator_api = {
     .reconfigure = fault_reconfigure,
     .notify = fault_notify,
     .local_drop = fault_local_drop,
-    .every = fault_every,
-    .every_cbk = fault_every_cbk,
+    .any_fop = fault_any_fop,
+    .any_fop_cbk = fault_any_fop_cbk,
     .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for, .explain = fault_explain },
     .passthrough = { .why = "may make the file's reads and writes fail" },
     .commands = fault_commands,

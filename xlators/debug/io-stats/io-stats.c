@@ -74,7 +74,7 @@ note_file (const struct call *call, struct local *local)
 }
 
 static void
-io_stats_every (const struct call *call)
+io_stats_any_fop (const struct call *call)
 {
     io_stats_private_t *priv = call->this->private;
     const bool count = is_on (&priv->count), sampled = takes_sample (priv),
@@ -183,7 +183,7 @@ note_answer (const struct answer *answer, int64_t ns)
 }
 
 static void
-io_stats_every_cbk (const struct answer *answer)
+io_stats_any_fop_cbk (const struct answer *answer)
 {
     const struct local *local = answer->frame->local;
 
@@ -404,8 +404,8 @@ const struct xlator_api xlator_api = {
     .reconfigure = io_stats_reconfigure,
     .notify = io_stats_notify,
     .local_drop = io_stats_local_drop,
-    .every = io_stats_every,
-    .every_cbk = io_stats_every_cbk,
+    .any_fop = io_stats_any_fop,
+    .any_fop_cbk = io_stats_any_fop_cbk,
     .cbks = { .forget = io_stats_forget,
               .release = io_stats_release,
               .releasedir = io_stats_releasedir },

@@ -76,7 +76,7 @@ static const struct xlator_option power_cut_options[] = {
 
 /* A request that the worker resumes comes here a second time; then it has a local. */
 static void
-power_cut_every (const struct call *call)
+power_cut_any_fop (const struct call *call)
 {
     if (call->frame->local)
         cut_change_wind (call);
@@ -89,7 +89,7 @@ power_cut_every (const struct call *call)
 }
 
 static void
-power_cut_every_cbk (const struct answer *answer)
+power_cut_any_fop_cbk (const struct answer *answer)
 {
     cut_uncount (answer->this, answer->buf);
     cut_uncount (answer->this, answer->pre);
@@ -224,8 +224,8 @@ const struct xlator_api xlator_api = {
     .fini = power_cut_fini,
     .notify = power_cut_notify,
     .fops = { .readdir = cut_readdir, .readdirp = cut_readdirp },
-    .every = power_cut_every,
-    .every_cbk = power_cut_every_cbk,
+    .any_fop = power_cut_any_fop,
+    .any_fop_cbk = power_cut_any_fop_cbk,
     .cbks = { .release = cut_release },
     .dumpops = { .priv = power_cut_dump, .explain = power_cut_explain },
     .passthrough = { .why = "records the changes that a cut would lose" },

@@ -137,7 +137,7 @@ trace_log_answer (const struct answer *answer)
 /* The answer of a reported call is reported too, even if options change meanwhile: the cookie has
  * the destination. */
 static void
-trace_every (const struct call *call)
+trace_any_fop (const struct call *call)
 {
     trace_private_t *priv = call->this->private;
     const int to = trace_to (priv, call->op);
@@ -154,7 +154,7 @@ trace_every (const struct call *call)
 }
 
 static void
-trace_every_cbk (const struct answer *answer)
+trace_any_fop_cbk (const struct answer *answer)
 {
     const trace_private_t *priv = answer->this->private;
     const int to = GPOINTER_TO_INT (answer->cookie);
@@ -334,8 +334,8 @@ const struct xlator_api xlator_api = {
     .init = trace_init,
     .fini = trace_fini,
     .reconfigure = trace_reconfigure,
-    .every = trace_every,
-    .every_cbk = trace_every_cbk,
+    .any_fop = trace_any_fop,
+    .any_fop_cbk = trace_any_fop_cbk,
     .cbks = { .release = trace_release, .releasedir = trace_releasedir },
     .dumpops = { .priv = trace_dump, .history = trace_history, .explain = trace_explain },
     .passthrough = { .view = trace_view },

@@ -70,7 +70,7 @@ static const struct xlator_option utime_options[] = {
 #define MOVES (OPS_CHANGE | OPSET_OF (FOP_opendir))
 
 static void
-gf_utime_every (const struct call *call)
+gf_utime_any_fop (const struct call *call)
 {
     const utime_private_t *priv = call->this->private;
     unsigned *times = &call->frame->root->times;
@@ -173,8 +173,8 @@ const struct xlator_api xlator_api = {
     .options = utime_options,
     .init = utime_init,
     .reconfigure = utime_reconfigure,
-    .every = gf_utime_every,
-    .every_ops = MOVES,
+    .any_fop = gf_utime_any_fop,
+    .any_fop_ops = MOVES,
     .dumpops = { .priv = utime_dump, .explain = utime_explain },
     .passthrough = { .view = utime_view },
 };

@@ -112,7 +112,7 @@ static const struct change_bracket bracket = { CHANGES_DATA | CHANGES_LOCKS, beg
 
 /* The class of a file depends on its path, which may have changed since the last open. */
 void
-ioc_every (const struct call *call)
+ioc_any_fop (const struct call *call)
 {
     struct ioc_inode *ioc = call->op == FOP_open && ioc_priv (call->this)->priorities
                               ? ioc_inode_get (call->this, call->loc->inode)
@@ -124,7 +124,7 @@ ioc_every (const struct call *call)
 }
 
 void
-ioc_every_cbk (const struct answer *answer)
+ioc_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

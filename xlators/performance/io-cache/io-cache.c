@@ -268,9 +268,9 @@ const struct xlator_api xlator_api = {
     .fops = {
         .readv = ioc_readv,
     },
-    .every = ioc_every,
-    .every_ops = OPS_CHANGE_DATA | OPS_CHANGE_IF_TRUNC | OPS_CHANGE_LOCKS,
-    .every_cbk = ioc_every_cbk,
+    .any_fop = ioc_any_fop,
+    .any_fop_ops = OPS_CHANGE_DATA | OPS_CHANGE_IF_TRUNC | OPS_CHANGE_LOCKS,
+    .any_fop_cbk = ioc_any_fop_cbk,
     .cbks = { .forget = ioc_forget },
     .dumpops = {
         .priv = ioc_dump, .inodectx = ioc_dump_inode, .waits_for = ioc_waits_for,

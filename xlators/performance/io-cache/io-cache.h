@@ -183,8 +183,8 @@ void ioc_read_done (struct ioc_read *read);
 
 /* --- change.c --- */
 
-every_fop ioc_every;
-every_cbk ioc_every_cbk;
+any_fop_t ioc_any_fop;
+any_fop_cbk_t ioc_any_fop_cbk;
 
 /* The file changed, not through this translator; NULL: any file. */
 void ioc_invalidate (xlator_t *this, inode_t *inode);

@@ -40,7 +40,7 @@ is_least (const iot_private_t *priv, const call_stack_t *root)
 }
 
 void
-iot_every (const struct call *call)
+iot_any_fop (const struct call *call)
 {
     const iot_private_t *priv = call->this->private;
     struct limit_turn turn;

@@ -167,7 +167,7 @@ const struct xlator_api xlator_api = {
     .fini = iot_fini,
     .reconfigure = iot_reconfigure,
     .notify = iot_notify,
-    .every = iot_every,
+    .any_fop = iot_any_fop,
     .forwards = OPSET_ALL,
     .dumpops = { .priv = iot_dump, .explain = iot_explain },
 };

@@ -68,7 +68,7 @@ iot_most_locked (const iot_private_t *priv, enum iot_priority priority)
 }
 
 /* fops.c */
-every_fop iot_every;
+any_fop_t iot_any_fop;
 
 /* stuck.c: starts the watchdog if an option says so, under priv->lock; stops it. */
 void iot_watch_locked (xlator_t *this);

@@ -282,13 +282,13 @@ static const struct change_bracket bracket = {
 };
 
 void
-mdc_every (const struct call *call)
+mdc_any_fop (const struct call *call)
 {
     change_bracket_call (&bracket, call);
 }
 
 void
-mdc_every_cbk (const struct answer *answer)
+mdc_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

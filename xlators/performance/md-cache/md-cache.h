@@ -318,7 +318,7 @@ extern readdir_fop mdc_readdir;
 extern readdirp_fop mdc_readdirp;
 extern getxattr_fop mdc_getxattr;
 extern fgetxattr_fop mdc_fgetxattr;
-every_fop mdc_every;
-every_cbk mdc_every_cbk;
+any_fop_t mdc_any_fop;
+any_fop_cbk_t mdc_any_fop_cbk;
 
 #endif

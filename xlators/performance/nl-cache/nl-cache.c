@@ -169,8 +169,8 @@ const struct xlator_api xlator_api = {
         .lookup = nlc_lookup,
         .getxattr = nlc_getxattr,
     },
-    .every = nlc_every,
-    .every_ops = OPS_CHANGE_NAMES,
-    .every_cbk = nlc_every_cbk,
+    .any_fop = nlc_any_fop,
+    .any_fop_ops = OPS_CHANGE_NAMES,
+    .any_fop_cbk = nlc_any_fop_cbk,
     .dumpops = { .priv = nlc_dump, .inodectx = nlc_dump_inode, .explain = nlc_explain },
 };

@@ -144,7 +144,7 @@ bool nlc_is_whole (xlator_t *this, const inode_t *directory);
 void nlc_local_drop (xlator_t *this, void *local);
 extern lookup_fop nlc_lookup;
 extern getxattr_fop nlc_getxattr;
-every_fop nlc_every;
-every_cbk nlc_every_cbk;
+any_fop_t nlc_any_fop;
+any_fop_cbk_t nlc_any_fop_cbk;
 
 #endif

@@ -162,13 +162,13 @@ end (const struct answer *answer, struct change *change)
 static const struct change_bracket bracket = { CHANGES_NAMES, begin, end };
 
 void
-nlc_every (const struct call *call)
+nlc_any_fop (const struct call *call)
 {
     change_bracket_call (&bracket, call);
 }
 
 void
-nlc_every_cbk (const struct answer *answer)
+nlc_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

@@ -279,9 +279,9 @@ const struct xlator_api xlator_api = {
         .fstat = ob_fstat,
         .flush = ob_flush,
     },
-    .every = ob_every,
-    .every_ops = OB_CHANGING | OB_LOCKING | OB_USING,
-    .every_cbk = ob_every_cbk,
+    .any_fop = ob_any_fop,
+    .any_fop_ops = OB_CHANGING | OB_LOCKING | OB_USING,
+    .any_fop_cbk = ob_any_fop_cbk,
     .cbks = { .forget = ob_forget, .release = ob_release },
     .dumpops = {
         .priv = ob_dump, .inodectx = ob_dump_inode, .fdctx = ob_dump_fd, .waits_for = ob_waits_for,

@@ -169,8 +169,8 @@ void ob_run (xlator_t *this, struct ob_work *work);
 
 /* --- order.c --- */
 
-every_fop ob_every;
-every_cbk ob_every_cbk;
+any_fop_t ob_any_fop;
+any_fop_cbk_t ob_any_fop_cbk;
 readv_fop ob_readv;
 writev_fop ob_writev;
 fstat_fop ob_fstat;

@@ -269,7 +269,7 @@ wait_for_needs (const struct call *call, const struct needs *needs)
 
 /* A call that waited comes here again; then it has nothing left to wait for. */
 void
-ob_every (const struct call *call)
+ob_any_fop (const struct call *call)
 {
     const bool changing = opset_has (OB_CHANGING, call->op);
     int error;
@@ -297,7 +297,7 @@ ob_every (const struct call *call)
 }
 
 void
-ob_every_cbk (const struct answer *answer)
+ob_any_fop_cbk (const struct answer *answer)
 {
     tell_end (answer->this, answer->frame->local);
     answer_pass (answer);

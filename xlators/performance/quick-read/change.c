@@ -53,13 +53,13 @@ static const struct change_bracket bracket = {
 };
 
 void
-qr_every (const struct call *call)
+qr_any_fop (const struct call *call)
 {
     change_bracket_call (&bracket, call);
 }
 
 void
-qr_every_cbk (const struct answer *answer)
+qr_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

@@ -231,7 +231,7 @@ readdirp_fop qr_readdirp;
 #define QR_CHANGING (OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPSET_OF (FOP_unlink))
 
 create_fop qr_create;
-every_fop qr_every;
-every_cbk qr_every_cbk;
+any_fop_t qr_any_fop;
+any_fop_cbk_t qr_any_fop_cbk;
 
 #endif

@@ -84,13 +84,13 @@ static const struct change_bracket bracket = {
 };
 
 void
-ra_every (const struct call *call)
+ra_any_fop (const struct call *call)
 {
     change_bracket_call (&bracket, call);
 }
 
 void
-ra_every_cbk (const struct answer *answer)
+ra_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

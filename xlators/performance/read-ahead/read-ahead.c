@@ -264,9 +264,9 @@ const struct xlator_api xlator_api = {
         .flush = ra_flush,
         .fsync = ra_fsync,
     },
-    .every = ra_every,
-    .every_ops = OPS_CHANGE | OPS_CHANGE_LOCKS,
-    .every_cbk = ra_every_cbk,
+    .any_fop = ra_any_fop,
+    .any_fop_ops = OPS_CHANGE | OPS_CHANGE_LOCKS,
+    .any_fop_cbk = ra_any_fop_cbk,
     .cbks = { .forget = ra_forget, .release = ra_release },
     .dumpops = {
         .priv = ra_dump, .inodectx = ra_dump_inode, .fdctx = ra_dump_fd, .waits_for = ra_waits_for,

@@ -186,8 +186,8 @@ void ra_wait_done (struct ra_wait *wait);
 
 flush_fop ra_flush;
 fsync_fop ra_fsync;
-every_fop ra_every;
-every_cbk ra_every_cbk;
+any_fop_t ra_any_fop;
+any_fop_cbk_t ra_any_fop_cbk;
 
 /* The file changed, not through this translator; NULL: any file. */
 void ra_invalidate (xlator_t *this, inode_t *inode);

@@ -127,13 +127,13 @@ end (const struct answer *answer, struct change *change)
 static const struct change_bracket bracket = { RDA_MATTERS, begin, end };
 
 void
-rda_every (const struct call *call)
+rda_any_fop (const struct call *call)
 {
     change_bracket_call (&bracket, call);
 }
 
 void
-rda_every_cbk (const struct answer *answer)
+rda_any_fop_cbk (const struct answer *answer)
 {
     change_bracket_answer (&bracket, answer);
 }

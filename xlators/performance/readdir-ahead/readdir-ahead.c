@@ -248,9 +248,9 @@ const struct xlator_api xlator_api = {
         .readdir = rda_readdir,
         .readdirp = rda_readdirp,
     },
-    .every = rda_every,
-    .every_ops = OPS_CHANGE,
-    .every_cbk = rda_every_cbk,
+    .any_fop = rda_any_fop,
+    .any_fop_ops = OPS_CHANGE,
+    .any_fop_cbk = rda_any_fop_cbk,
     .cbks = { .forget = rda_forget, .releasedir = rda_releasedir },
     .dumpops = {
         .priv = rda_dump, .fdctx = rda_dump_fd, .waits_for = rda_waits_for, .explain = rda_explain,

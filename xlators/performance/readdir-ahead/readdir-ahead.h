@@ -234,8 +234,8 @@ readdirp_fop rda_readdirp;
 
 /* Operations that change names, or attributes of listed files. */
 #define RDA_MATTERS (CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_NAMES)
-every_fop rda_every;
-every_cbk rda_every_cbk;
+any_fop_t rda_any_fop;
+any_fop_cbk_t rda_any_fop_cbk;
 void rda_forget (xlator_t *this, inode_t *inode);
 
 /* A change that was not made through this translator; inode NULL: any. */

@@ -89,7 +89,7 @@ has_to_wait (const struct call *call, struct wb_inode *wbi, struct wb_inode *out
 }
 
 void
-wb_every (const struct call *call)
+wb_any_fop (const struct call *call)
 {
     xlator_t *this = call->this;
     const bool locks = call->op == FOP_lk || call->op == FOP_flock;

@@ -396,8 +396,8 @@ const struct xlator_api xlator_api = {
         .flush = wb_flush,
         .fsync = wb_fsync,
     },
-    .every = wb_every,
-    .every_ops = WB_WAITING,
+    .any_fop = wb_any_fop,
+    .any_fop_ops = WB_WAITING,
     .cbks = { .forget = wb_forget },
     .dumpops = {
         .priv = wb_dump, .inodectx = wb_dump_inode, .waits_for = wb_waits_for,

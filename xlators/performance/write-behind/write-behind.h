@@ -276,7 +276,7 @@ void wb_write_free (struct wb_write *write);
 
 /* --- order.c --- */
 
-every_fop wb_every;
+any_fop_t wb_any_fop;
 readv_fop wb_readv;
 
 /* All operations that wait for the inode's writes and then pass unchanged. */

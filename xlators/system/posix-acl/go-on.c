@@ -409,7 +409,7 @@ learn_acl (const struct answer *answer, const dict_t *dict)
 }
 
 void
-posix_acl_every_cbk (const struct answer *answer)
+posix_acl_any_fop_cbk (const struct answer *answer)
 {
     const struct getxattr_answer *get = answer->rets;
     const struct fgetxattr_answer *fget = answer->rets;

@@ -67,7 +67,7 @@ vouch (call_stack_t *root)
 }
 
 static void
-posix_acl_every (const struct call *call)
+posix_acl_any_fop (const struct call *call)
 {
     posix_acl_private_t *priv = call->this->private;
     call_stack_t *root = call->frame->root;
@@ -193,9 +193,9 @@ const struct xlator_api xlator_api = {
     .reconfigure = posix_acl_reconfigure,
     .notify = posix_acl_notify,
     .local_drop = posix_acl_local_drop,
-    .every = posix_acl_every,
-    .every_ops = 0 RULED (BIT),
-    .every_cbk = posix_acl_every_cbk,
+    .any_fop = posix_acl_any_fop,
+    .any_fop_ops = 0 RULED (BIT),
+    .any_fop_cbk = posix_acl_any_fop_cbk,
     .cbks = { .forget = posix_acl_forget },
     .dumpops = { .priv = posix_acl_dump,
                  .inodectx = posix_acl_dump_inode,

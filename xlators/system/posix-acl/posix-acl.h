@@ -3,7 +3,7 @@
  * system/posix-acl: decides whether the caller may make a request, by modes, owners and POSIX ACLs,
  * before the request goes down.
  *
- *   a call -> posix_acl_every -> judge: the rule of its operation        name-rules.c, attr-rules.c
+ *   a call -> posix_acl_any_fop -> judge: the rule of its operation      name-rules.c, attr-rules.c
  *                  ^               | asks for rights                     rights.c
  *                  |               v by data kept with an inode          keep.c
  *                  |             data missing: ACL_ASK
@@ -213,7 +213,7 @@ enum acl_state acl_take (xlator_t *this, const dict_t *dict, struct acl **ret_ac
 
 /* Winds a permitted call. look is NULL for a trusted caller. */
 void acl_go_on (const struct call *call, const struct acl_look *look);
-void posix_acl_every_cbk (const struct answer *answer);
+void posix_acl_any_fop_cbk (const struct answer *answer);
 
 /* --- explain.c -------------------------------------------------------------------------------- */
 

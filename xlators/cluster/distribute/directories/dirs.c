@@ -63,7 +63,7 @@ dht_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     struct op *op;
 
     if (!is_directory (loc->inode)) {
-        every_stat (frame, this, loc, xdata);
+        any_fop_stat (frame, this, loc, xdata);
         return;
     }
     op = op_new (frame, this, sizeof *op, loc, NULL, xdata);
@@ -97,7 +97,7 @@ dht_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     struct op *op;
 
     if (!is_directory (fd->inode)) {
-        every_fstat (frame, this, fd, xdata);
+        any_fop_fstat (frame, this, fd, xdata);
         return;
     }
     op = op_new (frame, this, sizeof *op, &loc, NULL, xdata);
@@ -208,7 +208,7 @@ dht_setattr (call_frame_t *frame, xlator_t *this, loc_t *loc, struct iatt *stbuf
     if (is_directory (loc->inode))
         directory_setattr (frame, this, loc->inode, FOP_setattr, stbuf, valid, xdata);
     else
-        every_setattr (frame, this, loc, stbuf, valid, xdata);
+        any_fop_setattr (frame, this, loc, stbuf, valid, xdata);
 }
 
 void
@@ -218,7 +218,7 @@ dht_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf,
     if (is_directory (fd->inode))
         directory_setattr (frame, this, fd->inode, FOP_fsetattr, stbuf, valid, xdata);
     else
-        every_fsetattr (frame, this, fd, stbuf, valid, xdata);
+        any_fop_fsetattr (frame, this, fd, stbuf, valid, xdata);
 }
 
 /* --- extended attributes ---------------------------------------------------------------------- */
@@ -408,7 +408,7 @@ dht_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uin
     else if (is_directory (loc->inode))
         directory_setxattr (frame, this, loc->inode, FOP_setxattr, dict, flags, xdata);
     else
-        every_setxattr (frame, this, loc, dict, flags, xdata);
+        any_fop_setxattr (frame, this, loc, dict, flags, xdata);
 }
 
 void
@@ -420,7 +420,7 @@ dht_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint
     else if (is_directory (fd->inode))
         directory_setxattr (frame, this, fd->inode, FOP_fsetxattr, dict, flags, xdata);
     else
-        every_fsetxattr (frame, this, fd, dict, flags, xdata);
+        any_fop_fsetxattr (frame, this, fd, dict, flags, xdata);
 }
 
 void
@@ -431,7 +431,7 @@ dht_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *na
     else if (is_directory (loc->inode))
         directory_removexattr (frame, this, loc->inode, FOP_removexattr, name, xdata);
     else
-        every_removexattr (frame, this, loc, name, xdata);
+        any_fop_removexattr (frame, this, loc, name, xdata);
 }
 
 void
@@ -442,7 +442,7 @@ dht_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *nam
     else if (is_directory (fd->inode))
         directory_removexattr (frame, this, fd->inode, FOP_fremovexattr, name, xdata);
     else
-        every_fremovexattr (frame, this, fd, name, xdata);
+        any_fop_fremovexattr (frame, this, fd, name, xdata);
 }
 
 /* --- fsyncdir --------------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ call_rights (const struct call *call)
 }
 
 void
-file_every (const struct call *call)
+file_any_fop (const struct call *call)
 {
     struct file_op *file = call->frame->local ? OP_OF (call->frame) : file_new (call);
     dht_private_t *priv = call->this->private;
@@ -260,7 +260,7 @@ answer_may_be_of_move (const struct answer *answer, const struct iatt *buf)
 }
 
 void
-file_every_cbk (const struct answer *answer)
+file_any_fop_cbk (const struct answer *answer)
 {
     struct file_op *file = OP_OF (answer->frame);
     const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
