@@ -38,8 +38,6 @@ site_sources = \
     %D%/site/style.css
 
 dist_doc_DATA = README NEWS COPYING $(doc_pages)
-EXTRA_DIST += $(doc_pictures) $(site_sources) %D%/site/browse.py %D%/site/links.py \
-    %D%/pictures/draw.py
 
 # PYTHONDONTWRITEBYTECODE: the sources may be another's, and are left as they are.
 html-local: html/made

@@ -41,46 +41,6 @@ man_MANS = \
     man/man8/mount.windlass.8 \
     man/man8/windlass.8 \
     man/man8/windlass@.service.8
-man_sources = \
-    %D%/cluster-distribute.7.in \
-    %D%/cluster-replicate.7.in \
-    %D%/debug-delay-gen.7.in \
-    %D%/debug-error-gen.7.in \
-    %D%/debug-fault.7.in \
-    %D%/debug-io-stats.7.in \
-    %D%/debug-power-cut.7.in \
-    %D%/debug-trace.7.in \
-    %D%/encryption-rot-13.7.in \
-    %D%/features-utime.7.in \
-    %D%/fops.7.in \
-    %D%/meta-meta.7.in \
-    %D%/mount.windlass.8.in \
-    %D%/performance-io-cache.7.in \
-    %D%/performance-md-cache.7.in \
-    %D%/performance-nl-cache.7.in \
-    %D%/performance-read-ahead.7.in \
-    %D%/performance-open-behind.7.in \
-    %D%/performance-quick-read.7.in \
-    %D%/performance-readdir-ahead.7.in \
-    %D%/performance-io-threads.7.in \
-    %D%/performance-write-behind.7.in \
-    %D%/protocol-client.7.in \
-    %D%/storage-posix.7.in \
-    %D%/system-posix-acl.7.in \
-    %D%/volfile.5.in \
-    %D%/windlass-commands.1.in \
-    %D%/windlass-conform.1.in \
-    %D%/windlass-gdb.7.in \
-    %D%/windlass-kernels.7.in \
-    %D%/windlass-meta.7.in \
-    %D%/windlass-options.1.in \
-    %D%/windlass-probes.7.in \
-    %D%/windlass-run.1.in \
-    %D%/windlass-semantics.7.in \
-    %D%/windlass.1.in \
-    %D%/windlass@.service.8.in
-EXTRA_DIST += $(man_sources) %D%/page.awk %D%/probes.awk src/core/table/fops-man.awk
-dist_noinst_DATA += HACKING
 CLEANFILES += $(man_MANS)
 
 # Pages are made last, since the program prints their options. The leak sanitizer is turned off for

@@ -120,7 +120,6 @@ src_libcore_a_SOURCES = \
 # fops.def as macros that can be expanded more than once in one place.
 BUILT_SOURCES = src/core/table/fops-rows.h
 CLEANFILES += src/core/table/fops-rows.h
-EXTRA_DIST += %D%/core/table/fops-rows.awk
 src/core/table/fops-rows.h: %D%/fops.def %D%/core/table/fops-rows.awk
 	$(AM_V_GEN)$(MKDIR_P) src/core/table && \
 	$(AWK) -f $(srcdir)/%D%/core/table/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
@@ -510,7 +509,6 @@ endif
 # isn't sbindir.
 mounthelper_SCRIPTS = src/mount.windlass
 CLEANFILES += src/mount.windlass
-EXTRA_DIST += %D%/mount.windlass.in
 src/mount.windlass: %D%/mount.windlass.in Makefile
 	$(AM_V_GEN)$(SED) 's|[@]bindir@|$(bindir)|g' $(srcdir)/%D%/mount.windlass.in >$@.new && \
 	chmod +x $@.new && mv $@.new $@
@@ -558,7 +556,6 @@ gdb_modules = \
     %D%/gdb/stepping.py
 gdb_loader = $(gdbautoloaddir)$(bindir)/windlass-gdb
 gdb_link = $(bindir)/windlass-gdb.py
-EXTRA_DIST += %D%/gdb/windlass.py $(gdb_modules)
 install-data-local:
 	$(MKDIR_P) '$(DESTDIR)$(gdb_loader)'
 	$(INSTALL_DATA) $(srcdir)/%D%/gdb/windlass.py '$(DESTDIR)$(gdb_loader).py'

@@ -2,14 +2,6 @@
 # Units of systemd, for the machine and for a user, and what belongs to them. systemd looks for
 # units in the prefixes /usr and /usr/local alone.
 
-systemd_sources = \
-    %D%/README \
-    %D%/hardening \
-    %D%/service.in \
-    %D%/windlass.logrotate.in \
-    %D%/windlass@.service.in
-EXTRA_DIST += $(systemd_sources)
-
 configdir = $(sysconfdir)/windlass
 logrotatedir = $(sysconfdir)/logrotate.d
 systemd_edit = $(SED) -e '/[@]hardening@/{' -e "$(systemd_hardening)" -e d -e '}' \

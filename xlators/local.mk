@@ -10,7 +10,6 @@ module_cpp = -D_GNU_SOURCE -I$(top_srcdir)/src $(GLIB_CFLAGS)
 module_cflags = $(AM_CFLAGS) -fPIC
 module_link = $(WINDLASS_LDFLAGS) $(SANITIZERS) -shared \
     -Wl,--version-script=$(top_srcdir)/xlators/module.map
-EXTRA_DIST += %D%/module.map
 
 # A category with several translators has its folder here.
 xlatorclusterexecdir = $(pkglibdir)/xlator/cluster

@@ -99,17 +99,3 @@ fuzz:
 endif
 .PHONY: fuzz
 
-dist_noinst_DATA += %D%/fuzz.h
-EXTRA_DIST += \
-    %D%/bridge.dict \
-    %D%/corpus \
-    %D%/control.dict \
-    %D%/fault-rules.dict \
-    %D%/gfid.dict \
-    %D%/log.dict \
-    %D%/mount-options.dict \
-    %D%/mountinfo.dict \
-    %D%/option.dict \
-    %D%/replay.c \
-    %D%/volfile.dict \
-    %D%/xattr.dict
