@@ -76,9 +76,16 @@ def read_headers(path):
     return headers
 
 
+def folders():
+    """The folders of tests; tests/mount is divided into rooms."""
+    mount = os.path.join(TESTS, "mount")
+    return ["unit", "graph"] + [f"mount/{room}" for room in sorted(os.listdir(mount))
+                                if os.path.isdir(os.path.join(mount, room))]
+
+
 def all_tests():
     tests = []
-    for folder in ("unit", "graph", "mount"):
+    for folder in folders():
         for entry in sorted(os.listdir(os.path.join(TESTS, folder))):
             path = os.path.join(TESTS, folder, entry)
             name, suffix = os.path.splitext(entry)

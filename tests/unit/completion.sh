@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What bash offers after each of these lines; mount/completion has what takes a mount, and the other
-# shells.
+# What bash offers after each of these lines; mount/run/completion has what takes a mount, and the
+# other shells.
 set -u
 status=0
 . "$SOURCE_DIR/completion/windlass"

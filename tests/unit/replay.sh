@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tests/mount/replay.py, which replays documents: a command of a terminal begins when the one before
-# it has ended, also in another block, while gdb's program runs.
+# tests/mount/debugging/replay.py, which replays documents: a command of a terminal begins when the
+# one before it has ended, also in another block, while gdb's program runs.
 . "$(dirname "$0")/../mount/lib.sh"
 need_command python3
 

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# doc/debugging.md, (b): a write followed through tall stacks, as it stands there.
+# builds: debug only
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/replay-lib.sh"
+need_command gdb
+replay doc/debugging.md b

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Each volfile that comes with Windlass mounts, and a file written through it reads the same.
+. "$(dirname "$0")/../lib.sh"
+
+for file in "$SOURCE_DIR"/volfiles/*.vol; do
+    echo "$file"
+    sed "s|^\( *option directory\) .*|\1 $BACK|" "$file" >"$VOL"
+    expect_ok "$WINDLASS" check "$VOL"
+    grep -q 'type protocol/client' "$VOL" && continue # mounted by mount/brick/brick
+    mount_volfile "$VOL"
+    echo "written through ${file##*/}" >"$MNT/file"
+    expect "what is read through ${file##*/}" "written through ${file##*/}" "$(cat "$MNT/file")"
+    expect_ok rm "$MNT/file"
+    unmount
+    expect "what ${file##*/} leaves in the directory" "" "$(ls -A "$BACK")"
+done
