@@ -2,7 +2,8 @@
 /* builds: debug */
 /*
  * Each translator that depends on a change of an operation (the EFFECT rows of fops.def) sees this
- * change. The test fails if a translator omits a new row.
+ * change, and a translator with several children sees every operation. The tests fail if a
+ * translator omits a new row.
  */
 #include "core/table/opset.h"
 #include "posix_world.h"
@@ -72,6 +73,33 @@ START_TEST (each_translator_sees_the_changes_that_matter)
 }
 END_TEST
 
+/* Core passes an operation that a translator leaves out to its first child. With several children
+ * that would be a change of one copy, or a search in one of several places. */
+START_TEST (several_children_leave_no_operation_out)
+{
+    g_autoptr (GPtrArray) types = module_types (NULL);
+    unsigned found = 0;
+
+    for (guint i = 0; i < types->len; i++) {
+        const char *type = types->pdata[i];
+        g_autoptr (GString) missing = g_string_new (NULL);
+        g_autofree char *error = NULL;
+
+        if (g_str_has_prefix (type, "test/") || g_str_has_prefix (type, "defects/"))
+            continue;
+        const struct xlator_api *api = module_load (type, NULL, &error);
+        ck_assert_msg (api != NULL, "%s: %s", type, error);
+        if (api->children.max >= 0 && api->children.max <= 1)
+            continue;
+        opset_print (OPSET_ALL & ~fops_of (api), missing);
+        ck_assert_msg (missing->len == 0, "%s has several children and leaves out %s", type,
+                       missing->str);
+        found++;
+    }
+    ck_assert_uint_ge (found, 2);
+}
+END_TEST
+
 /* An operation is in a set because of its row; no operation without effects is in a set. */
 START_TEST (sets_are_those_of_the_table)
 {
@@ -93,6 +121,7 @@ TEST_PROGRAM (test_effects)
 
     tcase_add_loop_test (tcase, each_translator_sees_the_changes_that_matter, 0,
                          G_N_ELEMENTS (translators));
+    tcase_add_test (tcase, several_children_leave_no_operation_out);
     tcase_add_test (tcase, sets_are_those_of_the_table);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
