@@ -13,8 +13,9 @@
 #define DENIED 1
 #define ACCEPTED 0
 
-/* Groups that a server takes beside the owner of locks, which is never cut: those that fit, and no
- * more than GlusterFS's servers allow, which subtract the bytes of the owner from a number. */
+/* Returns how many groups to send. The lock owner is always sent whole; the groups fill the rest of
+ * the 400 bytes that RFC 5531 allows. A server of GlusterFS also refuses credentials with more
+ * groups than 91 minus the length of the lock owner in bytes. */
 static int
 groups_that_fit (const struct rpc_credentials *from)
 {
@@ -55,7 +56,7 @@ rpc_call_begin (struct rpc_call *call, uint32_t program, uint32_t version, uint3
 
     xdr_out_init (out);
     call->refs = 1;
-    xdr_put_u32 (out, 0); /* record mark and xid: set when the call is sent */
+    xdr_put_u32 (out, 0); /* this record mark and the XID are set when the call gets a slot */
     xdr_put_u32 (out, 0);
     xdr_put_u32 (out, CALL);
     xdr_put_u32 (out, RPC_VERSION);
@@ -95,7 +96,7 @@ rpc_reply_header (struct xdr_in *in)
     uint32_t accepted;
     size_t size;
 
-    if (state == DENIED) /* 0: another version of RPC; 1: it does not take the credentials */
+    if (state == DENIED) /* reject_stat 0: other version of RPC; 1: credentials rejected */
         return xdr_get_u32 (in) == 1 && !in->failed ? EACCES : EPROTO;
     xdr_get_u32 (in); /* the verifier */
     xdr_get_opaque (in, AUTH_SIZE_MAX, &size);
@@ -104,6 +105,6 @@ rpc_reply_header (struct xdr_in *in)
         return EPROTO;
     if (state == ACCEPTED && accepted == 0)
         return 0;
-    /* 1 to 3: no such program, version, procedure; 4: the arguments were not understood. */
+    /* accept_stat 1 to 3: the server lacks the program, the version, the procedure. */
     return state == ACCEPTED && accepted >= 1 && accepted <= 3 ? EOPNOTSUPP : EREMOTEIO;
 }

@@ -3,10 +3,10 @@
  * A remote procedure call (ONC RPC, RFC 5531) to a server of GlusterFS.
  *
  *   record mark | header | credentials | arguments | payload
- *   `------------------- out ------------------'   `- lent by the caller, kept by reference
+ *   `------------------- out ------------------'   `- memory of the caller, not copied
  *
- * Of an answer, results are the bytes of XDR, and payload the data of a read. They lie where they
- * were received; nothing is copied.
+ * In a reply, `results` are the bytes in XDR, and `payload` is the data that a read returns. Both
+ * point into the buffers that received them.
  */
 #ifndef WINDLASS_RPC_CALL_H
 #define WINDLASS_RPC_CALL_H
@@ -17,29 +17,29 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Programs of GlusterFS 10. */
+/* Numbers of the programs of GlusterFS 10, with the versions that this client calls. */
 enum {
-    RPC_DUMP = 123451501,      /* version 1: which programs does the server have? ping */
+    RPC_DUMP = 123451501,      /* version 1: list of the server's programs; ping */
     RPC_HANDSHAKE = 14398633,  /* version 2: SETVOLUME, GETSPEC */
     RPC_PORTMAP = 34123456,    /* version 1: the port of a brick */
-    RPC_CALLBACK = 52743234,   /* version 1: calls of the server */
+    RPC_CALLBACK = 52743234,   /* version 1: procedures of the client that the server calls */
     RPC_FILES = 1298437,       /* version 400: operations on files */
 };
 
-/* Procedures of RPC_HANDSHAKE and RPC_CALLBACK. */
+/* Procedures: GETSPEC of RPC_HANDSHAKE, the others of RPC_CALLBACK. */
 enum { RPC_GETSPEC = 2, RPC_FETCHSPEC = 1, RPC_STATEDUMP = 9 };
 
-/* The caller of an operation. A server believes these claims: it knows its clients only by address,
- * password or certificate. */
+/* The process that an operation is for. The server believes these values: it authenticates only the
+ * client, by address, password or certificate. */
 struct rpc_credentials {
-    pid_t pid; /* below 0: a part of the file system itself */
+    pid_t pid; /* negative: an internal client of GlusterFS, such as the rebalance */
     uid_t uid;
     gid_t gid;
-    uint32_t times;      /* RPC_CHANGES_*: which times the operation sets to now */
+    uint32_t times;      /* RPC_CHANGES_*: the times that the operation sets to `now` */
     struct timespec now;
-    const gid_t *groups; /* lent for the call */
+    const gid_t *groups; /* supplementary groups; lent for the function call */
     int ngroups;
-    const void *owner;   /* of locks; lent for the call */
+    const void *owner;   /* lock owner; lent for the function call */
     size_t owner_size;   /* at most RPC_OWNER_MAX */
 };
 
@@ -56,10 +56,11 @@ enum {
 
 #define RPC_PAYLOAD_PARTS 2
 
-/* Lent for the call of answered. */
+/* A reply, or the error in its place. It is valid until `answered` returns. */
 struct rpc_reply {
-    int error; /* 0, or a positive errno if there is no answer: ENOTCONN, ETIMEDOUT, EPROTO,
-                * EOPNOTSUPP (the server lacks the procedure), EREMOTEIO (it rejected the call) */
+    int error; /* 0, or a positive errno if there are no results: ENOTCONN, ETIMEDOUT, EPROTO,
+                * EACCES (the server rejected the credentials), EOPNOTSUPP (the server lacks the
+                * procedure), EREMOTEIO (the server failed to run the procedure) */
     struct xdr_in results;
     struct iovec payload[RPC_PAYLOAD_PARTS];
     int payload_parts;
@@ -67,42 +68,45 @@ struct rpc_reply {
 };
 
 struct rpc_call {
-    struct xdr_out out; /* up to the last argument */
-    const struct iovec *payload; /* follows the arguments; the array lives as long as the call */
+    struct xdr_out out; /* bytes of the record, from its mark to the last argument */
+    const struct iovec *payload; /* bytes that follow the arguments; the caller keeps the array and
+                                  * the bytes until `free` is called */
     int payload_parts;
-    size_t weight; /* bytes of payload, there or back: what the window of a connection counts */
-    bool patient;  /* may take longer than frame-timeout: a lock of a program */
-    /* Called once, on the loop's thread and before rpc_events.closed, or by rpc_send on its
-     * caller's. */
+    size_t weight; /* bytes of payload in the call and its reply; RPC_WINDOW_BYTES limits the sum */
+    bool patient;  /* no frame-timeout: the call waits for a lock that a program has */
+    /* Called once: on the event loop's thread, before rpc_events.closed; or by rpc_send, on the
+     * thread that called rpc_send. */
     void (*answered) (struct rpc_call *call, struct rpc_reply *reply);
-    /* NULL: after frame-timeout the call is answered with ETIMEDOUT, and a reply that comes later
-     * is dropped. Else this is called once instead, on the loop's thread: the call still waits for
-     * the reply, with which, or with ENOTCONN, answered is called. */
+    /* Called once when the call has waited for frame-timeout, on the event loop's thread. The call
+     * keeps waiting: `answered` is called later, with the reply or with ENOTCONN. NULL: `answered`
+     * is called with ETIMEDOUT instead, and a later reply is dropped. */
     void (*overdue) (struct rpc_call *call);
-    /* Frees the call and what it holds, after answered, on any thread. */
+    /* Frees the call and its memory, after `answered` has returned, on any thread. */
     void (*free) (struct rpc_call *call);
-    /* For answers with a payload: returns how many bytes of results precede it; 0 if more bytes
-     * are needed to know. NULL: no payload. */
+    /* Returns how many bytes of results precede the payload of the reply, or 0 if `size` bytes
+     * are too few to compute that. NULL: the reply has no payload. */
     size_t (*results_size) (const void *results, size_t size);
 
-    /* For the connection. */
-    int refs;             /* atomic: the waiting slot, and the thread that sends */
+    /* Members that only the connection sets. */
+    int refs;             /* number of references; atomic */
     uint32_t xid;
-    size_t sent;          /* bytes of the record that were sent; the sending thread's */
-    int64_t since;        /* clock_now of rpc_send */
-    int64_t asked;        /* clock_now when it got a slot and so could be sent; 0: it waits */
-    bool overdue_told;    /* overdue was called, or is about to be; rpc_connection.lock */
+    size_t sent;          /* bytes of the record that were written; of the sending thread alone */
+    int64_t since;        /* time of rpc_send, of clock_now */
+    int64_t asked;        /* time when the call got a slot, of clock_now; 0: it waits for a slot */
+    bool overdue_told;    /* `overdue` was called, or will be; guarded by rpc_connection.lock */
     struct rpc_call *next;
 };
 
-/* Begins a call: header and credentials. NULL: an anonymous call (AUTH_NULL). */
+/* Begins a call: writes its header and credentials. credentials may be NULL: an anonymous call
+ * (AUTH_NULL). */
 void rpc_call_begin (struct rpc_call *call, uint32_t program, uint32_t version, uint32_t procedure,
                      const struct rpc_credentials *credentials);
 
 struct rpc_call *rpc_call_ref (struct rpc_call *call);
 void rpc_call_unref (struct rpc_call *call);
 
-/* Reads the header of an answer, up to the results. Returns reply.error. */
+/* Reads the header of a reply, from behind the XID and the message type to the results. Returns the
+ * value for rpc_reply.error. */
 int rpc_reply_header (struct xdr_in *in);
 
 #endif

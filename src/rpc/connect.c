@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connects a socket, on a thread of core/work: looking a name up blocks, and so does the handshake
- * of TLS. */
+/* Connects a socket, on a thread of core/work, since the name lookup and the TLS handshake
+ * block. */
 #include "rpc/internal.h"
 
 #include <errno.h>
@@ -15,19 +15,19 @@
 
 #define PATIENCE 10000 /* milliseconds for each address of a host */
 
-/* Publishes the socket, so that rpc_hang_up can end it. Returns false if the connection is to end
- * already; then the caller keeps the socket. */
+/* Publishes the socket in the connection, so that rpc_hang_up can shut it down. Returns false if
+ * rpc_hang_up was called before; the socket then stays the caller's. */
 static bool
 socket_publish (struct rpc_connection *c, int fd)
 {
-    bool go_on;
+    bool wanted;
 
     pthread_mutex_lock (&c->lock);
-    go_on = !c->reason;
-    if (go_on)
+    wanted = !c->reason;
+    if (wanted)
         c->watch.fd = fd;
     pthread_mutex_unlock (&c->lock);
-    return go_on;
+    return wanted;
 }
 
 static void
@@ -56,8 +56,7 @@ socket_wait (int fd)
     return -error;
 }
 
-/* Answers to small calls must not wait for each other; a peer that is gone without a word is found
- * by the ping. */
+/* TCP_NODELAY: the kernel sends a small call at once, though earlier bytes are not acknowledged. */
 static void
 socket_tune (int fd, int family)
 {
@@ -69,9 +68,9 @@ socket_tune (int fd, int family)
     (void) setsockopt (fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
-/* 0, or a negative errno; on success the socket is in c->watch.fd. */
+/* Returns 0 with the connected socket in c->watch.fd, or a negative errno. */
 static int
-socket_connect (struct rpc_connection *c, int family, const struct sockaddr *to, socklen_t size)
+connect_address (struct rpc_connection *c, int family, const struct sockaddr *to, socklen_t size)
 {
     int fd = socket (family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
 
@@ -99,7 +98,7 @@ connect_path (struct rpc_connection *c)
     if (strlen (c->path) >= sizeof to.sun_path)
         return -ENAMETOOLONG;
     strcpy (to.sun_path, c->path);
-    return socket_connect (c, AF_UNIX, (struct sockaddr *) &to, sizeof to);
+    return connect_address (c, AF_UNIX, (struct sockaddr *) &to, sizeof to);
 }
 
 static int
@@ -117,7 +116,7 @@ connect_host (struct rpc_connection *c, char **ret_reason)
     }
     r = -EHOSTUNREACH;
     for (const struct addrinfo *at = addresses; at && r < 0 && r != -ECANCELED; at = at->ai_next)
-        r = socket_connect (c, at->ai_family, at->ai_addr, at->ai_addrlen);
+        r = connect_address (c, at->ai_family, at->ai_addr, at->ai_addrlen);
     freeaddrinfo (addresses);
     return r;
 }
@@ -135,9 +134,9 @@ connect_reason (const struct rpc_connection *c, int r)
     return g_strdup_printf ("%s can't be reached: %s", place, g_strerror (-r));
 }
 
-/* 0, or -EPROTO with a reason. */
+/* Shakes hands, if the connection is encrypted. Returns 0, or -EPROTO with *ret_reason set. */
 static int
-stream_begin (struct rpc_connection *c, char **ret_reason)
+connect_stream (struct rpc_connection *c, char **ret_reason)
 {
     c->stream.fd = c->watch.fd;
     if (!c->tls_context)
@@ -147,21 +146,21 @@ stream_begin (struct rpc_connection *c, char **ret_reason)
 }
 
 void
-connection_resolve (struct work_item *work)
+connection_connect (struct work_item *work)
 {
     struct rpc_connection *c =
-        (void *) ((char *) work - offsetof (struct rpc_connection, resolving));
+        (void *) ((char *) work - offsetof (struct rpc_connection, connecting));
     g_autofree char *reason = NULL;
     int r = c->path ? connect_path (c) : connect_host (c, &reason);
 
     if (r == 0)
-        r = stream_begin (c, &reason);
+        r = connect_stream (c, &reason);
     if (r == 0) {
-        loop_post (&c->begun);
+        loop_post (&c->connected);
         return;
     }
     if (!reason)
         reason = connect_reason (c, r);
     rpc_hang_up (c, reason);
-    loop_post (&c->failed);
+    loop_post (&c->connect_failed);
 }

@@ -56,11 +56,12 @@ connection_ready (struct loop_watch *watch, uint32_t events)
         connection_receive (c);
 }
 
-/* The first task on the loop's thread, after the socket was connected. */
+/* The event loop's task after a thread of core/work has connected the socket. */
 static void
-connection_begin (struct loop_task *task)
+connection_open (struct loop_task *task)
 {
-    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, begun));
+    struct rpc_connection *c = (void *) ((char *) task
+                                         - offsetof (struct rpc_connection, connected));
     int r = loop_add (&c->watch, EPOLLIN);
 
     if (r < 0) {
@@ -74,13 +75,13 @@ connection_begin (struct loop_task *task)
 }
 
 static void
-connection_read_on (struct loop_task *task)
+connection_read_more (struct loop_task *task)
 {
-    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, unread));
-
+    struct rpc_connection *c = (void *) ((char *) task
+                                         - offsetof (struct rpc_connection, read_more));
     bool open;
 
-    c->reading_on = false;
+    c->reading_more = false;
     pthread_mutex_lock (&c->lock);
     open = c->state == RPC_OPEN;
     pthread_mutex_unlock (&c->lock);
@@ -92,7 +93,8 @@ connection_read_on (struct loop_task *task)
 static void
 connection_fail (struct loop_task *task)
 {
-    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, failed));
+    struct rpc_connection *c = (void *) ((char *) task
+                                         - offsetof (struct rpc_connection, connect_failed));
 
     connection_close (c, NULL);
 }
@@ -103,7 +105,7 @@ connection_new (const struct rpc_address *address, const struct rpc_timeouts *ti
 {
     struct rpc_connection *c = g_new0 (struct rpc_connection, 1);
 
-    c->refs = 2; /* the caller, and the loop until the connection ends */
+    c->refs = 2; /* one is the caller's, one is dropped by connection_close */
     c->watch = (struct loop_watch){ connection_ready, -1 };
     c->stream.fd = -1;
     c->events = events;
@@ -113,11 +115,11 @@ connection_new (const struct rpc_address *address, const struct rpc_timeouts *ti
     c->port = address->port;
     c->tls_context = address->tls ? tls_context_ref (address->tls) : NULL;
     c->timeouts = *timeouts;
-    c->begun.run = connection_begin;
-    c->failed.run = connection_fail;
-    c->unread.run = connection_read_on;
-    c->look.run = connection_check_timeouts;
-    c->resolving.run = connection_resolve;
+    c->connected.run = connection_open;
+    c->connect_failed.run = connection_fail;
+    c->read_more.run = connection_read_more;
+    c->check_timeouts.run = connection_check_timeouts;
+    c->connecting.run = connection_connect;
     pthread_mutex_init (&c->lock, NULL);
     queue_init (&c->unsent);
     queue_init (&c->waiting);
@@ -132,12 +134,12 @@ rpc_connect (const struct rpc_address *address, const struct rpc_timeouts *timeo
 {
     struct rpc_connection *c = connection_new (address, timeouts, events, data);
 
-    work_put (&c->resolving);
+    work_put (&c->connecting);
     return c;
 }
 
 #define PAUSE_FIRST 100000000LL /* nanoseconds */
-#define PAUSE_MAX 3000000000LL  /* as GlusterFS's clients, which pause so from the start */
+#define PAUSE_MAX 3000000000LL  /* the pause that GlusterFS's clients make before each attempt */
 
 int64_t
 rpc_pause (unsigned attempts)
@@ -196,10 +198,11 @@ connection_take (struct rpc_connection *c, uint32_t xid)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Takes all calls: those that the server may have done first, in the order of their numbers; then
- * those that it never saw. They are no queue, since a thread may be writing some of them, which are
- * its own queue until then. *ret_answered are calls that are answered already, as a server may do
- * before it has the whole call. */
+/* Takes all calls that have no reply: first those in slots, which the server may have executed,
+ * then those that wait for a slot. Returns an array, not a list: a thread may be writing some of
+ * the calls, and uses their `next` meanwhile. *ret_answered is a list of unsent calls that already
+ * have a reply, since a server may reply before it has received the whole call; the caller drops
+ * their references. */
 static GPtrArray *
 calls_take_locked (struct rpc_connection *c, struct rpc_call **ret_answered)
 {
@@ -210,7 +213,7 @@ calls_take_locked (struct rpc_connection *c, struct rpc_call **ret_answered)
     queue_init (&answered);
     while ((call = queue_take (&c->unsent)))
         if (c->slots[SLOT_OF (call->xid)] == call)
-            rpc_call_unref (call); /* not the last reference */
+            rpc_call_unref (call); /* the slot has another reference */
         else
             queue_add (&answered, call);
     *ret_answered = answered.first;
@@ -251,7 +254,8 @@ connection_close (struct rpc_connection *c, const char *reason)
     rpc_connection_unref (c);
 }
 
-/* The socket then reports an end to the loop's thread, or to the thread that connects. */
+/* After shutdown(2), the socket reports its end to the thread that reads from it, or connects it.
+ * That thread closes the connection. */
 void
 rpc_hang_up (struct rpc_connection *c, const char *reason)
 {

@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define BATCH 64 /* events of one epoll_wait */
+#define BATCH 64 /* most events that one epoll_wait returns */
 
 static struct {
     pthread_mutex_t users_lock; /* held while the thread starts and ends */
@@ -22,7 +22,7 @@ static struct {
     pthread_t thread;
     int epoll, wake;            /* constant while the thread runs */
     pthread_mutex_t lock;
-    pthread_cond_t stirred; /* under a scheduler */
+    pthread_cond_t stirred; /* signalled by loop_stir */
     struct loop_task *first, **last; /* lock */
     bool ending;                     /* lock */
 } loop = { .users_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -41,11 +41,12 @@ loop_wake (void)
     const uint64_t one = 1;
 
     if (write (loop.wake, &one, sizeof one) < 0)
-        (void) errno; /* the counter is full: the thread is about to wake anyway */
+        (void) errno; /* the counter is at its limit, so the thread wakes anyway */
     loop_stir ();
 }
 
-/* Under a scheduler no other thread runs between the look and the wait. */
+/* Under a scheduler no other thread runs between epoll_wait and thread_cond_wait, so no signal can
+ * be lost between them. */
 static int
 loop_wait (struct epoll_event *events)
 {
@@ -68,7 +69,7 @@ tasks_take (bool *ret_ending)
     uint64_t count;
 
     if (read (loop.wake, &count, sizeof count) < 0)
-        (void) errno; /* no task: another event woke the thread */
+        (void) errno; /* EAGAIN: an earlier read has reset the counter */
     pthread_mutex_lock (&loop.lock);
     tasks = loop.first;
     loop.first = NULL;
@@ -78,7 +79,7 @@ tasks_take (bool *ret_ending)
     return tasks;
 }
 
-/* Returns false if the loop is to end. */
+/* Runs the posted tasks. Returns false if the thread has to end. */
 static bool
 tasks_run (void)
 {
@@ -93,16 +94,17 @@ tasks_run (void)
     return !ending;
 }
 
-/* Watches are called before tasks: a task frees a connection whose event may be in this batch. */
+/* Calls the watches of a batch of events before the tasks: a task may free a connection whose watch
+ * is in the batch. */
 static void *
 loop_run (void *unused)
 {
     struct epoll_event events[BATCH];
-    bool woken, go_on = true;
+    bool woken, running = true;
     int n;
 
     thread_may_not_block = true;
-    while (go_on) {
+    while (running) {
         thread_set_idle (true);
         n = loop_wait (events);
         thread_set_idle (false);
@@ -116,7 +118,7 @@ loop_run (void *unused)
                 woken = true;
         }
         if (woken)
-            go_on = tasks_run ();
+            running = tasks_run ();
     }
     return NULL;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Receives records. Answers that fit in the buffer are read there, many in one system call. Of a
- * larger one the buffer has the beginning, and the rest is received where it stays: the payload of
- * a read in a buffer of its own, of which nothing is copied.
+ * Receives records. One system call may fill the receiver's buffer with many small records, which
+ * are processed there. The beginning of a large record is in that buffer, too; its rest is received
+ * into memory of its own, so that the payload of a read is never copied.
  *
- * Every number that a server sends may be a lie: no length is used before it was compared with what
- * there is, or with RPC_RECORD_MAX.
+ * The server may be hostile: each length that it sends is compared with the number of received
+ * bytes, or with RPC_RECORD_MAX, before it is used.
  */
 #include "rpc/internal.h"
 
@@ -15,9 +15,9 @@
 #include <string.h>
 
 #define BUFFER (32 << 10)
-#define ROUNDS 16 /* system calls for one connection, before another one has its turn */
-#define MARK 4
-#define HEADER 8  /* xid and direction, which precede everything else */
+#define ROUNDS 16 /* reads from one socket before the event loop serves other sockets */
+#define MARK 4    /* bytes of a record mark */
+#define HEADER 8  /* bytes of the XID and the message type, with which each record begins */
 #define LAST_FRAGMENT 0x80000000u
 #define MESSAGE_CALL 0
 #define MESSAGE_REPLY 1
@@ -27,16 +27,16 @@ receiver_clear (struct receiver *in)
 {
     g_clear_pointer (&in->buffer, iobuf_unref);
     g_clear_pointer (&in->large, iobuf_unref);
-    g_clear_pointer (&in->pieces, g_byte_array_unref);
+    g_clear_pointer (&in->fragments, g_byte_array_unref);
 }
 
 /* --- one record ------------------------------------------------------------------------------- */
 
-/* Functions that may end the connection return 0, or -1 once it has ended. */
+/* The functions below that return int return 0, or -1 after they have ended the connection. */
 
-/* Ends the connection: what came is no record. */
+/* Ends the connection, since the server sent bytes that are no valid record. */
 static int G_GNUC_PRINTF (2, 3)
-refuse (struct rpc_connection *c, const char *format, ...)
+receiver_refuse (struct rpc_connection *c, const char *format, ...)
 {
     g_autofree char *reason = NULL;
     va_list values;
@@ -49,12 +49,12 @@ refuse (struct rpc_connection *c, const char *format, ...)
 }
 
 static int
-record_is_answer (struct rpc_connection *c, uint32_t xid, struct rpc_reply *reply)
+record_is_reply (struct rpc_connection *c, uint32_t xid, struct rpc_reply *reply)
 {
     struct rpc_call *call = connection_take (c, xid);
 
     if (!call)
-        return 0; /* of a call that was given up: its time was over */
+        return 0; /* a late reply: its call was answered with ETIMEDOUT before */
     reply->error = rpc_reply_header (&reply->results);
     call->answered (call, reply);
     rpc_call_unref (call);
@@ -70,38 +70,38 @@ record_is_call (struct rpc_connection *c, struct xdr_in *in)
 
     xdr_get_u32 (in); /* version of RPC */
     program = xdr_get_u32 (in);
-    xdr_get_u32 (in); /* its version */
+    xdr_get_u32 (in); /* version of the program */
     procedure = xdr_get_u32 (in);
     for (int i = 0; i < 2; i++) { /* credentials and verifier */
         xdr_get_u32 (in);
         xdr_get_opaque (in, RPC_RECORD_MAX, &size);
     }
     if (in->failed)
-        return refuse (c, "the server sent a call that is too short");
+        return receiver_refuse (c, "the server sent a call that is too short");
     c->events->called (c->data, program, procedure, in);
     return 0;
 }
 
 static int
-record_take (struct rpc_connection *c, struct rpc_reply *reply)
+record_process (struct rpc_connection *c, struct rpc_reply *reply)
 {
     struct xdr_in *in = &reply->results;
     const uint32_t xid = xdr_get_u32 (in), message = xdr_get_u32 (in);
 
     if (in->failed)
-        return refuse (c, "the server sent a record of less than %d bytes", HEADER);
+        return receiver_refuse (c, "the server sent a record of less than %d bytes", HEADER);
     if (message == MESSAGE_REPLY)
-        return record_is_answer (c, xid, reply);
+        return record_is_reply (c, xid, reply);
     if (message == MESSAGE_CALL)
         return record_is_call (c, in);
-    return refuse (c, "the server sent a record that is neither a call nor an answer (%u)",
-                   message);
+    return receiver_refuse (c, "the server sent a record that is neither a call nor a reply (%u)",
+                            message);
 }
 
 /* --- payloads --------------------------------------------------------------------------------- */
 
-/* Returns how many bytes of the record precede the payload; 0 if it has none, or if that is not
- * known yet. */
+/* Returns how many bytes of the record precede its payload; 0 if the record has no payload, or if
+ * the first `have` bytes don't show where it begins. */
 static size_t
 payload_begins (struct rpc_connection *c, const uint8_t *record, size_t have)
 {
@@ -131,7 +131,8 @@ payload_add (struct rpc_reply *reply, struct iobuf *buffer, const void *bytes, s
     reply->payload[reply->payload_parts++] = (struct iovec){ (void *) bytes, size };
 }
 
-/* A record whose beginning, `have` bytes, is in the buffer, and the rest, if any, in large. */
+/* Processes a record with a payload. Its first `have` bytes are in `buffer`, the others, if any, in
+ * `large`. */
 static int
 record_with_payload (struct rpc_connection *c, const uint8_t *record, size_t have, size_t results)
 {
@@ -143,35 +144,35 @@ record_with_payload (struct rpc_connection *c, const uint8_t *record, size_t hav
     if (in->large)
         payload_add (&reply, in->large, in->large->ptr, in->large_size);
     g_clear_pointer (&in->large, iobuf_unref);
-    /* The receiver lets go of a buffer of which nothing is left to read, so that the reader of the
-     * payload may change it in place. */
+    /* If no other record is in the buffer, the receiver drops it. The payload's owner then has the
+     * only reference, and may change the bytes in place. */
     if (in->begin == in->end)
         g_clear_pointer (&in->buffer, iobuf_unref);
-    r = record_take (c, &reply);
+    r = record_process (c, &reply);
     iobref_unref (reply.payload_ref);
     return r;
 }
 
 /* --- the buffer ------------------------------------------------------------------------------- */
 
-/* A whole record in the buffer. */
+/* Processes a record that is whole in the buffer. */
 static int
 buffer_take (struct rpc_connection *c, size_t size)
 {
     struct receiver *in = &c->receiver;
     const uint8_t *record = (uint8_t *) in->buffer->ptr + in->begin + MARK;
     const size_t results = payload_begins (c, record, size);
-    struct iobuf *held = iobuf_ref (in->buffer); /* for the results */
+    struct iobuf *held = iobuf_ref (in->buffer); /* keeps the results in memory */
     struct rpc_reply reply = { .results = xdr_in_of (record, size) };
     int r;
 
     in->begin += MARK + size;
-    r = results ? record_with_payload (c, record, size, results) : record_take (c, &reply);
+    r = results ? record_with_payload (c, record, size, results) : record_process (c, &reply);
     iobuf_unref (held);
     return r;
 }
 
-/* Prepares for the rest of a record that is larger than the buffer. */
+/* Allocates memory for the rest of a record that is larger than the buffer. */
 static int
 large_begin (struct rpc_connection *c, size_t size)
 {
@@ -184,12 +185,12 @@ large_begin (struct rpc_connection *c, size_t size)
     in->large_used = in->results ? 0 : have;
     in->large = iobuf_new (in->large_size);
     if (!in->large)
-        return refuse (c, "there is no memory for an answer of %zu bytes", size);
+        return receiver_refuse (c, "there is no memory for a reply of %zu bytes", size);
     memcpy (in->large->ptr, record, in->large_used);
     return 0;
 }
 
-/* The large record is complete. */
+/* Processes the large record, whose last byte has been received. */
 static int
 large_take (struct rpc_connection *c)
 {
@@ -206,34 +207,38 @@ large_take (struct rpc_connection *c)
         struct rpc_reply reply = { .results = xdr_in_of (in->large->ptr, in->large_size) };
 
         g_clear_pointer (&in->large, iobuf_unref);
-        r = record_take (c, &reply);
+        r = record_process (c, &reply);
     }
     iobuf_unref (held);
     return r;
 }
 
-/* A record in several fragments: no server of GlusterFS sends one, but the protocol allows it. */
+/* Adds a fragment to a record that comes in several, and processes the record after the last one. A
+ * server of GlusterFS sends each record in one fragment, but the protocol allows several. */
 static int
-piece_take (struct rpc_connection *c, size_t size, bool last)
+fragment_take (struct rpc_connection *c, size_t size, bool last)
 {
     struct receiver *in = &c->receiver;
     g_autoptr (GByteArray) whole = NULL;
     struct rpc_reply reply = { 0 };
 
-    if (!in->pieces)
-        in->pieces = g_byte_array_new ();
-    g_byte_array_append (in->pieces, (uint8_t *) in->buffer->ptr + in->begin + MARK, (guint) size);
+    if (!in->fragments)
+        in->fragments = g_byte_array_new ();
+    g_byte_array_append (in->fragments, (uint8_t *) in->buffer->ptr + in->begin + MARK,
+                         (guint) size);
     in->begin += MARK + size;
     if (!last)
         return 0;
-    whole = g_steal_pointer (&in->pieces);
+    whole = g_steal_pointer (&in->fragments);
     reply.results = xdr_in_of (whole->data, whole->len);
-    return record_take (c, &reply);
+    return record_process (c, &reply);
 }
 
-/* A record in the buffer whose bytes have not all come. Waits for as many as tell where the payload
- * begins, before it takes the rest elsewhere. */
+/* Bytes of a large record that must be in the buffer before its rest is received elsewhere: they
+ * are enough to compute where the payload begins. */
 #define BEGINNING 4096
+
+/* A record that is not whole in the buffer: if it never will be, prepares to receive its rest. */
 
 static int
 incomplete_take (struct rpc_connection *c, size_t size, bool last)
@@ -242,18 +247,20 @@ incomplete_take (struct rpc_connection *c, size_t size, bool last)
 
     if (MARK + size <= BUFFER || in->end - in->begin < BEGINNING)
         return 0;
-    if (!last || in->pieces)
-        return refuse (c, "the server sent a fragment of %zu bytes; at most %d are allowed", size,
-                       BUFFER - MARK);
+    if (!last || in->fragments)
+        return receiver_refuse (c,
+                                "the server sent a fragment of %zu bytes; at most %d are allowed",
+                                size, BUFFER - MARK);
     return large_begin (c, size);
 }
 
-/* Reads one record. Returns 1 if another one may follow, 0 if bytes are missing, or -1. */
+/* Processes the first record in the buffer. Returns 1 if another one may follow, 0 if bytes of the
+ * record are missing, or -1. */
 static int
 buffer_read (struct rpc_connection *c)
 {
     struct receiver *in = &c->receiver;
-    const size_t have = in->end - in->begin, pieces = in->pieces ? in->pieces->len : 0;
+    const size_t have = in->end - in->begin, before = in->fragments ? in->fragments->len : 0;
     uint32_t mark;
     size_t size;
     bool last;
@@ -261,23 +268,25 @@ buffer_read (struct rpc_connection *c)
     if (have < MARK)
         return 0;
     if (stream_is_alert ((uint8_t *) in->buffer->ptr + in->begin, have))
-        return refuse (c, "%s", STREAM_WANTS_TLS);
+        return receiver_refuse (c, "%s", STREAM_WANTS_TLS);
     memcpy (&mark, (uint8_t *) in->buffer->ptr + in->begin, MARK);
     mark = GUINT32_FROM_BE (mark);
     size = mark & ~LAST_FRAGMENT;
     last = mark & LAST_FRAGMENT;
-    if (size + pieces > RPC_RECORD_MAX)
-        return refuse (c, "the server announced a record of %zu bytes; at most %d are allowed",
-                       size + pieces, RPC_RECORD_MAX);
+    if (size + before > RPC_RECORD_MAX)
+        return receiver_refuse (c,
+                                "the server announced a record of %zu bytes; at most %d are "
+                                "allowed",
+                                size + before, RPC_RECORD_MAX);
     if (have < MARK + size)
         return incomplete_take (c, size, last);
-    if (!last || in->pieces)
-        return piece_take (c, size, last) < 0 ? -1 : 1;
+    if (!last || in->fragments)
+        return fragment_take (c, size, last) < 0 ? -1 : 1;
     return buffer_take (c, size) < 0 ? -1 : 1;
 }
 
-/* Makes room after the bytes that were not read yet: they move to the beginning of another buffer
- * when less than half of this one is free. */
+/* Makes room in the buffer for more bytes. If less than half of it is free at its end, or if a
+ * payload keeps it, the receiver takes a new buffer, and copies the unprocessed bytes into it. */
 static bool
 buffer_make_room (struct receiver *in)
 {
@@ -301,8 +310,8 @@ buffer_make_room (struct receiver *in)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-/* Returns why the connection ends. g_free it. A server does not tell a client that it expects the
- * other of plain and encrypted bytes, or another certificate: it closes the connection. */
+/* Returns why the connection ends, to be freed with g_free. The text guesses where a server closes
+ * the connection without an error: it may demand TLS, or refuse the client's certificate. */
 static char *
 end_reason (const struct rpc_connection *c, ssize_t n)
 {
@@ -317,9 +326,10 @@ end_reason (const struct rpc_connection *c, ssize_t n)
                      "demand TLS (option transport.socket.ssl-enabled on)?");
 }
 
-/* Returns the number of bytes, or 0 if there are none now. Negative: the connection has ended. */
+/* Returns how many bytes were read; 0 if the socket has none now; -1 after it has ended the
+ * connection. */
 static ssize_t
-socket_read (struct rpc_connection *c, void *to, size_t size)
+receiver_read (struct rpc_connection *c, void *to, size_t size)
 {
     const ssize_t n = stream_read (&c->stream, to, size);
     g_autofree char *reason = NULL;
@@ -336,14 +346,14 @@ socket_read (struct rpc_connection *c, void *to, size_t size)
     return -1;
 }
 
-/* Both return 1 if the socket may have more bytes, 0 if it gave fewer than there was room for, or
- * -1. */
+/* receive_large and receive_buffer return 1 if the socket may have more bytes, 0 if it had fewer
+ * than asked for, or -1. */
 static int
 receive_large (struct rpc_connection *c)
 {
     struct receiver *in = &c->receiver;
     const size_t room = in->large_size - in->large_used;
-    const ssize_t n = socket_read (c, (uint8_t *) in->large->ptr + in->large_used, room);
+    const ssize_t n = receiver_read (c, (uint8_t *) in->large->ptr + in->large_used, room);
 
     if (n <= 0)
         return (int) n;
@@ -362,9 +372,9 @@ receive_buffer (struct rpc_connection *c)
     int r;
 
     if (!buffer_make_room (in))
-        return refuse (c, "there is no memory for an answer");
+        return receiver_refuse (c, "there is no memory for a reply");
     room = BUFFER - in->end;
-    n = socket_read (c, (uint8_t *) in->buffer->ptr + in->end, room);
+    n = receiver_read (c, (uint8_t *) in->buffer->ptr + in->end, room);
     if (n <= 0)
         return (int) n;
     in->end += (size_t) n;
@@ -373,18 +383,19 @@ receive_buffer (struct rpc_connection *c)
     return r < 0 ? -1 : (size_t) n == room;
 }
 
-/* OpenSSL keeps bytes that were received and not read yet. */
+/* Has the event loop read on. For a plain socket epoll does that; bytes that OpenSSL has received
+ * and not handed over are invisible to epoll, and need a task. */
 static void
-receive_on (struct rpc_connection *c)
+receive_more_later (struct rpc_connection *c)
 {
-    if (!c->stream.tls || c->reading_on)
+    if (!c->stream.tls || c->reading_more)
         return;
-    c->reading_on = true;
+    c->reading_more = true;
     rpc_connection_ref (c);
-    loop_post (&c->unread);
+    loop_post (&c->read_more);
 }
 
-/* The connection may be freed with its end, so it is held meanwhile. */
+/* Takes a reference, since the functions that it calls may drop the last other one. */
 void
 connection_receive (struct rpc_connection *c)
 {
@@ -394,6 +405,6 @@ connection_receive (struct rpc_connection *c)
     for (int round = 0; r > 0 && round < ROUNDS; round++)
         r = c->receiver.large ? receive_large (c) : receive_buffer (c);
     if (r > 0)
-        receive_on (c);
+        receive_more_later (c);
     rpc_connection_unref (c);
 }

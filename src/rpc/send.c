@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sends calls. The first caller writes its call itself; callers that come meanwhile leave theirs in
- * the queue, and that thread writes them too, many in one system call. No lock is held during the
- * system call. */
+/* Sends calls. Only one thread writes to the socket at a time: the first that has a call to send.
+ * Threads that come meanwhile queue their calls, and the first thread writes these, too, many in
+ * one system call. No lock is held during the system call. */
 #include "rpc/internal.h"
 
 #include "core/time/clock.h"
@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 
 #define LAST_FRAGMENT 0x80000000u
-#define PARTS 64   /* of one system call */
+#define PARTS 64   /* most vectors of bytes in one system call */
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
@@ -32,8 +32,8 @@ call_number_locked (struct rpc_connection *c, struct rpc_call *call, unsigned sl
     xdr_set_u32 (&call->out, 4, call->xid);
 }
 
-/* Gives a call a slot and queues it for sending: now is clock_now. Returns false if the window is
- * full. */
+/* Gives a call a slot and queues it for writing. now is a time of clock_now. Returns false if the
+ * window is full, or, for a ping, if the slot of pings is occupied. */
 bool
 call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping, int64_t now)
 {
@@ -93,15 +93,17 @@ rpc_send (struct rpc_connection *c, struct rpc_call *call)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-struct batch {
+/* Calls that one system call writes. */
+struct send_batch {
     struct iovec parts[PARTS];
     int used;
     struct call_queue calls;
 };
 
-/* Adds what is left of a vector after the first *skip bytes, of which it takes its own off. */
+/* Adds a vector to the batch without the bytes that were written before. *skip is the number of
+ * such bytes in this vector and those that follow; it is decreased by those of this vector. */
 static void
-batch_add_part (struct batch *batch, const struct iovec *part, size_t *skip)
+batch_add_part (struct send_batch *batch, const struct iovec *part, size_t *skip)
 {
     const size_t skipped = MIN (*skip, part->iov_len);
 
@@ -111,9 +113,10 @@ batch_add_part (struct batch *batch, const struct iovec *part, size_t *skip)
             (struct iovec){ (char *) part->iov_base + skipped, part->iov_len - skipped };
 }
 
-/* Adds a call whose parts fit, or an empty batch's first call as far as it fits. */
+/* Adds a call. Returns false if the batch has calls and no room for all vectors of this one. The
+ * first call of a batch is added as far as it fits. */
 static bool
-batch_add (struct batch *batch, struct rpc_call *call)
+batch_add (struct send_batch *batch, struct rpc_call *call)
 {
     const struct iovec head = { call->out.bytes, call->out.used };
     size_t skip = call->sent;
@@ -127,7 +130,7 @@ batch_add (struct batch *batch, struct rpc_call *call)
 }
 
 static void
-batch_fill_locked (struct rpc_connection *c, struct batch *batch)
+batch_fill_locked (struct rpc_connection *c, struct send_batch *batch)
 {
     batch->used = 0;
     queue_init (&batch->calls);
@@ -135,9 +138,10 @@ batch_fill_locked (struct rpc_connection *c, struct batch *batch)
         queue_add (&batch->calls, queue_take (&c->unsent));
 }
 
-/* Takes the calls off that n bytes complete. */
+/* Notes that n bytes of the batch were written: drops the calls that are complete, and counts the
+ * written bytes of the next one. */
 static void
-batch_advance (struct batch *batch, size_t n)
+batch_advance (struct send_batch *batch, size_t n)
 {
     struct rpc_call *call;
 
@@ -154,10 +158,10 @@ batch_advance (struct batch *batch, size_t n)
     }
 }
 
-/* Puts calls that were not sent back in front; if the connection has ended they stay in the
- * batch. */
+/* Puts the calls of the batch that are not complete back at the head of the unsent calls. If the
+ * connection has ended, the calls stay in the batch. */
 static void
-batch_return_locked (struct rpc_connection *c, struct batch *batch)
+batch_return_locked (struct rpc_connection *c, struct send_batch *batch)
 {
     if (c->state == RPC_CLOSED || !batch->calls.first)
         return;
@@ -169,7 +173,7 @@ batch_return_locked (struct rpc_connection *c, struct batch *batch)
 }
 
 static ssize_t
-batch_write (struct rpc_connection *c, struct batch *batch)
+batch_write (struct rpc_connection *c, struct send_batch *batch)
 {
     const ssize_t n = stream_write (&c->stream, batch->parts, batch->used);
 
@@ -180,8 +184,8 @@ batch_write (struct rpc_connection *c, struct batch *batch)
     return n;
 }
 
-/* Waits for room in the socket. That the server has closed the connection is reported by the socket
- * to the loop's thread as well, which may find the reason in what is left to read. */
+/* Ends the writing by this thread. After -EAGAIN the event loop waits until the socket takes bytes
+ * again. */
 static void
 sending_end_locked (struct rpc_connection *c, ssize_t r)
 {
@@ -196,7 +200,7 @@ void
 connection_flush (struct rpc_connection *c)
 {
     g_autofree char *reason = NULL;
-    struct batch batch;
+    struct send_batch batch;
     ssize_t r = 0;
 
     pthread_mutex_lock (&c->lock);
@@ -216,6 +220,8 @@ connection_flush (struct rpc_connection *c)
     sending_end_locked (c, r);
     pthread_mutex_unlock (&c->lock);
     calls_unref (batch.calls.first);
+    /* A server that closes the connection may have sent the reason before: the event loop's thread
+     * reads that, and then finds the end of the connection by itself. */
     if (r >= 0 || r == -EAGAIN || r == -EPIPE || r == -ECONNRESET)
         return;
     reason = stream_reason (&c->stream, (int) r);

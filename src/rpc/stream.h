@@ -7,18 +7,19 @@
 
 struct stream {
     int fd;
-    struct tls *tls; /* NULL: plain */
+    struct tls *tls; /* NULL: the stream is not encrypted */
 };
 
-/* As recv(2) and sendmsg(2), without flags and signals, but they return a negative errno. */
+/* Like recv(2) and sendmsg(2), but they return a negative errno, restart after EINTR, and raise no
+ * SIGPIPE. */
 ssize_t stream_read (const struct stream *stream, void *to, size_t size);
 ssize_t stream_write (const struct stream *stream, const struct iovec *parts, int n);
 
-/* Returns the reason of an error that one of them returned. g_free it. */
+/* Returns a text for the error r of stream_read or stream_write, to be freed with g_free. */
 char *stream_reason (const struct stream *stream, int r);
 
-/* Returns whether bytes are the beginning of an alert of TLS: what a server with TLS answers to a
- * client without. */
+/* Returns whether bytes begin a TLS alert: a server that demands TLS sends one to a client that
+ * doesn't use TLS. */
 bool stream_is_alert (const void *bytes, size_t size);
 
 #define STREAM_WANTS_TLS                                                                           \

@@ -5,8 +5,9 @@
 
 #define SIZE_MAX_ALLOWED (1 << 20)
 
-/* number of pairs, and for each: length of key and value, key, NUL, value. The length of the value
- * counts its NUL, that of the key does not. */
+/* The format: the number of pairs; then of each pair the length of the key, the length of the
+ * value, the key with a NUL, the value with a NUL. The length of a value counts its NUL; the length
+ * of a key doesn't. */
 void
 text_dict_put (struct xdr_out *out, const dict_t *dict)
 {
@@ -31,7 +32,7 @@ text_dict_put (struct xdr_out *out, const dict_t *dict)
 }
 
 static uint32_t
-take_u32 (const uint8_t **at, const uint8_t *end, bool *failed)
+text_dict_take_u32 (const uint8_t **at, const uint8_t *end, bool *failed)
 {
     uint32_t number = 0;
 
@@ -44,12 +45,13 @@ take_u32 (const uint8_t **at, const uint8_t *end, bool *failed)
     return GUINT32_FROM_BE (number);
 }
 
-/* Returns false if the bytes are no pair. */
+/* Moves one pair from *at into dict. Returns false if the bytes are not in the format. */
 static bool
-take_pair (const uint8_t **at, const uint8_t *end, dict_t *dict)
+text_dict_take_pair (const uint8_t **at, const uint8_t *end, dict_t *dict)
 {
     bool failed = false;
-    const size_t key_size = take_u32 (at, end, &failed), size = take_u32 (at, end, &failed);
+    const size_t key_size = text_dict_take_u32 (at, end, &failed),
+                 size = text_dict_take_u32 (at, end, &failed);
     const char *key = (const char *) *at;
 
     if (failed || key_size >= SIZE_MAX_ALLOWED || size >= SIZE_MAX_ALLOWED
@@ -72,9 +74,9 @@ text_dict_get (struct xdr_in *in)
 
     if (!at || size == 0)
         return in->failed ? NULL : g_steal_pointer (&dict);
-    n = take_u32 (&at, end, &failed);
+    n = text_dict_take_u32 (&at, end, &failed);
     for (uint32_t i = 0; i < n && !failed; i++)
-        failed = !take_pair (&at, end, dict);
+        failed = !text_dict_take_pair (&at, end, dict);
     in->failed = in->failed || failed;
     return failed ? NULL : g_steal_pointer (&dict);
 }

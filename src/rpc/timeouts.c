@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* While calls wait for answers, the loop's thread looks once a second whether the server still
- * speaks, and whether a call has waited too long. A timer only posts that look: an answer on the
- * timer's thread could come after the connection's last event, when its user is gone. */
+/* While calls wait for replies, the event loop's thread checks once a second whether the server
+ * still sends bytes, and whether a call has waited too long. The timer only posts a task for that.
+ * The timer's thread must not call `answered` itself: the event loop's thread may call
+ * rpc_events.closed meanwhile, after which the user frees the memory that `answered` needs. */
 #include "rpc/internal.h"
 
 #include "core/time/clock.h"
@@ -39,17 +40,19 @@ ping_send_locked (struct rpc_connection *c)
     return false;
 }
 
-/* Returns how long the server has been silent while it had calls to answer. */
+/* Returns how many nanoseconds ago the server last sent bytes, or the first of the calls that now
+ * wait for a reply was sent, if that was later. */
 static int64_t
 silence_locked (const struct rpc_connection *c, int64_t now)
 {
     return now - MAX (__atomic_load_n (&c->heard, __ATOMIC_RELAXED), c->asked_since);
 }
 
-/* Adds the calls that have waited too long, each with a reference. A call with `overdue` keeps its
- * slot. A call may still be in the queue of unsent calls, so its `next` is not ours. */
+/* Adds the calls that have waited for the frame timeout to an array, each with a reference. It adds
+ * them to an array, not a list, since the queue of unsent calls may be using their `next`. A call
+ * with a function `overdue` keeps its slot, the others lose theirs. */
 static void
-late_take_locked (struct rpc_connection *c, int64_t now, GPtrArray *late)
+overdue_take_locked (struct rpc_connection *c, int64_t now, GPtrArray *overdue)
 {
     for (unsigned slot = SLOT_OF_PING + 1; c->timeouts.frame > 0 && slot < RPC_WINDOW; slot++) {
         struct rpc_call *call = c->slots[slot];
@@ -62,12 +65,12 @@ late_take_locked (struct rpc_connection *c, int64_t now, GPtrArray *late)
         } else {
             call_take_locked (c, slot);
         }
-        g_ptr_array_add (late, call);
+        g_ptr_array_add (overdue, call);
     }
 }
 
 static void
-late_end (struct rpc_call *call)
+overdue_tell (struct rpc_call *call)
 {
     if (!call->overdue) {
         call_answer_error (call, ETIMEDOUT);
@@ -80,14 +83,15 @@ late_end (struct rpc_call *call)
 void
 connection_check_timeouts (struct loop_task *task)
 {
-    struct rpc_connection *c = (void *) ((char *) task - offsetof (struct rpc_connection, look));
+    struct rpc_connection *c = (void *) ((char *) task
+                                         - offsetof (struct rpc_connection, check_timeouts));
     const int64_t now = clock_now ();
-    g_autoptr (GPtrArray) late = g_ptr_array_new ();
+    g_autoptr (GPtrArray) overdue = g_ptr_array_new ();
     bool pinged = false, silent = false;
 
     pthread_mutex_lock (&c->lock);
     c->ticking = false;
-    late_take_locked (c, now, late);
+    overdue_take_locked (c, now, overdue);
     if (c->state == RPC_OPEN && c->asked > 0 && c->timeouts.ping > 0) {
         silent = silence_locked (c, now) > c->timeouts.ping;
         pinged = !silent && silence_locked (c, now) > c->timeouts.ping / 2
@@ -98,15 +102,15 @@ connection_check_timeouts (struct loop_task *task)
     if (pinged)
         connection_flush (c);
     if (silent)
-        rpc_hang_up (c, "the server has not answered for the time of ping-timeout");
-    for (guint i = 0; i < late->len; i++)
-        late_end (late->pdata[i]);
+        rpc_hang_up (c, "the server has sent nothing for the time of ping-timeout");
+    for (guint i = 0; i < overdue->len; i++)
+        overdue_tell (overdue->pdata[i]);
     rpc_connection_unref (c);
 }
 
-/* Once the connection is closed, the loop may have ended, too. */
+/* Posts no task once the connection is closed, since the event loop may have ended by then. */
 static void
-tick (void *data)
+timeouts_tick (void *data)
 {
     struct rpc_connection *c = data;
     bool open;
@@ -114,7 +118,7 @@ tick (void *data)
     pthread_mutex_lock (&c->lock);
     open = c->state == RPC_OPEN;
     if (open)
-        loop_post (&c->look);
+        loop_post (&c->check_timeouts);
     pthread_mutex_unlock (&c->lock);
     if (!open)
         rpc_connection_unref (c);
@@ -126,5 +130,5 @@ connection_tick_locked (struct rpc_connection *c)
     if (c->ticking || c->asked == 0 || c->state != RPC_OPEN)
         return;
     c->ticking = true;
-    timer_after (SECOND, tick, rpc_connection_ref (c));
+    timer_after (SECOND, timeouts_tick, rpc_connection_ref (c));
 }

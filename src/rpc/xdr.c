@@ -7,7 +7,7 @@
 #define UNIT 4
 
 static size_t
-padded (size_t size)
+xdr_padded (size_t size)
 {
     return (size + UNIT - 1) & ~(size_t) (UNIT - 1);
 }
@@ -68,11 +68,11 @@ xdr_put_u64 (struct xdr_out *out, uint64_t value)
 void
 xdr_put_fixed (struct xdr_out *out, const void *bytes, size_t size)
 {
-    uint8_t *at = out_take (out, padded (size));
+    uint8_t *at = out_take (out, xdr_padded (size));
 
     if (size > 0)
         memcpy (at, bytes, size);
-    memset (at + size, 0, padded (size) - size);
+    memset (at + size, 0, xdr_padded (size) - size);
 }
 
 void
@@ -103,12 +103,12 @@ xdr_get_fixed (struct xdr_in *in, size_t size)
 {
     const void *at = in->at;
 
-    if (in->failed || size > xdr_left (in) || padded (size) > xdr_left (in)) {
+    if (in->failed || size > xdr_left (in) || xdr_padded (size) > xdr_left (in)) {
         in->failed = true;
         in->at = in->end;
         return NULL;
     }
-    in->at += padded (size);
+    in->at += xdr_padded (size);
     return at;
 }
 

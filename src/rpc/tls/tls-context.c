@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What all TLS connections with the same settings share: the files, which are read again only when
- * they have changed. Each message names the file, its option, and what to do.
+ * The context that all TLS connections with the same settings share. It has the contents of the
+ * certificate files, and reads them again when they have changed. Each error message names the
+ * file, its option, and the remedy.
  */
 #include "config.h"
 #include "rpc/tls/tls.h"
@@ -48,28 +49,30 @@ tls_for_glusterd (int64_t *ret_depth)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-#define DOCUMENTED "/etc/ssl" /* in GlusterFS's documentation */
+#define DOCUMENTED "/etc/ssl" /* folder of the files in GlusterFS's documentation */
 
 static bool
-is_below (const char *path, const char *folder)
+path_is_below_folder (const char *path, const char *folder)
 {
     const size_t size = strlen (folder);
 
     return strncmp (path, folder, size) == 0 && path[size] == '/';
 }
 
-/* A link in such a folder is its owner's choice, but `..` behind one could lead anywhere. */
+/* Symbolic links in a usual folder are trusted, since its owner made them. A path with ".." is not
+ * usual: behind a symbolic link, ".." leaves the folder. */
 bool
 tls_is_usual_path (const char *path)
 {
     return !strstr (path, "..")
-        && (is_below (path, DOCUMENTED) || is_below (path, X509_get_default_cert_area ()));
+        && (path_is_below_folder (path, DOCUMENTED)
+            || path_is_below_folder (path, X509_get_default_cert_area ()));
 }
 
-/* Functions that read a file return 0, or -1 with a sentence in *ret_error. */
+/* The functions below that return int return 0, or -1 with a sentence in *ret_error. */
 
 static int G_GNUC_PRINTF (2, 3)
-refuse (char **ret_error, const char *format, ...)
+tls_refuse (char **ret_error, const char *format, ...)
 {
     va_list values;
 
@@ -79,10 +82,10 @@ refuse (char **ret_error, const char *format, ...)
     return -1;
 }
 
-/* Returns the file of an option, or its default. GlusterFS looks in the folder of the OpenSSL that
- * it was built with, which is not the same in all distributions. */
+/* Returns `file`, or, if it is NULL, the path of the default file `name`. The default of GlusterFS
+ * is the folder of the OpenSSL that it was built with; distributions differ in that. */
 static char *
-file_of (const char *file, const char *name)
+file_or_default (const char *file, const char *name)
 {
     g_autofree char *here = g_build_filename (X509_get_default_cert_area (), name, NULL),
                     *documented = g_build_filename (DOCUMENTED, name, NULL);
@@ -106,7 +109,8 @@ unreadable_hint (int error)
     return "";
 }
 
-/* what: "the certificate"; option: "ssl-own-cert". */
+/* Checks that a file can be read. what and option are words for the message, such as "the
+ * certificate" and "ssl-own-cert". */
 static int
 file_check (const char *what, const char *file, const char *option, char **ret_error)
 {
@@ -117,17 +121,17 @@ file_check (const char *what, const char *file, const char *option, char **ret_e
     if (fd >= 0)
         close (fd);
     if (r != 0)
-        return refuse (ret_error, "%s '%s' (%s) can't be read: %s%s", what, file, option,
-                       g_strerror (r), unreadable_hint (r));
+        return tls_refuse (ret_error, "%s '%s' (%s) can't be read: %s%s", what, file, option,
+                           g_strerror (r), unreadable_hint (r));
     if (!S_ISREG (stat.st_mode))
-        return refuse (ret_error, "%s '%s' (%s) must be a file of the form PEM, and is no file",
-                       what, file, option);
+        return tls_refuse (ret_error, "%s '%s' (%s) must be a PEM file, and is no file",
+                           what, file, option);
     return 0;
 }
 
-/* A passphrase cannot be asked for. */
+/* OpenSSL's callback for a key with a passphrase: a daemon can't ask a user for it. */
 static int
-passphrase_none (char *to, int size, int writing, void *ret_asked)
+passphrase_refuse (char *to, int size, int writing, void *ret_asked)
 {
     *(bool *) ret_asked = true;
     return -1;
@@ -140,14 +144,15 @@ certificate_check_time (const X509 *certificate, const char *file, char **ret_er
                     *until = tls_certificate_time (X509_get0_notAfter (certificate));
 
     if (X509_cmp_current_time (X509_get0_notAfter (certificate)) < 0)
-        return refuse (ret_error,
-                       "the certificate '%s' (ssl-own-cert) has expired, on %s; it must be renewed",
-                       file, until);
+        return tls_refuse (ret_error,
+                           "the certificate '%s' (ssl-own-cert) has expired, on %s; it must be "
+                           "renewed",
+                           file, until);
     if (X509_cmp_current_time (X509_get0_notBefore (certificate)) > 0)
-        return refuse (ret_error,
-                       "the certificate '%s' (ssl-own-cert) is not valid before %s; is this "
-                       "machine's clock right?",
-                       file, from);
+        return tls_refuse (ret_error,
+                           "the certificate '%s' (ssl-own-cert) is not valid before %s; is this "
+                           "machine's clock right?",
+                           file, from);
     return 0;
 }
 
@@ -161,13 +166,13 @@ certificate_read (SSL_CTX *ssl, const char *file, char **ret_error)
     if (SSL_CTX_use_certificate_chain_file (ssl, file) == 1)
         return certificate_check_time (SSL_CTX_get0_certificate (ssl), file, ret_error);
     why = tls_reason_of_library ();
-    return refuse (ret_error,
-                   "the certificate '%s' (ssl-own-cert) can't be used: %s; it must be a "
-                   "certificate of the form PEM, with those of its CAs behind it",
-                   file, why);
+    return tls_refuse (ret_error,
+                       "the certificate '%s' (ssl-own-cert) can't be used: %s; it must be a "
+                       "certificate in PEM format, followed by those of its CAs",
+                       file, why);
 }
 
-/* A key that others can read works, but is no secret. */
+/* Warns if every user can read or write the private key: the daemon can use it, but so can they. */
 static void
 key_warn (const char *file)
 {
@@ -189,25 +194,25 @@ key_read (SSL_CTX *ssl, const char *file, const char *certificate, char **ret_er
     if (file_check ("the private key", file, "ssl-private-key", ret_error) < 0)
         return -1;
     key_warn (file);
-    SSL_CTX_set_default_passwd_cb (ssl, passphrase_none);
+    SSL_CTX_set_default_passwd_cb (ssl, passphrase_refuse);
     SSL_CTX_set_default_passwd_cb_userdata (ssl, &passphrase);
     if (SSL_CTX_use_PrivateKey_file (ssl, file, SSL_FILETYPE_PEM) == 1)
         return 0;
     if (ERR_GET_LIB (ERR_peek_error ()) == ERR_LIB_X509)
-        return refuse (ret_error,
-                       "the private key '%s' (ssl-private-key) does not belong to the certificate "
-                       "'%s' (ssl-own-cert)",
-                       file, certificate);
+        return tls_refuse (ret_error,
+                           "the private key '%s' (ssl-private-key) does not belong to the "
+                           "certificate '%s' (ssl-own-cert)",
+                           file, certificate);
     if (passphrase)
-        return refuse (ret_error,
-                       "the private key '%s' (ssl-private-key) is protected by a passphrase, which "
-                       "a daemon can't ask for; 'openssl pkey -in %s' writes it without",
-                       file, file);
+        return tls_refuse (ret_error,
+                           "the private key '%s' (ssl-private-key) is protected by a passphrase, "
+                           "which a daemon can't ask for; 'openssl pkey -in %s' writes it without",
+                           file, file);
     why = tls_reason_of_library ();
-    return refuse (ret_error,
-                   "the private key '%s' (ssl-private-key) can't be used: %s; it must be a key of "
-                   "the form PEM",
-                   file, why);
+    return tls_refuse (ret_error,
+                       "the private key '%s' (ssl-private-key) can't be used: %s; it must be a key "
+                       "in PEM format",
+                       file, why);
 }
 
 static int
@@ -220,17 +225,18 @@ ca_list_read (SSL_CTX *ssl, const char *file, char **ret_error)
     if (SSL_CTX_load_verify_locations (ssl, file, NULL) == 1)
         return 0;
     why = tls_reason_of_library ();
-    return refuse (ret_error,
-                   "the list of trusted CAs '%s' (ssl-ca-list) can't be used: %s; it must have "
-                   "certificates of the form PEM, one after the other",
-                   file, why);
+    return tls_refuse (ret_error,
+                       "the list of trusted CAs '%s' (ssl-ca-list) can't be used: %s; it must have "
+                       "certificates in PEM format, one after the other",
+                       file, why);
 }
 
 /* --- revoked certificates --------------------------------------------------------------------- */
 
-/* GlusterFS's clients look at no list. Here a list is obeyed, but a CA may have none. */
+/* OpenSSL's callback for each certificate that it has checked. Unlike GlusterFS's clients, this
+ * client obeys revocation lists, but it also accepts the certificates of a CA without a list. */
 static int
-verified (int ok, X509_STORE_CTX *store)
+certificate_verified (int ok, X509_STORE_CTX *store)
 {
     if (!ok && X509_STORE_CTX_get_error (store) == X509_V_ERR_UNABLE_TO_GET_CRL) {
         X509_STORE_CTX_set_error (store, X509_V_OK);
@@ -245,12 +251,12 @@ crl_path_use (SSL_CTX *ssl, const char *folder, char **ret_error)
     if (!folder || !*folder || g_ascii_strcasecmp (folder, "NULL") == 0)
         return 0;
     if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
-        return refuse (ret_error,
-                       "there is no directory '%s' (ssl-crl-path); it must have revocation lists, "
-                       "with the names that 'openssl rehash %s' makes",
-                       folder, folder);
+        return tls_refuse (ret_error,
+                           "there is no directory '%s' (ssl-crl-path); it must have revocation "
+                           "lists, with the names that 'openssl rehash %s' makes",
+                           folder, folder);
     if (SSL_CTX_load_verify_locations (ssl, NULL, folder) != 1)
-        return refuse (ret_error, "the directory '%s' (ssl-crl-path) can't be used", folder);
+        return tls_refuse (ret_error, "the directory '%s' (ssl-crl-path) can't be used", folder);
     X509_VERIFY_PARAM_set_flags (SSL_CTX_get0_param (ssl),
                                  X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
     return 0;
@@ -258,22 +264,22 @@ crl_path_use (SSL_CTX *ssl, const char *folder, char **ret_error)
 
 /* --- the context ------------------------------------------------------------------------------ */
 
-/* Any purpose: GlusterFS uses the same certificate as server and as client. */
+/* X509_PURPOSE_ANY: a machine of GlusterFS uses one certificate both as server and as client. */
 static void
-rules_set (SSL_CTX *ssl, int depth)
+tls_rules_set (SSL_CTX *ssl, int depth)
 {
     SSL_CTX_set_min_proto_version (ssl, TLS1_2_VERSION);
     SSL_CTX_set_options (ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_mode (ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode (ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_read_ahead (ssl, 1);
-    SSL_CTX_set_verify (ssl, SSL_VERIFY_PEER, verified);
+    SSL_CTX_set_verify (ssl, SSL_VERIFY_PEER, certificate_verified);
     SSL_CTX_set_verify_depth (ssl, depth);
     SSL_CTX_set_purpose (ssl, X509_PURPOSE_ANY);
 }
 
-/* Returns a cipher of the list that gives data away: it does not encrypt, or it takes a server
- * without a certificate, hence any. NULL: there is none. */
+/* Returns the name of a cipher of the context's list that is unsafe: it does not encrypt, or it
+ * accepts a server without a certificate. Returns NULL if every cipher is safe. */
 static const char *
 unsafe_cipher (const SSL_CTX *ssl)
 {
@@ -310,22 +316,22 @@ static int
 algorithms_set (SSL_CTX *ssl, const char *ciphers, const char *curves, char **ret_error)
 {
     if (SSL_CTX_set_cipher_list (ssl, ciphers) != 1)
-        return refuse (ret_error,
-                       "OpenSSL has no cipher of the list '%s' (ssl-cipher-list); 'openssl "
-                       "ciphers' prints all",
-                       ciphers);
+        return tls_refuse (ret_error,
+                           "OpenSSL has no cipher of the list '%s' (ssl-cipher-list); 'openssl "
+                           "ciphers' prints all",
+                           ciphers);
     if (SSL_CTX_set1_groups_list (ssl, curves) != 1)
-        return refuse (ret_error,
-                       "OpenSSL has no curve, or not all, of '%s' (ssl-ec-curve); 'openssl ecparam "
-                       "-list_curves' prints the names",
-                       curves);
+        return tls_refuse (ret_error,
+                           "OpenSSL lacks a curve of '%s' (ssl-ec-curve); 'openssl ecparam "
+                           "-list_curves' prints the names",
+                           curves);
     return 0;
 }
 
 static int
 files_read (SSL_CTX *ssl, const struct tls_context *from, char **ret_error)
 {
-    rules_set (ssl, from->depth);
+    tls_rules_set (ssl, from->depth);
     if (algorithms_set (ssl, from->ciphers, from->curves, ret_error) < 0
         || certificate_read (ssl, from->certificate, ret_error) < 0
         || key_read (ssl, from->key, from->certificate, ret_error) < 0
@@ -334,7 +340,7 @@ files_read (SSL_CTX *ssl, const struct tls_context *from, char **ret_error)
     return crl_path_use (ssl, from->crl_path, ret_error);
 }
 
-/* NULL, with a sentence. */
+/* Returns NULL, with a sentence in *ret_error, if a file can't be used. */
 static SSL_CTX *
 context_read (const struct tls_context *from, char **ret_error)
 {
@@ -364,7 +370,8 @@ stamp_add (GString *stamp, const char *file)
                             (intmax_t) now.st_size);
 }
 
-/* Returns a text that is another one when one of the files has changed. g_free it. */
+/* Returns a text of the inodes, times and sizes of the files, to be freed with g_free. If two such
+ * texts differ, a file has changed between them. */
 static char *
 files_stamp (const struct tls_context *context)
 {
@@ -383,9 +390,9 @@ tls_context_new (const struct tls_settings *from, char **ret_error)
 
     pthread_mutex_init (&context->lock, NULL);
     context->refs = 1;
-    context->certificate = file_of (from->certificate, "glusterfs.pem");
-    context->key = file_of (from->key, "glusterfs.key");
-    context->ca_list = file_of (from->ca_list, "glusterfs.ca");
+    context->certificate = file_or_default (from->certificate, "glusterfs.pem");
+    context->key = file_or_default (from->key, "glusterfs.key");
+    context->ca_list = file_or_default (from->ca_list, "glusterfs.ca");
     context->crl_path = g_strdup (from->crl_path);
     context->ciphers = g_strdup (from->ciphers ? from->ciphers : TLS_CIPHERS);
     context->curves = g_strdup (from->curves ? from->curves : TLS_CURVES);
@@ -398,7 +405,8 @@ tls_context_new (const struct tls_settings *from, char **ret_error)
     return context;
 }
 
-/* Certificates expire, and are renewed, while a mount lasts. */
+/* Reads the files again if they have changed: an administrator renews certificates while the mount
+ * runs. If the new files can't be used, the old context stays. */
 static void
 context_renew_locked (struct tls_context *context)
 {
@@ -412,7 +420,7 @@ context_renew_locked (struct tls_context *context)
     ssl = context_read (context, &error);
     if (!ssl) {
         gf_log (NULL, GF_LOG_WARNING,
-                "the files of TLS have changed, and those that were read before stay in use: %s",
+                "the TLS files have changed and can't be used, so the earlier ones stay in use: %s",
                 error);
         return;
     }

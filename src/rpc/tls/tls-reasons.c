@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Why TLS failed, for users. */
+/* Sentences for users that state why TLS failed. */
 #include "config.h"
 #include "rpc/tls/tls.h"
 
@@ -16,7 +16,8 @@
 
 /* --- certificates ----------------------------------------------------------------------------- */
 
-/* Names come from the server: control characters must not reach a log. */
+/* Returns the text in a BIO, and frees the BIO. The text comes from the server, so all characters
+ * but printable ASCII are replaced: control characters must not reach a log. */
 static char *
 text_of_bio (BIO *bio)
 {
@@ -56,7 +57,7 @@ tls_certificate_name (X509 *certificate)
 
 /* --- OpenSSL's words -------------------------------------------------------------------------- */
 
-/* Returns whether a file had nothing of the form PEM that belongs into it. */
+/* Returns whether the error means that a file has nothing in PEM format. */
 static bool
 is_no_pem (unsigned long error)
 {
@@ -75,7 +76,7 @@ tls_reason_of_library (void)
 
     ERR_clear_error ();
     if (error && is_no_pem (error))
-        return g_strdup ("it is not of the form PEM");
+        return g_strdup ("it is not in PEM format");
     return reason ? g_strdup_printf ("OpenSSL says '%s'", reason)
                   : g_strdup ("OpenSSL gives no reason");
 }
@@ -96,7 +97,7 @@ reason_of_dates (X509 *certificate, const char *name, bool expired)
                                       name, time);
 }
 
-/* A reason of X509_verify_cert. */
+/* Returns a sentence for an error of X509_verify_cert(3). */
 static char *
 reason_of_certificate (const struct tls *tls, X509 *certificate, long error)
 {
@@ -138,7 +139,8 @@ reason_of_certificate (const struct tls *tls, X509 *certificate, long error)
                             name, X509_verify_cert_error_string (error));
 }
 
-/* The certificate that the error is about is the server's own, or one of a CA above it. */
+/* Returns a sentence for an error of verification. It names the server's own certificate, though
+ * the error may concern a CA's certificate in its chain. */
 static char *
 reason_of_verification (const struct tls *tls, long error)
 {
@@ -157,7 +159,7 @@ reason_of_verification (const struct tls *tls, long error)
 
 /* --- alerts: the server's reasons ------------------------------------------------------------- */
 
-/* Returns NULL if the alert is not about this client's certificate. */
+/* Returns why the server refused this client's certificate; NULL if the alert isn't about that. */
 static const char *
 refused_certificate (int alert)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A connection's TLS. OpenSSL reads and writes the socket by itself, a record at a time, without
- * waiting. It allows one thread at a time in a connection, hence the lock.
+ * TLS of one connection. OpenSSL reads and writes the socket through the BIO of this file, a record
+ * at a time, without blocking. It allows only one thread at a time to use a connection, hence the
+ * lock.
  */
 #include "config.h"
 #include "rpc/tls/tls.h"
@@ -19,13 +20,13 @@
 #include <sys/socket.h>
 
 #define PATIENCE 10000000000LL /* nanoseconds for the handshake */
-#define SMALL 4096 /* a part up to this size is copied rather than sent as a record of its own */
+#define SMALL 4096 /* bytes; parts up to this size are copied together into one record */
 
 /* --- the socket, as OpenSSL sees it ----------------------------------------------------------- */
 
-/* OpenSSL's own kind of socket raises SIGPIPE, and sends each record in packets of its own. */
+/* A BIO of our own, since OpenSSL's BIO of sockets raises SIGPIPE, and never sets MSG_MORE. */
 static int
-socket_write (BIO *bio, const char *bytes, int size)
+tls_socket_write (BIO *bio, const char *bytes, int size)
 {
     struct tls *tls = BIO_get_data (bio);
     ssize_t n;
@@ -42,7 +43,7 @@ socket_write (BIO *bio, const char *bytes, int size)
 }
 
 static int
-socket_read (BIO *bio, char *to, int size)
+tls_socket_read (BIO *bio, char *to, int size)
 {
     struct tls *tls = BIO_get_data (bio);
     ssize_t n;
@@ -61,22 +62,22 @@ socket_read (BIO *bio, char *to, int size)
 }
 
 static long
-socket_control (BIO *bio, int command, long number, void *pointer)
+tls_socket_control (BIO *bio, int command, long number, void *pointer)
 {
     return command == BIO_CTRL_FLUSH;
 }
 
 static BIO_METHOD *
-socket_method (void)
+tls_socket_method (void)
 {
     static BIO_METHOD *method;
 
     if (g_once_init_enter (&method)) {
         BIO_METHOD *made = BIO_meth_new (BIO_get_new_index () | BIO_TYPE_SOURCE_SINK, "socket");
 
-        BIO_meth_set_write (made, socket_write);
-        BIO_meth_set_read (made, socket_read);
-        BIO_meth_set_ctrl (made, socket_control);
+        BIO_meth_set_write (made, tls_socket_write);
+        BIO_meth_set_read (made, tls_socket_read);
+        BIO_meth_set_ctrl (made, tls_socket_control);
         g_once_init_leave (&method, made);
     }
     return method;
@@ -84,10 +85,11 @@ socket_method (void)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Alerts of the level "warning" are no errors of OpenSSL, but may be all that a server sends. The
- * level is in the second byte. */
+/* OpenSSL's callback for events. Records alerts of both levels, which is the second byte of the
+ * value: OpenSSL reports those of the level "warning" as no error, but one may be the only reason
+ * that the server sends. */
 static void
-note_alert (const SSL *ssl, int where, int value)
+tls_note_alert (const SSL *ssl, int where, int value)
 {
     struct tls *tls = SSL_get_app_data (ssl);
 
@@ -96,7 +98,7 @@ note_alert (const SSL *ssl, int where, int value)
 }
 
 static void
-check_name (struct tls *tls)
+tls_check_name (struct tls *tls)
 {
     X509_VERIFY_PARAM *param = SSL_get0_param (tls->ssl);
 
@@ -109,7 +111,7 @@ struct tls *
 tls_new (struct tls_context *context, int fd, const char *host)
 {
     struct tls *tls = g_new0 (struct tls, 1);
-    BIO *bio = BIO_new (socket_method ());
+    BIO *bio = BIO_new (tls_socket_method ());
     SSL_CTX *ssl = tls_context_now (context);
 
     tls->context = tls_context_ref (context);
@@ -125,8 +127,8 @@ tls_new (struct tls_context *context, int fd, const char *host)
     SSL_set_bio (tls->ssl, bio, bio);
     tls->alert = -1;
     SSL_set_app_data (tls->ssl, tls);
-    SSL_set_info_callback (tls->ssl, note_alert);
-    check_name (tls);
+    SSL_set_info_callback (tls->ssl, tls_note_alert);
+    tls_check_name (tls);
     return tls;
 }
 
@@ -145,7 +147,8 @@ tls_free (struct tls *tls)
 
 /* --- handshake -------------------------------------------------------------------------------- */
 
-/* Returns 1 if the handshake can go on, 0 if the time is over, -1 if it failed. */
+/* Waits until OpenSSL can continue the handshake. Returns 1; 0 after `until`; -1 if the handshake
+ * has failed. */
 static int
 handshake_wait (struct tls *tls, int r, int64_t until)
 {
@@ -162,8 +165,8 @@ handshake_wait (struct tls *tls, int r, int64_t until)
     return poll (&pollfd, 1, (int) (left / 1000000) + 1) < 0 && errno != EINTR ? -1 : 1;
 }
 
-/* Returns NULL if the connection hides what goes over it, and the server has shown who it is; else
- * why not. */
+/* Returns NULL if the connection is encrypted and the server has shown a certificate, else the
+ * reason to refuse the connection. */
 static char *
 unsafe_reason (struct tls *tls)
 {
@@ -184,23 +187,23 @@ bool
 tls_handshake (struct tls *tls, char **ret_reason)
 {
     const int64_t until = clock_now () + PATIENCE;
-    int r, go_on;
+    int r, state;
 
     do {
         ERR_clear_error ();
         r = SSL_connect (tls->ssl);
-        go_on = r == 1 ? 1 : handshake_wait (tls, r, until);
-    } while (r != 1 && go_on > 0);
-    *ret_reason = r == 1 ? unsafe_reason (tls) : tls_reason_of_handshake (tls, go_on == 0);
+        state = r == 1 ? 1 : handshake_wait (tls, r, until);
+    } while (r != 1 && state > 0);
+    *ret_reason = r == 1 ? unsafe_reason (tls) : tls_reason_of_handshake (tls, state == 0);
     return !*ret_reason;
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* What a call that moved no bytes returns. No server needs to read a message of the handshake
- * before it takes more bytes: none may change keys by renegotiation. */
+/* Returns 0 or a negative errno for a read or write that moved no bytes. A write never has to wait
+ * for bytes from the server: only renegotiation would need that, and it is disabled. */
 static ssize_t
-failed_locked (struct tls *tls, int r, bool reads)
+tls_failed_locked (struct tls *tls, int r, bool reads)
 {
     const int wants = SSL_get_error (tls->ssl, r);
 
@@ -215,7 +218,8 @@ failed_locked (struct tls *tls, int r, bool reads)
     return -EPROTO;
 }
 
-/* An error of a write, such as ECONNRESET, must not hide the alert that is there to be read. */
+/* Forgets the error of the operation before: after a write has failed with ECONNRESET, a read may
+ * still find the server's alert, which has the reason. */
 static void
 operation_begin_locked (struct tls *tls)
 {
@@ -232,12 +236,13 @@ read_record (struct tls *tls, void *to, size_t size)
     operation_begin_locked (tls);
     n = SSL_read (tls->ssl, to, (int) MIN (size, TLS_RECORD));
     if (n <= 0)
-        n = failed_locked (tls, (int) n, true);
+        n = tls_failed_locked (tls, (int) n, true);
     pthread_mutex_unlock (&tls->lock);
     return n;
 }
 
-/* Like a socket, gives fewer bytes than there is room for only if no more are there. */
+/* Reads records until `to` is full or no more bytes have come. So, as with a socket, a result below
+ * `size` means that the caller need not read again before epoll reports more. */
 ssize_t
 tls_read (struct tls *tls, void *to, size_t size)
 {
@@ -262,16 +267,17 @@ write_record (struct tls *tls, const void *bytes, size_t size, bool more)
     n = SSL_write (tls->ssl, bytes, (int) MIN (size, INT_MAX));
     tls->more = false;
     if (n <= 0)
-        n = failed_locked (tls, (int) n, false);
+        n = tls_failed_locked (tls, (int) n, false);
     pthread_mutex_unlock (&tls->lock);
     return n;
 }
 
-/* The next bytes to write. Small parts that follow each other are copied together, for a record
- * costs more than the copy; a large one is encrypted where it is. The same parts make the same
- * pieces, as a record that the socket did not take whole demands. Returns how many parts. */
+/* Sets *ret_piece to the bytes for the next SSL_write, and returns how many parts they are of.
+ * Consecutive small parts are copied together, since a record costs more than the copy; a large
+ * part is encrypted in place. After a record that the socket took only in part, OpenSSL demands the
+ * same bytes again; the same parts always make the same piece. */
 static int
-gather (struct tls *tls, const struct iovec *parts, int n, struct iovec *ret_piece)
+tls_gather (struct tls *tls, const struct iovec *parts, int n, struct iovec *ret_piece)
 {
     size_t size = 0;
     int used = 0;
@@ -291,7 +297,7 @@ tls_write (struct tls *tls, const struct iovec *parts, int n)
     struct iovec piece;
 
     for (int used; n > 0 && r > 0; parts += used, n -= used) {
-        used = gather (tls, parts, n, &piece);
+        used = tls_gather (tls, parts, n, &piece);
         while (r > 0 && piece.iov_len > 0) {
             r = write_record (tls, piece.iov_base, piece.iov_len, used < n);
             done += MAX (r, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The parts of "SERVER[,SERVER...]:/VOLUME[/DIR]". */
+/* Finds the parts of the text "SERVER[,SERVER...]:/VOLUME[/DIR]". */
 #include "rpc/volfile/volfile-server.h"
 
 #include <glib.h>
@@ -29,7 +29,7 @@ volume_is_snapshot (const char *begin)
     return g_str_has_prefix (begin, SNAPSHOTS) && begin[strlen (SNAPSHOTS)];
 }
 
-/* A snapshot's volume is known by three names. */
+/* The volume ends at the first slash; that of a snapshot, "snaps/SNAPSHOT/VOLUME", at the third. */
 static const char *
 volume_end (const char *begin)
 {
@@ -61,7 +61,7 @@ volfile_servers (const char *text)
     return g_strsplit (list, ",", -1);
 }
 
-/* glusterd knows a snapshot by the slash before its names. */
+/* glusterd expects a slash before "snaps", and none before the name of an ordinary volume. */
 char *
 volfile_volume (const char *text)
 {
@@ -82,14 +82,15 @@ volfile_directory (const char *text)
 /* --- servers ---------------------------------------------------------------------------------- */
 
 static uint16_t
-port_of_text (const char *text)
+volfile_port_of (const char *text)
 {
     guint64 port = 0;
 
     return g_ascii_string_to_unsigned (text, 10, 1, UINT16_MAX, &port, NULL) ? (uint16_t) port : 0;
 }
 
-/* An address of IPv6 has several colons: only in brackets can a port follow. */
+/* Returns the port in a SERVER, or NULL. An IPv6 address has several colons, so a port can follow
+ * it only behind brackets. */
 static const char *
 server_port (const char *server)
 {
@@ -106,7 +107,7 @@ volfile_server_host (const char *server, uint16_t *ret_port)
     const size_t length = port ? (size_t) (port - 1 - server) : strlen (server);
     const bool bracket = length >= 2 && server[0] == '[' && server[length - 1] == ']';
 
-    *ret_port = port ? port_of_text (port) : VOLFILE_SERVER_PORT;
+    *ret_port = port ? volfile_port_of (port) : VOLFILE_SERVER_PORT;
     return g_strndup (server + bracket, length - 2 * bracket);
 }
 

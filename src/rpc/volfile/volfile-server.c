@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One question and one answer: GETSPEC. The program asks before it goes to the background, when it
- * must have no threads; so this blocks, and uses no connection of the loop.
+ * Fetches a volfile by one call, GETSPEC. The program does this before it forks into the
+ * background, when it must not have threads; so these functions block, and don't use the event
+ * loop.
  */
 #include "rpc/volfile/volfile-server.h"
 
@@ -19,25 +20,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PATIENCE 10 /* seconds for each step: to connect, to shake hands, to ask and be answered */
+#define PATIENCE 10 /* seconds to connect; as many for the TLS handshake; as many for the call */
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
 #define MESSAGE_REPLY 1
-#define OTHERS_MAX 100 /* records that are no answer to the question, such as calls of glusterd */
+#define OTHERS_MAX 100 /* most records before the reply, such as calls that glusterd makes */
 
-/* One of the servers that are asked. */
-struct server {
+struct volfile_server {
     const char *host;
     uint16_t port;
 };
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-/* 0, or a negative errno. A socket's own time limits also hold for connect(2): socket(7). From then
- * on no call waits: a server that sends a byte now and then would keep it for ever. */
+/* Returns 0 or a negative errno. SO_SNDTIMEO limits the time of connect(2), as socket(7) says. Then
+ * the socket becomes non-blocking: with a limit for each read alone, a server that sends single
+ * bytes slowly could keep the program for ever. */
 static int
-connect_address (const struct addrinfo *address, int *ret_fd)
+volfile_connect_address (const struct addrinfo *address, int *ret_fd)
 {
     const struct timeval patience = { .tv_sec = PATIENCE };
     int fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -56,9 +57,9 @@ connect_address (const struct addrinfo *address, int *ret_fd)
     return 0;
 }
 
-/* Returns the socket, or -1 with the reason. */
+/* Returns a connected socket, or -1 with the reason in *ret_error. */
 static int
-connect_server (const struct server *server, char **ret_error)
+volfile_connect (const struct volfile_server *server, char **ret_error)
 {
     const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM };
     struct addrinfo *addresses = NULL;
@@ -72,7 +73,7 @@ connect_server (const struct server *server, char **ret_error)
     }
     r = -EHOSTUNREACH;
     for (const struct addrinfo *at = addresses; at && r < 0; at = at->ai_next)
-        r = connect_address (at, &fd);
+        r = volfile_connect_address (at, &fd);
     freeaddrinfo (addresses);
     if (r == -ECONNREFUSED)
         *ret_error = g_strdup_printf ("no glusterd listens at %s, port %u", server->host,
@@ -83,9 +84,9 @@ connect_server (const struct server *server, char **ret_error)
     return fd;
 }
 
-/* Waits until the socket is ready. until: of clock_now. */
+/* Waits until the socket is ready, or until a time of clock_now. Returns 0 or a negative errno. */
 static int
-await (const struct stream *stream, short events, int64_t until)
+volfile_await (const struct stream *stream, short events, int64_t until)
 {
     struct pollfd pollfd = { .fd = stream->fd, .events = events };
     const int64_t left = until - clock_now ();
@@ -96,12 +97,12 @@ await (const struct stream *stream, short events, int64_t until)
 }
 
 static int
-send_all (const struct stream *stream, const uint8_t *bytes, size_t size, int64_t until)
+volfile_send (const struct stream *stream, const uint8_t *bytes, size_t size, int64_t until)
 {
     while (size > 0) {
         const struct iovec part = { (void *) bytes, size };
         const ssize_t n = stream_write (stream, &part, 1);
-        const int r = n == -EAGAIN ? await (stream, POLLOUT, until) : n < 0 ? (int) n : 0;
+        const int r = n == -EAGAIN ? volfile_await (stream, POLLOUT, until) : n < 0 ? (int) n : 0;
 
         if (r < 0)
             return r;
@@ -112,11 +113,11 @@ send_all (const struct stream *stream, const uint8_t *bytes, size_t size, int64_
 }
 
 static int
-receive_all (const struct stream *stream, uint8_t *bytes, size_t size, int64_t until)
+volfile_receive (const struct stream *stream, uint8_t *bytes, size_t size, int64_t until)
 {
     while (size > 0) {
         const ssize_t n = stream_read (stream, bytes, size);
-        const int r = n == -EAGAIN ? await (stream, POLLIN, until) : n < 0 ? (int) n : 0;
+        const int r = n == -EAGAIN ? volfile_await (stream, POLLIN, until) : n < 0 ? (int) n : 0;
 
         if (n == 0)
             return -ECONNRESET;
@@ -128,11 +129,11 @@ receive_all (const struct stream *stream, uint8_t *bytes, size_t size, int64_t u
     return 0;
 }
 
-/* --- question and answer ---------------------------------------------------------------------- */
+/* --- call and reply --------------------------------------------------------------------------- */
 
-/* glusterd refuses a client that doesn't say which versions of the volfile it understands. */
+/* glusterd refuses a call without a range of op-versions, which are versions of the volfile. */
 void
-volfile_put_question (struct xdr_out *out, const char *volume)
+volfile_put_getspec (struct xdr_out *out, const char *volume)
 {
     g_autoptr (dict_t) dict = dict_new ();
 
@@ -144,7 +145,7 @@ volfile_put_question (struct xdr_out *out, const char *volume)
 }
 
 char *
-volfile_get_answer (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
+volfile_get_reply (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
 {
     const int32_t op_ret = xdr_get_i32 (in);
     g_autofree char *text = NULL;
@@ -163,24 +164,24 @@ volfile_get_answer (struct xdr_in *in, const char *server, const char *volume, c
 }
 
 static int
-ask (const struct stream *stream, const char *volume, int64_t until)
+volfile_send_getspec (const struct stream *stream, const char *volume, int64_t until)
 {
     struct rpc_call call = { 0 };
     int r;
 
     rpc_call_begin (&call, RPC_HANDSHAKE, 2, RPC_GETSPEC, NULL);
-    volfile_put_question (&call.out, volume);
+    volfile_put_getspec (&call.out, volume);
     xdr_set_u32 (&call.out, 0, LAST_FRAGMENT | (uint32_t) (call.out.used - 4));
     xdr_set_u32 (&call.out, 4, XID);
-    r = send_all (stream, call.out.bytes, call.out.used, until);
+    r = volfile_send (stream, call.out.bytes, call.out.used, until);
     xdr_out_clear (&call.out);
     return r;
 }
 
-/* Receives the fragments of a record. -EPROTONOSUPPORT: the server demands TLS; -EBADMSG: the
- * record is too large. */
+/* Receives a record with all its fragments. Returns 0, or a negative errno, such as
+ * -EPROTONOSUPPORT: the server demands TLS; -EBADMSG: the record is too large. */
 static int
-receive_record (const struct stream *stream, GByteArray *record, int64_t until)
+volfile_receive_record (const struct stream *stream, GByteArray *record, int64_t until)
 {
     uint32_t mark = 0;
     int r = 0;
@@ -188,8 +189,8 @@ receive_record (const struct stream *stream, GByteArray *record, int64_t until)
     while (r == 0 && !(mark & LAST_FRAGMENT)) {
         const guint before = record->len;
 
-        r = clock_now () < until ? receive_all (stream, (uint8_t *) &mark, sizeof mark, until)
-                                 : -ETIMEDOUT; /* of fragments without bytes */
+        r = clock_now () < until ? volfile_receive (stream, (uint8_t *) &mark, sizeof mark, until)
+                                 : -ETIMEDOUT; /* the server sends empty fragments without end */
         if (r == 0 && !stream->tls && stream_is_alert (&mark, sizeof mark))
             r = -EPROTONOSUPPORT;
         mark = GUINT32_FROM_BE (mark);
@@ -198,16 +199,16 @@ receive_record (const struct stream *stream, GByteArray *record, int64_t until)
         if (r < 0)
             return r;
         g_byte_array_set_size (record, before + (mark & ~LAST_FRAGMENT));
-        r = receive_all (stream, record->data + before, record->len - before, until);
+        r = volfile_receive (stream, record->data + before, record->len - before, until);
     }
     return r;
 }
 
-/* Receives records until one is the answer, in which *ret_in is behind xid and direction. glusterd
- * calls its clients, too, and may do so before it answers. -EBADMSG: a record is too short to have
- * xid and direction, or too many are no answer. */
+/* Receives records until one is the reply, and sets *ret_in behind its XID and message type. Skips
+ * other records, since glusterd also calls its clients. Returns 0, or a negative errno; -EBADMSG if
+ * a record is too short, or if too many records are not the reply. */
 static int
-receive_answer (const struct stream *stream, GByteArray *record, struct xdr_in *ret_in,
+volfile_receive_reply (const struct stream *stream, GByteArray *record, struct xdr_in *ret_in,
                 int64_t until)
 {
     for (int i = 0; i <= OTHERS_MAX; i++) {
@@ -215,7 +216,7 @@ receive_answer (const struct stream *stream, GByteArray *record, struct xdr_in *
         int r;
 
         g_byte_array_set_size (record, 0);
-        r = receive_record (stream, record, until);
+        r = volfile_receive_record (stream, record, until);
         if (r < 0)
             return r;
         *ret_in = xdr_in_of (record->data, record->len);
@@ -230,16 +231,16 @@ receive_answer (const struct stream *stream, GByteArray *record, struct xdr_in *
 }
 
 static char *
-read_answer (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
+volfile_read_reply (struct xdr_in *in, const char *server, const char *volume, char **ret_error)
 {
     if (!rpc_reply_header (in))
-        return volfile_get_answer (in, server, volume, ret_error);
+        return volfile_get_reply (in, server, volume, ret_error);
     *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
     return NULL;
 }
 
 static char *
-reason_of (const struct stream *stream, const struct server *server, int r)
+volfile_reason (const struct stream *stream, const struct volfile_server *server, int r)
 {
     g_autofree char *reason = stream_reason (stream, r);
 
@@ -250,15 +251,15 @@ reason_of (const struct stream *stream, const struct server *server, int r)
     if (r == -EBADMSG)
         return g_strdup_printf ("%s did not answer as a glusterd does", server->host);
     if (r == -ETIMEDOUT)
-        return g_strdup_printf ("%s has not sent all of its answer within %d seconds",
+        return g_strdup_printf ("%s has not sent all of its reply within %d seconds",
                                 server->host, PATIENCE);
     return g_strdup_printf ("%s did not answer: %s", server->host, reason);
 }
 
-/* Shakes hands, if tls is not NULL. */
+/* Makes the TLS handshake, if tls is not NULL. */
 static bool
-stream_begin (struct stream *stream, struct tls_context *tls, const struct server *server,
-              char **ret_error)
+volfile_handshake (struct stream *stream, struct tls_context *tls,
+                   const struct volfile_server *server, char **ret_error)
 {
     g_autofree char *reason = NULL;
 
@@ -273,39 +274,39 @@ stream_begin (struct stream *stream, struct tls_context *tls, const struct serve
 }
 
 static char *
-fetch_by (const struct stream *stream, const struct server *server, const char *volume,
-          char **ret_error)
+volfile_call (const struct stream *stream, const struct volfile_server *server, const char *volume,
+              char **ret_error)
 {
     const int64_t until = clock_now () + PATIENCE * 1000000000LL;
     g_autoptr (GByteArray) record = g_byte_array_new ();
     struct xdr_in in;
-    int r = ask (stream, volume, until);
+    int r = volfile_send_getspec (stream, volume, until);
 
     if (r == 0)
-        r = receive_answer (stream, record, &in, until);
+        r = volfile_receive_reply (stream, record, &in, until);
     if (r == 0)
-        return read_answer (&in, server->host, volume, ret_error);
-    *ret_error = reason_of (stream, server, r);
+        return volfile_read_reply (&in, server->host, volume, ret_error);
+    *ret_error = volfile_reason (stream, server, r);
     return NULL;
 }
 
 static char *
-fetch_from (const char *text, struct tls_context *tls, const char *volume, char **ret_error)
+volfile_fetch_from (const char *text, struct tls_context *tls, const char *volume, char **ret_error)
 {
     uint16_t port;
     g_autofree char *host = volfile_server_host (text, &port);
-    const struct server server = { host, port };
+    const struct volfile_server server = { host, port };
     struct stream stream = { .fd = -1 };
     char *spec = NULL;
 
     if (port == 0)
         *ret_error = g_strdup_printf ("the port of '%s' must be 1 to 65535", text);
     else
-        stream.fd = connect_server (&server, ret_error);
+        stream.fd = volfile_connect (&server, ret_error);
     if (stream.fd < 0)
         return NULL;
-    if (stream_begin (&stream, tls, &server, ret_error))
-        spec = fetch_by (&stream, &server, volume, ret_error);
+    if (volfile_handshake (&stream, tls, &server, ret_error))
+        spec = volfile_call (&stream, &server, volume, ret_error);
     tls_free (stream.tls);
     close (stream.fd);
     return spec;
@@ -341,7 +342,7 @@ volfile_fetch (const char *text, char **ret_error)
     for (char **server = servers; *server && !spec; server++) {
         g_autofree char *reason = NULL;
 
-        spec = fetch_from (*server, tls, volume, &reason);
+        spec = volfile_fetch_from (*server, tls, volume, &reason);
         if (reason)
             g_string_append_printf (reasons, "%s%s", reasons->len ? "; " : "", reason);
     }

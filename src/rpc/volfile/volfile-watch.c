@@ -14,29 +14,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE 30000000000LL   /* nanoseconds for an answer */
-#define DUMP_PAUSE 10000000000LL /* nanoseconds: a server must not fill a disk with dumps */
+#define PATIENCE 30000000000LL   /* nanoseconds for a reply */
+#define DUMP_PAUSE 10000000000LL /* nanoseconds between dumps: a server must not fill the disk */
 
 struct volfile_watch {
     char **servers, *volume;
-    struct tls_context *tls; /* NULL: not encrypted */
+    struct tls_context *tls; /* NULL: connections are not encrypted */
     const struct volfile_watch_events *events;
 
-    /* The loop's thread. */
-    char *known;      /* the last volfile */
-    char *problem;    /* what was logged since the last answer, or NULL */
-    bool asking;      /* GETSPEC has no answer yet */
-    bool ask_again;   /* FETCHSPEC came meanwhile */
-    int64_t dumped;   /* when a dump was asked for last; 0: never */
+    /* Members that only the event loop's thread uses. */
+    char *known;      /* the last volfile that was fetched, or the one in use */
+    char *problem;    /* problem that was logged since the last good reply, or NULL */
+    bool asking;      /* a GETSPEC waits for its reply */
+    bool ask_again;   /* glusterd called FETCHSPEC meanwhile, so send another GETSPEC */
+    int64_t dumped;   /* time of the last call of dump_asked, of clock_now; 0: never */
 
-    pthread_mutex_t lock; /* a leaf, but for the locks of a connection, the loop and timers */
-    pthread_cond_t ended; /* connection or again has changed */
-    struct rpc_connection *connection; /* lock */
-    core_timer_t *again;               /* starts the next attempt; lock */
-    unsigned server;                   /* the one to connect to; lock */
-    unsigned attempts;                 /* that failed in a row; lock */
-    bool ending;                       /* lock */
-    char *fresh;                       /* not taken yet; lock */
+    pthread_mutex_t lock; /* guards the members below; taken before the locks of connections, event
+                           * loop and timers */
+    pthread_cond_t ended; /* signalled when `connection` or `again` becomes NULL */
+    struct rpc_connection *connection;
+    core_timer_t *again;               /* timer of the next attempt to connect, or NULL */
+    unsigned server;                   /* index of the server to connect to */
+    unsigned attempts;                 /* number of failed attempts in a row */
+    bool ending;                       /* volfile_watch_free was called */
+    char *fresh;                       /* volfile for volfile_watch_take, or NULL */
 };
 
 struct watch_call {
@@ -44,13 +45,14 @@ struct watch_call {
     struct volfile_watch *watch;
 };
 
+/* Needs no lock: only the event loop's thread changes `server`, and it calls this. */
 static const char *
 watch_server (struct volfile_watch *w)
 {
-    return w->servers[w->server]; /* changes on the loop's thread, while nothing is connected */
+    return w->servers[w->server];
 }
 
-/* Logs the first problem since the last answer. */
+/* Logs a problem, unless one was logged since the last good reply. */
 static void
 watch_tell (struct volfile_watch *w, const char *problem)
 {
@@ -85,7 +87,7 @@ static void
 watch_read (struct volfile_watch *w, struct rpc_reply *reply)
 {
     g_autofree char *problem = NULL;
-    char *text = volfile_get_answer (&reply->results, watch_server (w), w->volume, &problem);
+    char *text = volfile_get_reply (&reply->results, watch_server (w), w->volume, &problem);
 
     if (!text) {
         watch_tell (w, problem);
@@ -101,7 +103,7 @@ watch_read (struct volfile_watch *w, struct rpc_reply *reply)
     watch_compare (w, text);
 }
 
-/* Without an answer the connection ends, and the next server is asked. */
+/* After an error the connection ends, and watch_closed turns to the next server. */
 static void
 watch_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
@@ -124,7 +126,7 @@ watch_call_free (struct rpc_call *rpc)
     g_free (rpc);
 }
 
-/* On the loop's thread, while the connection is there. */
+/* Sends GETSPEC, on the event loop's thread, while the connection is open. */
 static void
 watch_ask (struct volfile_watch *w)
 {
@@ -139,7 +141,7 @@ watch_ask (struct volfile_watch *w)
     call->rpc.answered = watch_answered;
     call->rpc.free = watch_call_free;
     rpc_call_begin (&call->rpc, RPC_HANDSHAKE, 2, RPC_GETSPEC, NULL);
-    volfile_put_question (&call->rpc.out, w->volume);
+    volfile_put_getspec (&call->rpc.out, w->volume);
     rpc_send (w->connection, &call->rpc);
 }
 
@@ -152,12 +154,13 @@ watch_connected (void *data)
 {
     struct volfile_watch *w = data;
 
-    pthread_mutex_lock (&w->lock); /* connection is set under it */
+    pthread_mutex_lock (&w->lock); /* waits until rpc_connect has returned to its caller */
     pthread_mutex_unlock (&w->lock);
     watch_ask (w);
 }
 
-/* glusterd knows the host and the volume of its clients, but not their processes. */
+/* glusterd calls all its clients on the host that the administrator named, since it doesn't know
+ * their process numbers. */
 static void
 watch_dump (struct volfile_watch *w, struct xdr_in *arguments)
 {
@@ -197,7 +200,7 @@ watch_again (void *data)
     pthread_mutex_unlock (&w->lock);
 }
 
-/* The last step with this connection: the watch may be freed from then on. */
+/* The watch may be freed as soon as `connection` and `again` are NULL and the lock is released. */
 static void
 watch_closed (void *data, const char *reason)
 {
@@ -218,7 +221,7 @@ watch_closed (void *data, const char *reason)
     rpc_connection_unref (connection);
 }
 
-static const struct rpc_events watch_events = {
+static const struct rpc_events watch_rpc_events = {
     .connected = watch_connected,
     .closed = watch_closed,
     .called = watch_called,
@@ -232,7 +235,7 @@ watch_connect_locked (struct volfile_watch *w)
     g_autofree char *host = volfile_server_host (w->servers[w->server], &port);
     const struct rpc_address address = { .host = host, .port = port, .tls = w->tls };
 
-    w->connection = rpc_connect (&address, &timeouts, &watch_events, w);
+    w->connection = rpc_connect (&address, &timeouts, &watch_rpc_events, w);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

@@ -62,7 +62,7 @@ server 'link.sendall (struct.pack (">II", 0x80000004, 7))'
 refused 'a record of less than 8 bytes'
 server_end
 server 'link.sendall (struct.pack (">III", 0x80000008, 7, 9))'
-refused 'neither a call nor an answer'
+refused 'neither a call nor a reply'
 server_end
 server 'xid = question[4:8]
 link.sendall (struct.pack (">I", 0x80000020) + xid + struct.pack (">IIIIIII", 1, 0, 0, 0, 1, 0, 0))'
@@ -74,7 +74,7 @@ refused 'answer to DUMP is no answer'
 server_end
 server 'pass'
 brick_volfile one ping-timeout=2
-refused 'has not answered for the time of ping-timeout'
+refused 'has sent nothing for the time of ping-timeout'
 server_end
 
 # A server that refuses.

@@ -18,15 +18,15 @@ tls_volfile b old one
 refused "the certificate '.*old\.pem' \(ssl-own-cert\) has expired, on .*; it must be renewed"
 cp old.csr text.pem
 tls_volfile b text one
-refused "the certificate '.*text\.pem' .* can't be used: it is not of the form PEM"
+refused "the certificate '.*text\.pem' .* can't be used: it is not in PEM format"
 tls_volfile b client text
-refused "the list of trusted CAs '.*text\.pem' .* not of the form PEM"
+refused "the list of trusted CAs '.*text\.pem' .* not in PEM format"
 cp client.pem mixed.pem
 cp server.key mixed.key
 tls_volfile b mixed one
 refused "the private key '.*mixed\.key' .* does not belong to the certificate '.*mixed\.pem'"
 echo none >mixed.key
-refused "the private key '.*mixed\.key' .* can't be used: it is not of the form PEM"
+refused "the private key '.*mixed\.key' .* can't be used: it is not in PEM format"
 cp client.pem closed.pem
 openssl_do ec -in client.key -aes128 -passout pass:secret -out closed.key
 tls_volfile b closed one
@@ -38,7 +38,7 @@ refused "must be ciphers that encrypt .*; append ':!eNULL:!aNULL', got 'HIGH:eNU
 tls_volfile b client one transport.socket.ssl-cipher-list=none
 refused "OpenSSL has no cipher of the list 'none' \(ssl-cipher-list\)"
 tls_volfile b client one transport.socket.ssl-ec-curve=none
-refused "OpenSSL has no curve, or not all, of 'none' \(ssl-ec-curve\)"
+refused "OpenSSL lacks a curve of 'none' \(ssl-ec-curve\)"
 tls_volfile b client one
 chmod 644 client.key
 refused 'no server listens at 127\.0\.0\.1, port 5000'

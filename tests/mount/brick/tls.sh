@@ -90,7 +90,7 @@ wait_until "grep -q \"can't be used: the server refused 'b'.*auth.ssl-allow\" $L
 echo none >none.pem
 cp stranger.key none.key
 client_renew none
-wait_until "grep -q 'files of TLS have changed, and those .* stay in use: .*client.pem. ' $LOG"
+wait_until "grep -q 'TLS files have changed and .* stay in use: .*client.pem. ' $LOG"
 openssl_do req "${KEY_KIND[@]}" -keyout renewed.key -out renewed.csr -subj "/CN=client"
 openssl_do x509 -req -in renewed.csr -CA one.pem -CAkey one.key -CAcreateserial -days 30 \
     -out renewed.pem
