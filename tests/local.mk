@@ -48,8 +48,8 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     src/daemon/signals.c \
     xlators/cluster/distribute/hash.c \
     xlators/cluster/distribute/layout.c \
-    xlators/cluster/replicate/changelog.c \
-    xlators/cluster/replicate/sources.c \
+    xlators/cluster/replicate/copies/changelog.c \
+    xlators/cluster/replicate/copies/sources.c \
     xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \

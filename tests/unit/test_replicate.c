@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Marks of cluster/replicate: which copies are good, for every way in which copies may accuse each
  * other, and whatever bytes a brick has in an attribute. */
-#include "../../xlators/cluster/replicate/sources.h"
+#include "../../xlators/cluster/replicate/copies/sources.h"
 
 #include "../program.h"
 #include <string.h>
@@ -9,7 +9,7 @@
 /* Accusations as text: a row for each copy, "0" or the number for each accused copy, then "d" if it
  * is dirty and "-" if it isn't there: "01 00". */
 static void
-copies_of (const char *text, enum mark_kind kind, struct copy *copies, unsigned *ret_n)
+copies_of (const char *text, enum counter_kind kind, struct copy *copies, unsigned *ret_n)
 {
     g_auto (GStrv) rows = g_strsplit (text, " ", 0);
 
@@ -44,7 +44,7 @@ START_TEST (accused_copies_are_not_read)
     struct copy copies[COPIES_MAX];
     unsigned n;
 
-    copies_of (readings[_i].marks, MARK_DATA, copies, &n);
+    copies_of (readings[_i].marks, COUNTER_DATA, copies, &n);
     ck_assert_msg (copies_judge (copies, n, readings[_i].arbiter).data == readings[_i].readable,
                    "'%s': %u", readings[_i].marks,
                    copies_judge (copies, n, readings[_i].arbiter).data);
@@ -57,11 +57,11 @@ START_TEST (kinds_of_marks_are_apart)
     struct readable readable;
     unsigned n;
 
-    copies_of ("010 000 000", MARK_METADATA, copies, &n);
+    copies_of ("010 000 000", COUNTER_METADATA, copies, &n);
     readable = copies_judge (copies, n, -1);
     ck_assert_uint_eq (readable.data, 7);
     ck_assert_uint_eq (readable.metadata, 5);
-    copies_of ("010 000 000", MARK_ENTRY, copies, &n);
+    copies_of ("010 000 000", COUNTER_ENTRY, copies, &n);
     ck_assert_uint_eq (copies_judge (copies, n, -1).data, 7);
     for (unsigned i = 0; i < n; i++)
         copies[i].iatt.ia_type = IA_IFDIR;
@@ -74,7 +74,7 @@ START_TEST (a_short_copy_is_not_read)
     struct copy copies[COPIES_MAX];
     unsigned n;
 
-    copies_of ("000 000 000", MARK_DATA, copies, &n);
+    copies_of ("000 000 000", COUNTER_DATA, copies, &n);
     copies[0].iatt.ia_size = copies[2].iatt.ia_size = 10;
     ck_assert_uint_eq (copies_judge (copies, n, -1).data, 5);
     copies[1].locked = true; /* a write is under way */
@@ -101,8 +101,8 @@ START_TEST (healing_goes_from_good_copies_to_accused_ones)
     struct direction direction;
     unsigned n;
 
-    copies_of (directions[_i].marks, MARK_DATA, copies, &n);
-    direction = copies_direction (copies, n, MARK_DATA, -1);
+    copies_of (directions[_i].marks, COUNTER_DATA, copies, &n);
+    direction = copies_direction (copies, n, COUNTER_DATA, -1);
     ck_assert_msg (direction.sources == directions[_i].sources
                        && direction.sinks == directions[_i].sinks
                        && direction.split_brain == directions[_i].split_brain,
@@ -123,20 +123,20 @@ START_TEST (every_state_of_three_copies)
         for (unsigned i = 0; i < 3; i++) {
             copies[i].there = true;
             copies[i].iatt.ia_type = IA_IFREG;
-            copies[i].dirty.count[MARK_DATA] = state >> (9 + i) & 1;
+            copies[i].dirty.count[COUNTER_DATA] = state >> (9 + i) & 1;
             for (unsigned j = 0; j < 3; j++)
-                copies[i].accuses[j].count[MARK_DATA] = state >> (i * 3 + j) & 1;
+                copies[i].accuses[j].count[COUNTER_DATA] = state >> (i * 3 + j) & 1;
         }
         for (unsigned i = 0; i < 3; i++)
             for (unsigned j = 0; j < 3 && !(state >> (i * 3 + i) & 1); j++)
                 accused |= state >> (i * 3 + j) & 1 ? COPY (j) : 0;
-        direction = copies_direction (copies, 3, MARK_DATA, -1);
+        direction = copies_direction (copies, 3, COUNTER_DATA, -1);
         ck_assert_uint_eq (direction.sources & direction.sinks, 0);
         ck_assert_uint_eq (direction.sources & accused, 0);
         ck_assert (direction.split_brain == (direction.sources == 0));
         ck_assert (!direction.split_brain || direction.sinks == 7);
         ck_assert_uint_eq (copies_judge (copies, 3, -1).data
-                               & copies_accused (copies, 3, MARK_DATA),
+                               & copies_accused (copies, 3, COUNTER_DATA),
                            0);
     }
 }
@@ -147,7 +147,7 @@ START_TEST (policies_choose)
     struct copy copies[COPIES_MAX];
     unsigned n;
 
-    copies_of ("011 101 110", MARK_DATA, copies, &n);
+    copies_of ("011 101 110", COUNTER_DATA, copies, &n);
     copies[0].iatt.ia_size = 5;
     copies[1].iatt.ia_size = 9;
     copies[1].iatt.ia_mtime = 1;
@@ -222,7 +222,7 @@ END_TEST
 START_TEST (a_mark_of_any_bytes)
 {
     const char *const names[] = { "trusted.afr.a", "trusted.afr.b" };
-    const struct mark_names marks = { 2, "trusted.afr.dirty", names };
+    const struct changelog_names marks = { 2, "trusted.afr.dirty", names };
     unsigned char bytes[24];
     unsigned seed = 1;
 
@@ -233,28 +233,28 @@ START_TEST (a_mark_of_any_bytes)
         for (size_t j = 0; j < sizeof bytes; j++)
             bytes[j] = (unsigned char) ((seed = seed * 1103515245u + 12345u) >> 16);
         dict_set (dict, names[i % 2], bytes, i % (sizeof bytes + 1));
-        copy_read_marks (&copy, &marks, dict);
-        ck_assert (mark_is_clear (&copy.accuses[(i + 1) % 2]));
-        if (i % (sizeof bytes + 1) == MARK_SIZE)
-            ck_assert_int_eq (copy.accuses[i % 2].count[MARK_DATA],
+        copy_read_changelog (&copy, &marks, dict);
+        ck_assert (counter_is_clear (&copy.accuses[(i + 1) % 2]));
+        if (i % (sizeof bytes + 1) == COUNTER_SIZE)
+            ck_assert_int_eq (copy.accuses[i % 2].count[COUNTER_DATA],
                               (int32_t) ((uint32_t) bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8
                                          | bytes[3]));
         else if (i % (sizeof bytes + 1) != 0)
-            ck_assert (!mark_is_clear (&copy.accuses[i % 2])); /* it can't be trusted */
+            ck_assert (!counter_is_clear (&copy.accuses[i % 2])); /* it can't be trusted */
     }
 }
 END_TEST
 
 START_TEST (a_mark_is_written_as_it_is_read)
 {
-    const struct mark mark = { { 1, -2, INT32_MAX } };
+    const struct counter mark = { { 1, -2, INT32_MAX } };
     g_autoptr (dict_t) dict = dict_new ();
-    struct mark read;
+    struct counter read;
     size_t size;
 
-    mark_set (dict, "m", &mark);
-    read = mark_read (dict_get (dict, "m", &size), MARK_SIZE);
-    ck_assert_uint_eq (size, MARK_SIZE);
+    counter_set (dict, "m", &mark);
+    read = counter_read (dict_get (dict, "m", &size), COUNTER_SIZE);
+    ck_assert_uint_eq (size, COUNTER_SIZE);
     ck_assert_mem_eq (&read, &mark, sizeof mark);
 }
 END_TEST

@@ -141,16 +141,16 @@ children_notify (xlator_t *this, enum xlator_event event, void *data)
         child_gone (this, data);
         return;
     case XLATOR_LOCK_CONTENDED:
-        hold_wanted (this, data);
+        eager_wanted (this, data);
         break;
     case XLATOR_ENDING:
         __atomic_store_n (&priv->ending, true, __ATOMIC_RELEASE);
         heals_end (this);
-        holds_release (this);
+        eager_release_all (this);
         break;
     case XLATOR_PARENT_DOWN:
         heals_wait (this);
-        holds_release (this);
+        eager_release_all (this);
         requests_wait (this);
         break;
     default:
@@ -251,13 +251,13 @@ children_init (xlator_t *this)
             priv->near |= COPY (priv->n);
         priv->n++;
     }
-    priv->marks = (struct mark_names){ priv->n, priv->dirty_name,
+    priv->changelog = (struct changelog_names){ priv->n, priv->dirty_name,
                                        (const char *const *) priv->pending };
     priv->generation = 1;
     priv->arbiter = priv->arbiters > 0 ? (int) priv->n - 1 : -1;
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->idle);
-    g_queue_init (&priv->holds);
+    g_queue_init (&priv->eager_locks);
     return pending_init (this);
 }
 

@@ -7,7 +7,7 @@
  *   replica.split-brain-choice-timeout   MINUTES for which choices made from now on hold
  *   replica.split-brain-heal-finalize    SUBVOLUME: make the other copies equal to this one
  */
-#include "replicate.h"
+#include "copies/copies.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ choice_known (void *data, int error)
 
     stack_taken (choosing->frame->root);
     if (!error) {
-        readable = inode_said (choosing->this, choosing->inode);
+        readable = inode_reported (choosing->this, choosing->inode);
         if (readable.data && readable.metadata)
             error = EINVAL;
         else if (choosing->child >= 0 && !(readable.found & COPY (choosing->child)))

@@ -2,27 +2,28 @@
 xlatorclusterexec_PROGRAMS += xlators/cluster/replicate.so
 
 xlators_cluster_replicate_so_SOURCES = \
-    %D%/changelog.c \
-    %D%/changelog.h \
     %D%/children.c \
     %D%/choice.c \
-    %D%/copies.c \
     %D%/locks.c \
     %D%/lookup.c \
     %D%/open.c \
     %D%/read.c \
     %D%/readdir.c \
-    %D%/refresh.c \
     %D%/replicate.c \
     %D%/replicate.h \
     %D%/report.c \
-    %D%/sources.c \
-    %D%/sources.h \
     %D%/virtual.c \
+    %D%/copies/changelog.c \
+    %D%/copies/changelog.h \
+    %D%/copies/copies.c \
+    %D%/copies/copies.h \
+    %D%/copies/refresh.c \
+    %D%/copies/sources.c \
+    %D%/copies/sources.h \
     %D%/changes/changes.h \
     %D%/changes/data.c \
+    %D%/changes/eager-lock.c \
     %D%/changes/entry.c \
-    %D%/changes/hold.c \
     %D%/changes/lock.c \
     %D%/changes/metadata.c \
     %D%/changes/op.c \

@@ -4,7 +4,7 @@
  * order that all clients have, so that two clients cannot each hold half of the copies and wait for
  * the other half. A lock that not enough copies grant is given back.
  */
-#include "replicate.h"
+#include "copies/copies.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -36,7 +36,7 @@ struct lookup {
     unsigned attempts;
     bool named;       /* the object was given a gfid */
     struct txn *lock; /* of the name, or NULL */
-    struct look look;
+    struct lookup_start start;
     copies_t children;
     copies_t trusted; /* copies of the directory that know its names */
 };
@@ -170,9 +170,9 @@ lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
         if (!(copies & COPY (i)))
             continue;
         copy_read (priv, lookup_reply_of (lookup, i), &all[i]);
-        index_note (priv, i, lookup_reply_of (lookup, i), &lookup->look);
+        index_note (priv, i, lookup_reply_of (lookup, i), &lookup->start);
     }
-    inode_learn (lookup->this, inode, all, &lookup->look);
+    inode_learn (lookup->this, inode, all, &lookup->start);
 }
 
 /* An inode that the lookup has made is not known by its gfid, which healing asks for. */
@@ -470,13 +470,13 @@ static void
 lookup_wind (struct lookup *lookup)
 {
     replicate_t *priv = lookup->this->private;
-    dict_t *asked = marks_asked (lookup->this, lookup->xdata);
+    dict_t *asked = changelog_asked (lookup->this, lookup->xdata);
 
     if (lookup->parent)
         dict_set_u64 (asked, CREATION_ASKED, 1);
     if (lookup_is_of_root (lookup))
         dict_set_u64 (asked, VOLUME_ID, sizeof (gfid_t));
-    lookup->look = look_begin (priv);
+    lookup->start = lookup_started (priv);
     lookup->children = children_up (priv);
     fan_begin (&lookup->fan, lookup_done);
     for (unsigned i = 0; i < priv->n; i++)

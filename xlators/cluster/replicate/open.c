@@ -393,7 +393,7 @@ replicate_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
     const copies_t on = fd_opened (this, fd) & children_up (priv);
     struct fan_out *fan;
 
-    hold_release (this, fd->inode);
+    eager_release (this, fd->inode);
     fan = closing_begin (frame, this, flushed);
     for (unsigned i = 0; i < priv->n; i++)
         if (on & COPY (i))

@@ -3,7 +3,7 @@
  * Operations that read. Each goes to one good copy, and if that fails to the next: never to one
  * that another accuses. The call is kept meanwhile, and resumed for each copy.
  */
-#include "replicate.h"
+#include "copies/copies.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * on where another fd of the directory has stopped, as a server of NFS lists: the same copy is
  * chosen, unless one was lost or came back.
  */
-#include "replicate.h"
+#include "copies/copies.h"
 
 #include <errno.h>
 
@@ -25,7 +25,7 @@ struct listing {
     copies_t tried;
     bool refreshed;
     int error;         /* of the last copy, or of the refresh */
-    struct look look;
+    struct lookup_start start;
     bool nothing_to_heal; /* as all bricks have said a moment ago */
     gf_dirent_t *entries; /* of the answer */
 };
@@ -134,8 +134,8 @@ entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
 {
     struct copy copy = { 0 };
 
-    copy_read_marks (&copy, &priv->marks, entry->dict);
-    return mark_is_clear (&copy.dirty);
+    copy_read_changelog (&copy, &priv->changelog, entry->dict);
+    return counter_is_clear (&copy.dirty);
 }
 
 /* Returns whether the copy that is read is a good one of the entry's object. */
@@ -148,7 +148,7 @@ entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
     if (!inode_ctx_get (entry->inode, this) || !inode_is_fresh (this, entry->inode, &readable)) {
         if (!listing->nothing_to_heal || !entry_is_clean (this->private, entry))
             return false;
-        inode_assume_good (this, entry->inode, entry->d_stat.ia_type, &listing->look);
+        inode_assume_good (this, entry->inode, entry->d_stat.ia_type, &listing->start);
     }
     return inode_is_fresh (this, entry->inode, &readable)
         && readable.data & readable.metadata & COPY (listing->child);
@@ -178,7 +178,7 @@ listing_wind (struct listing *listing)
     replicate_t *priv = listing->this->private;
     xlator_t *child = priv->children[listing->child];
 
-    listing->look = look_begin (priv);
+    listing->start = lookup_started (priv);
     listing->nothing_to_heal = index_is_empty (priv);
     if (listing->with_attributes)
         STACK_WIND (listing->frame, listing_readdirp_cbk, child, readdirp, listing->fd,
@@ -330,7 +330,7 @@ dirty_asked (const replicate_t *priv, dict_t *xdata)
 {
     dict_t *asked = xdata ? dict_copy (xdata) : dict_new ();
 
-    dict_set_u64 (asked, priv->dirty_name, MARK_SIZE);
+    dict_set_u64 (asked, priv->dirty_name, COUNTER_SIZE);
     return asked;
 }
 

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * cluster/replicate: every child has a copy of everything.
+ * cluster/replicate: every child has a copy of each file and directory.
  *
- *   a reading operation -> read.c: one good copy, and the next one if that fails
- *   a changing one      -> changes/op.c: checks, then a transaction (changes/transaction.c):
+ *   an operation that reads     read.c: one good copy, and the next one if that fails
+ *   an operation that changes   changes/: checks (op.c), then a transaction (transaction.c):
  *
- *     lock    all copies (changes/lock.c), against other clients and healers
- *     pre-op  mark the copies "dirty"
- *     wind    the operation to all copies that are there
- *     post-op make the data durable, mark the copies that failed, clear "dirty"
+ *     lock    all copies (lock.c), against other clients and healers
+ *     pre-op  raise the dirty counter of each copy
+ *     wind    the operation to all copies whose children are up
+ *     post-op bring the data to the disks, raise the pending counters against the copies that
+ *             failed, lower the dirty counters
  *     unlock
  *
- * The order is what makes it safe. A mark "dirty" is on the disk of a brick before the change, and
- * is cleared only after the change is on its disk, and after the mark against a copy that missed
- * it. So whenever this client dies, a copy that differs is accused by another, or dirty.
+ * The order keeps the copies safe. A copy's dirty counter is on the disk of its brick before the
+ * change. It is lowered only after the change is on that disk, and after the pending counter
+ * against a copy that missed the change. So at whatever moment this client dies, a copy that
+ * differs is accused by another copy, or dirty.
  *
- * Changes of the data of one file share a transaction (changes/hold.c): while it is held, further
- * writes need only the wind. Metadata and entries skip pre-op and post-op while all copies are
- * there, as GlusterFS does.
+ * Changes of the data of one file share a transaction (changes/eager-lock.c): while the eager lock
+ * is kept, a further write needs only the wind. Changes of attributes and names skip pre-op and
+ * post-op while all children are up, as in GlusterFS.
  *
- * What is known of the copies of an inode is its context (copies.c): which may be read. It is known
- * anew (refresh.c) whenever a child comes or goes: the generation.
+ * The context of an inode (copies/) has the copies that may be read. A refresh asks the copies
+ * again whenever a child has come or gone: each time begins a new generation.
  *
  * Locks: replicate_inode.lock may be held while timers.lock is taken; all others are leaves.
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
 #define WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
 
-#include "sources.h"
+#include "copies/sources.h"
 #include "xlator.h"
 
 struct txn;
@@ -45,28 +47,28 @@ typedef struct {
     unsigned n;
     xlator_t *children[COPIES_MAX];
     const char *names[COPIES_MAX];
-    char *pending[COPIES_MAX]; /* names of marks */
-    struct mark_names marks;
+    char *pending[COPIES_MAX]; /* names of the pending counters */
+    struct changelog_names changelog;
     int arbiter;               /* -1: none */
     copies_t near;             /* children on this machine */
 
     copies_t up;         /* atomic */
     unsigned generation; /* changes with up; never 0; atomic */
     uint64_t owners;     /* made so far: owners of locks; atomic */
-    uint64_t looks;      /* at copies, begun so far; atomic */
+    uint64_t lookups;    /* lookups on the copies that have begun; atomic */
     int64_t indexes[COPIES_MAX]; /* refresh.c: when a brick told of its index; atomic */
     uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
     int64_t choice_lasts; /* choice.c: nanoseconds; atomic */
     int64_t failure_told[COPIES_MAX]; /* changes/op.c: when the log told of one; atomic */
     struct {
-        uint64_t transactions, holds, accusations, refreshes, failovers; /* atomic */
+        uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* atomic */
     } numbers;
 
     pthread_mutex_t lock;  /* a leaf */
     pthread_cond_t idle;   /* requests is 0 */
     unsigned requests;     /* of our own, that have not ended; lock */
-    bool ending;           /* holds nothing any more; atomic */
-    GQueue holds;          /* of struct txn; lock */
+    bool ending;           /* no eager lock is kept any more; atomic */
+    GQueue eager_locks;    /* of struct txn; lock */
     struct heals *heals;   /* heal/heal.h */
     struct itable *table;  /* of the graph: known from the first lookup on; atomic */
     pthread_mutex_t random_lock;
@@ -106,105 +108,6 @@ uint64_t owner_new (replicate_t *priv);
 /* A random gfid: a version 4 UUID (RFC 9562); and the key of xdata that has a new object's. */
 gfid_t gfid_new (replicate_t *priv);
 #define NEW_GFID_KEY "gfid-req"
-
-/* --- copies.c --------------------------------------------------------------------------------- */
-
-/* The context of an inode. */
-struct replicate_inode {
-    pthread_mutex_t lock; /* see above */
-    unsigned generation;      /* in which the copies were looked at; 0: never; lock */
-    struct readable readable; /* lock */
-    bool favored;             /* readable is the choice of favorite-child-policy; lock */
-    struct copy *copies;      /* what they said if one accuses or is dirty, else NULL; lock */
-
-    /* Copies that miss a change whose marks are not on the bricks yet: what is looked up meanwhile
-     * does not tell. */
-    copies_t spoilt[MARK_KINDS]; /* lock */
-    unsigned unmarked;           /* transactions that spoilt some; lock */
-    uint64_t marked_at;          /* by priv->looks, when the last of them had marked; lock */
-
-    /* choice.c: the copy to read in a split brain, and until when by clock_now; lock */
-    copies_t chosen;
-    int64_t chosen_until;
-
-    /* changes/hold.c */
-    struct txn *hold;  /* lock */
-    GQueue waiting;    /* of struct op, that want a hold; lock */
-    bool pumping, pump_again; /* lock */
-};
-
-struct replicate_inode *inode_of (xlator_t *this, inode_t *inode);
-void replicate_forget (xlator_t *this, inode_t *inode);
-
-/* When the copies are looked at. */
-struct look {
-    unsigned generation;
-    uint64_t at; /* by priv->looks */
-};
-
-struct look look_begin (replicate_t *priv);
-
-/* Stores what all reachable copies said. */
-void inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
-                  const struct look *look);
-
-/* Returns whether the context is of the present generation; and what may be read of it. */
-bool inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable);
-
-/* Returns the copies that a change may go by: without the one that split-brain-choice lets callers
- * read. */
-void inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable);
-
-/* Returns what the marks of the last look say, before favorite-child-policy is applied. */
-struct readable inode_said (xlator_t *this, inode_t *inode);
-
-/* In a split brain this copy is read until then, by clock_now; 0: none. */
-void inode_choose (xlator_t *this, inode_t *inode, copies_t chosen, int64_t until);
-
-/* These copies miss a change: they may not be read. *spoilt, of the transaction, is set until
- * inode_marked, when marks tell of it. */
-void inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t missing,
-                  bool *spoilt);
-void inode_marked (xlator_t *this, inode_t *inode, bool *spoilt);
-
-/* Nothing is to be healed: all copies that are there are good. */
-void inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct look *look);
-
-/* A new object: these copies have it. */
-void inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies,
-                 unsigned generation);
-
-/* Returns what is to be healed as the copies said last, a set of HEAL_*, where a good copy is
- * there; *ret_found: the copies that were found. */
-unsigned inode_ails (xlator_t *this, inode_t *inode, copies_t *ret_found);
-
-/* The next use looks at the copies again. */
-void inode_stale (xlator_t *this, inode_t *inode);
-
-/* Returns the copy to read from, of a set; -1: the set is empty. */
-int choose_copy (replicate_t *priv, copies_t readable, const inode_t *inode);
-
-/* Without the arbiter. */
-copies_t copies_with_data (const replicate_t *priv, copies_t copies);
-
-/* --- refresh.c -------------------------------------------------------------------------------- */
-
-/* Adds the names of marks to a new dict, made from xdata, which may be NULL. */
-dict_t *marks_asked (xlator_t *this, dict_t *xdata);
-
-/* Reads an answer to a lookup. */
-void copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct copy *ret_copy);
-
-/* The index of a brick lists what is to be healed from it. Notes what a brick says of it in an
- * answer to marks_asked, for a second. */
-void index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
-                 const struct look *look);
-bool index_is_known (replicate_t *priv); /* of all copies that are there */
-bool index_is_empty (replicate_t *priv);
-
-/* Looks at all copies; then calls done, with 0 or a positive errno. */
-void inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int error),
-                    void *data);
 
 /* --- open.c ----------------------------------------------------------------------------------- */
 
@@ -282,8 +185,8 @@ void replicate_explain (xlator_t *this, const char *path, inode_t *inode, GStrin
 
 /* --- heal/heal.c ------------------------------------------------------------------------------ */
 
-enum { HEAL_DATA = 1 << MARK_DATA, HEAL_METADATA = 1 << MARK_METADATA,
-       HEAL_ENTRIES = 1 << MARK_ENTRY, HEAL_ALL = 7 };
+enum { HEAL_DATA = 1 << COUNTER_DATA, HEAL_METADATA = 1 << COUNTER_METADATA,
+       HEAL_ENTRIES = 1 << COUNTER_ENTRY, HEAL_ALL = 7 };
 
 void heals_init (xlator_t *this);
 void heals_fini (xlator_t *this);

@@ -25,15 +25,16 @@ replicate_dump (xlator_t *this, GString *out)
     g_string_append_printf (out, "quorum=%s\n", children_quorum (priv, up) ? "yes" : "no");
     g_string_append_printf (out, "generation=%u\n", children_generation (priv));
     pthread_mutex_lock (&priv->lock);
-    g_string_append_printf (out, "holds=%u\nrequests=%u\n", priv->holds.length, priv->requests);
+    g_string_append_printf (out, "eager-locks=%u\nrequests=%u\n",
+                            priv->eager_locks.length, priv->requests);
     pthread_mutex_unlock (&priv->lock);
     g_string_append_printf (
         out,
-        "transactions=%" G_GUINT64_FORMAT "\nholds-taken=%" G_GUINT64_FORMAT
+        "transactions=%" G_GUINT64_FORMAT "\neager-locks-taken=%" G_GUINT64_FORMAT
         "\ncopies-accused=%" G_GUINT64_FORMAT "\nrefreshes=%" G_GUINT64_FORMAT
         "\nreads-failed-over=%" G_GUINT64_FORMAT "\nheals-begun=%u\n",
         __atomic_load_n (&priv->numbers.transactions, __ATOMIC_RELAXED),
-        __atomic_load_n (&priv->numbers.holds, __ATOMIC_RELAXED),
+        __atomic_load_n (&priv->numbers.eager_locks, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.accusations, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.refreshes, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.failovers, __ATOMIC_RELAXED), heals_begun (this));
@@ -51,8 +52,8 @@ replicate_dump_inode (xlator_t *this, inode_t *inode, GString *out)
         return;
     pthread_mutex_lock (&kept->lock);
     readable = kept->readable;
-    g_string_append_printf (out, "generation=%u\nhold=%s\nwaiting=%u\n", kept->generation,
-                            kept->hold ? states[kept->hold->state] : "none",
+    g_string_append_printf (out, "generation=%u\neager-lock=%s\nwaiting=%u\n", kept->generation,
+                            kept->eager ? states[kept->eager->state] : "none",
                             kept->waiting.length);
     pthread_mutex_unlock (&kept->lock);
     print_copies (priv, "found", readable.found, out);
@@ -130,7 +131,7 @@ explain_inode (xlator_t *this, inode_t *inode, GString *out)
                               "looks again\n");
     if (kept->copies)
         copies_print (kept->copies, priv->n, priv->names, out);
-    if (kept->hold)
+    if (kept->eager)
         g_string_append (out, "locked on all copies, for further writes (eager-lock, "
                               "post-op-delay-secs)\n");
     pthread_mutex_unlock (&kept->lock);

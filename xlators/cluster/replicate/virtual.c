@@ -7,7 +7,7 @@
  *   trusted.glusterfs.list-node-uuids    the nodes of all bricks
  *   replica.split-brain-status    whether there is no good copy of its data or metadata
  */
-#include "replicate.h"
+#include "copies/copies.h"
 
 #include <errno.h>
 #include <string.h>
@@ -163,7 +163,7 @@ status_known (void *data, int error)
         frame_fail (virtual->frame, error);
         return;
     }
-    readable = inode_said (virtual->this, virtual->inode);
+    readable = inode_reported (virtual->this, virtual->inode);
     text = status_text (virtual->this->private, !readable.data && !directory, !readable.metadata);
     virtual_answer (virtual, text);
 }

@@ -3,7 +3,7 @@
 #ifndef WINDLASS_CLUSTER_REPLICATE_CHANGES_H
 #define WINDLASS_CLUSTER_REPLICATE_CHANGES_H
 
-#include "../replicate.h"
+#include "../copies/copies.h"
 
 /* --- op.c ------------------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ struct op {
     xlator_t *this;
     call_frame_t *frame;
     enum fop fop;
-    enum mark_kind kind;
+    enum counter_kind kind;
     call_stub_t *stub;                /* winds to children */
     void (*answer) (struct op *op);   /* answers after success, from op->best */
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
@@ -52,7 +52,7 @@ struct op {
 };
 
 /* Returns frame's operation as the local of frame. inode is what is marked. */
-struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind kind,
+struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind,
                    inode_t *inode, void (*answer) (struct op *op));
 void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
 
@@ -84,7 +84,7 @@ void op_fail (struct op *op, int error);
 
 /* --- transaction.c ---------------------------------------------------------------------------- */
 
-enum hold_state { HOLD_LOCKING, HOLD_HELD, HOLD_ENDING };
+enum eager_state { EAGER_LOCKING, EAGER_LOCKED, EAGER_ENDING };
 
 /* What a copy has written since the last fsync. INT64_MAX: there was no such write. */
 struct written {
@@ -97,7 +97,7 @@ struct txn {
     xlator_t *this;
     call_frame_t *frame; /* of a request of its own */
     struct fan_out fan;
-    enum mark_kind kind;
+    enum counter_kind kind;
     inode_t *subject[2]; /* with references */
     char *entry[2];
     fd_t *fd;            /* with a reference, or NULL */
@@ -110,8 +110,8 @@ struct txn {
     copies_t failed;     /* of those; a hold: replicate_inode.lock */
     bool dirtied;        /* the pre-op has marked them */
     bool changed;        /* an operation has changed something */
-    bool spoilt[2];      /* of the subjects: inode_spoil; the lock of the inode's context */
-    bool unmarkable;     /* the change has no quorum: it stays dirty, and accuses no copy */
+    bool missed[2];      /* of the subjects: inode_missed; the lock of the inode's context */
+    bool no_quorum;     /* the change has no quorum: it stays dirty, and accuses no copy */
     int error;           /* of the locks, or of the post-op */
     void (*next) (struct txn *txn);
     unsigned at;         /* of locks taken one by one */
@@ -124,14 +124,14 @@ struct txn {
     copies_t made_on;
 
     /* hold.c; under the lock of the inode's context */
-    enum hold_state state;
+    enum eager_state state;
     GQueue running, unanswered; /* of struct op */
     bool release, patient;
     struct written written[COPIES_MAX];
     core_timer_t *timer;
     unsigned generation; /* of children, at the start; constant */
-    int refs;            /* the hold, and its timer; atomic */
-    GList link;          /* in priv->holds; priv->lock */
+    int refs;            /* the eager, and its timer; atomic */
+    GList link;          /* in priv->eager_locks; priv->lock */
 };
 
 struct txn *txn_new (xlator_t *this, struct op *op);
@@ -141,7 +141,7 @@ struct txn *txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *director
                          void *data);
 void txn_free (struct txn *txn);
 
-/* Locks and marks; then calls hold_ready for data, or runs the operation. */
+/* Locks and marks; then calls eager_ready for data, or runs the operation. */
 void txn_begin (struct txn *txn);
 
 /* Post-op and unlock. */
@@ -156,22 +156,22 @@ void txn_op_done (struct txn *txn, struct op *op);
 void txn_lock (struct txn *txn, void (*next) (struct txn *txn));
 void txn_unlock (struct txn *txn, void (*next) (struct txn *txn));
 
-/* --- hold.c ----------------------------------------------------------------------------------- */
+/* --- eager-lock.c ----------------------------------------------------------------------------- */
 
-/* An operation on data: it joins the hold, or waits for one. */
-void hold_begin (struct op *op);
-void hold_op_done (struct op *op);
-void hold_ready (struct txn *txn);              /* locked and marked */
-void hold_give_up (struct txn *txn, GQueue *ret_ops); /* not locked: its operations are to fail */
-void hold_ended (struct txn *txn);
+/* An operation on data: it joins the eager, or waits for one. */
+void eager_begin (struct op *op);
+void eager_op_done (struct op *op);
+void eager_ready (struct txn *txn);              /* locked and marked */
+void eager_give_up (struct txn *txn, GQueue *ret_ops); /* not locked: its operations are to fail */
+void eager_ended (struct txn *txn);
 
 /* Has it written bytes that were there before, and that may be in the memory of a brick only? */
-bool hold_overwrote (const struct txn *hold);
+bool eager_overwrote (const struct txn *eager);
 
 /* Ends the hold of an inode, or all of them, once nothing runs in it. */
-void hold_release (xlator_t *this, inode_t *inode);
-void hold_wanted (xlator_t *this, const struct lock_contention *wanted);
-void holds_release (xlator_t *this);
+void eager_release (xlator_t *this, inode_t *inode);
+void eager_wanted (xlator_t *this, const struct lock_contention *wanted);
+void eager_release_all (xlator_t *this);
 
 /* --- changing operations ---------------------------------------------------------------------- */
 

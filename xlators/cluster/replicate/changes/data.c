@@ -11,7 +11,7 @@ static struct op *
 data_op (call_frame_t *frame, xlator_t *this, enum fop fop, inode_t *inode, fd_t *fd, off_t from,
          size_t size, void (*answer) (struct op *op))
 {
-    struct op *op = op_new (frame, this, fop, MARK_DATA, inode, answer);
+    struct op *op = op_new (frame, this, fop, COUNTER_DATA, inode, answer);
 
     op->fd = fd_ref (fd);
     op->from = from;

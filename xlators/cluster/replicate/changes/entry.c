@@ -12,7 +12,7 @@ static struct op *
 entry_op (call_frame_t *frame, xlator_t *this, enum fop fop, const loc_t *loc,
           void (*answer) (struct op *op))
 {
-    struct op *op = op_new (frame, this, fop, MARK_ENTRY, loc->parent, answer);
+    struct op *op = op_new (frame, this, fop, COUNTER_ENTRY, loc->parent, answer);
 
     op->entry[0] = g_strdup (loc->name);
     op_lock (op, loc->parent, true, loc->name);

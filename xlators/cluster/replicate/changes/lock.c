@@ -17,7 +17,7 @@ static struct gf_flock
 range_of (const struct txn *txn, short type)
 {
     return (struct gf_flock){ .l_type = type,
-                              .l_start = txn->kind == MARK_METADATA ? METADATA_LOCK : 0 };
+                              .l_start = txn->kind == COUNTER_METADATA ? METADATA_LOCK : 0 };
 }
 
 static void

@@ -8,7 +8,7 @@ static struct op *
 metadata_op (call_frame_t *frame, xlator_t *this, enum fop fop, inode_t *inode, fd_t *fd,
              void (*answer) (struct op *op))
 {
-    struct op *op = op_new (frame, this, fop, MARK_METADATA, inode, answer);
+    struct op *op = op_new (frame, this, fop, COUNTER_METADATA, inode, answer);
 
     op->fd = fd_ref (fd);
     op_lock (op, inode, false, NULL);

@@ -30,7 +30,7 @@ op_drop (void *local)
 }
 
 struct op *
-op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum mark_kind kind, inode_t *inode,
+op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind, inode_t *inode,
         void (*answer) (struct op *op))
 {
     struct op *op = frame_local_new (frame, sizeof *op);
@@ -89,8 +89,8 @@ op_opened (void *data)
 {
     struct op *op = data;
 
-    if (op->kind == MARK_DATA)
-        hold_begin (op);
+    if (op->kind == COUNTER_DATA)
+        eager_begin (op);
     else
         txn_begin (txn_new (op->this, op));
 }
@@ -107,7 +107,7 @@ op_copies_error (struct op *op)
         copies_t good;
 
         inode_good (op->this, op->subject[i], &readable);
-        good = copies_with_data (op->this->private, op->kind == MARK_METADATA ? readable.metadata
+        good = copies_with_data (op->this->private, op->kind == COUNTER_METADATA ? readable.metadata
                                                                               : readable.data);
         if (i == 0)
             op->readable = readable;
@@ -162,8 +162,8 @@ op_begin (struct op *op, call_stub_t *stub)
 static void
 op_finish (struct op *op)
 {
-    if (op->kind == MARK_DATA)
-        hold_op_done (op);
+    if (op->kind == COUNTER_DATA)
+        eager_op_done (op);
     else
         txn_op_done (op->txn, op);
 }
@@ -253,7 +253,7 @@ objects_differ (const struct op *op, unsigned i, unsigned j)
 static copies_t
 op_good (const struct op *op)
 {
-    return op->kind == MARK_METADATA ? op->readable.metadata : op->readable.data;
+    return op->kind == COUNTER_METADATA ? op->readable.metadata : op->readable.data;
 }
 
 /* Returns the copies that did it to the object that most good copies have. */
@@ -452,7 +452,7 @@ op_note (struct op *op)
     replicate_t *priv = op->this->private;
 
     for (int i = 0; i < 2 && op->subject[i] && op->failed; i++)
-        inode_spoil (op->this, op->subject[i], op->kind, op->failed, &op->txn->spoilt[i]);
+        inode_missed (op->this, op->subject[i], op->kind, op->failed, &op->txn->missed[i]);
     if (op->failed) {
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
         op_tell_failures (op);

@@ -3,7 +3,7 @@
  * A transaction: locks, marks before, the operations, marks after. The steps run one after the
  * other, each on all copies:
  *
- *   txn_begin -> lock.c -> pre-op -> hold_ready, or op_run -> ... -> txn_end -> marks on a new
+ *   txn_begin -> lock.c -> pre-op -> eager_ready, or op_run -> ... -> txn_end -> marks on a new
  *   object -> fsync -> post-op -> answers -> unlock -> end
  */
 #include "changes.h"
@@ -40,7 +40,7 @@ txn_drop (void *local)
 static void
 txn_take_locks (struct txn *txn, struct op *op)
 {
-    if (op->kind == MARK_DATA) {
+    if (op->kind == COUNTER_DATA) {
         txn->locks[txn->n_locks++] = (struct lockee){ .inode = inode_ref (op->subject[0]) };
         return;
     }
@@ -52,7 +52,7 @@ txn_take_locks (struct txn *txn, struct op *op)
 }
 
 static struct txn *
-txn_make (xlator_t *this, call_frame_t *caller, enum mark_kind kind)
+txn_make (xlator_t *this, call_frame_t *caller, enum counter_kind kind)
 {
     replicate_t *priv = this->private;
     call_frame_t *frame = request_new (this, caller);
@@ -74,7 +74,7 @@ txn_make (xlator_t *this, call_frame_t *caller, enum mark_kind kind)
 struct txn *
 txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *directory, const char *name, void *data)
 {
-    struct txn *txn = txn_make (this, caller, MARK_ENTRY);
+    struct txn *txn = txn_make (this, caller, COUNTER_ENTRY);
 
     txn->data = data;
     txn->n_locks = 1;
@@ -110,25 +110,25 @@ txn_free (struct txn *txn)
 static void
 txn_gone (struct txn *txn)
 {
-    if (txn->kind == MARK_DATA)
-        hold_ended (txn);
+    if (txn->kind == COUNTER_DATA)
+        eager_ended (txn);
     else
         txn_free (txn);
 }
 
 static void
-txn_spoil (struct txn *txn, copies_t missing)
+txn_missed (struct txn *txn, copies_t missing)
 {
     for (int i = 0; i < 2 && txn->subject[i]; i++)
-        inode_spoil (txn->this, txn->subject[i], txn->kind, missing, &txn->spoilt[i]);
+        inode_missed (txn->this, txn->subject[i], txn->kind, missing, &txn->missed[i]);
 }
 
 static void
-txn_unspoil (struct txn *txn)
+txn_missed_recorded (struct txn *txn)
 {
     for (int i = 0; i < 2 && txn->subject[i]; i++)
-        if (txn->spoilt[i])
-            inode_marked (txn->this, txn->subject[i], &txn->spoilt[i]);
+        if (txn->missed[i])
+            inode_recorded (txn->this, txn->subject[i], &txn->missed[i]);
 }
 
 static copies_t
@@ -146,7 +146,7 @@ name_told (const struct txn *txn, const char *key, int subject)
     const replicate_t *priv = txn->this->private;
     dict_t *xdata;
 
-    if (!key || !txn->entry[subject] || txn->kind != MARK_ENTRY
+    if (!key || !txn->entry[subject] || txn->kind != COUNTER_ENTRY
         || !__atomic_load_n (&priv->granular, __ATOMIC_RELAXED))
         return NULL;
     xdata = dict_new ();
@@ -157,7 +157,7 @@ name_told (const struct txn *txn, const char *key, int subject)
 /* Adds to the marks of the subjects, on some copies. The answers of subject s are those from s * n
  * on. */
 static void
-marks_wind (struct txn *txn, copies_t on, dict_t *marks, const char *key,
+counters_wind (struct txn *txn, copies_t on, dict_t *marks, const char *key,
             void (*next) (call_frame_t *frame))
 {
     replicate_t *priv = txn->this->private;
@@ -175,9 +175,9 @@ marks_wind (struct txn *txn, copies_t on, dict_t *marks, const char *key,
     fan_end (&txn->fan);
 }
 
-/* Returns the copies on which marks_wind failed. */
+/* Returns the copies on which counters_wind failed. */
 static copies_t
-marks_failed (const struct txn *txn, int *ret_error)
+counters_failed (const struct txn *txn, int *ret_error)
 {
     const replicate_t *priv = txn->this->private;
     copies_t failed = 0;
@@ -201,9 +201,9 @@ txn_failed (struct txn *txn, int error)
     struct op *op = g_steal_pointer (&txn->op);
     GQueue ops = G_QUEUE_INIT;
 
-    txn_unspoil (txn);
-    if (txn->kind == MARK_DATA)
-        hold_give_up (txn, &ops);
+    txn_missed_recorded (txn);
+    if (txn->kind == COUNTER_DATA)
+        eager_give_up (txn, &ops);
     else
         g_queue_push_tail (&ops, op);
     txn_unlock (txn, txn_gone);
@@ -214,8 +214,8 @@ txn_failed (struct txn *txn, int error)
 static void
 txn_run (struct txn *txn)
 {
-    if (txn->kind == MARK_DATA)
-        hold_ready (txn);
+    if (txn->kind == COUNTER_DATA)
+        eager_ready (txn);
     else
         op_run (txn->op, txn_good (txn));
 }
@@ -236,7 +236,7 @@ arbiter_is_alone (const struct txn *txn)
         if (!(txn_good (txn) & COPY (i)))
             continue;
         copy.there = true;
-        copy_read_marks (&copy, &priv->marks, txn->fan.answers[i].xattrop.dict);
+        copy_read_changelog (&copy, &priv->changelog, txn->fan.answers[i].xattrop.dict);
         for (unsigned j = 0; j < priv->n; j++)
             if (copy.accuses[j].count[txn->kind] != 0)
                 good &= ~COPY (j);
@@ -249,7 +249,7 @@ pre_op_done (call_frame_t *frame)
 {
     struct txn *txn = frame->local;
 
-    txn->failed |= marks_failed (txn, &txn->error);
+    txn->failed |= counters_failed (txn, &txn->error);
     if (!children_quorum (txn->this->private, txn_good (txn)) || arbiter_is_alone (txn))
         txn_failed (txn, txn->error ? txn->error : ENOTCONN);
     else
@@ -261,16 +261,16 @@ static void
 pre_op (struct txn *txn)
 {
     const replicate_t *priv = txn->this->private;
-    const struct mark none = { 0 };
-    struct mark dirty = { 0 };
+    const struct counter none = { 0 };
+    struct counter dirty = { 0 };
     dict_t *marks = dict_new ();
 
     dirty.count[txn->kind] = 1;
-    mark_set (marks, priv->dirty_name, &dirty);
+    counter_set (marks, priv->dirty_name, &dirty);
     for (unsigned i = 0; priv->arbiter >= 0 && i < priv->n; i++)
-        mark_set (marks, priv->pending[i], &none);
+        counter_set (marks, priv->pending[i], &none);
     txn->dirtied = true;
-    marks_wind (txn, txn->locked, marks, NAME_CHANGES, pre_op_done);
+    counters_wind (txn, txn->locked, marks, NAME_CHANGES, pre_op_done);
     dict_unref (marks);
 }
 
@@ -285,8 +285,8 @@ txn_locked (struct txn *txn)
         return;
     }
     if (!whole)
-        txn_spoil (txn, copies_all (priv->n) & ~txn->locked);
-    if (txn->kind == MARK_DATA || !whole || !priv->optimistic)
+        txn_missed (txn, copies_all (priv->n) & ~txn->locked);
+    if (txn->kind == COUNTER_DATA || !whole || !priv->optimistic)
         pre_op (txn);
     else
         txn_run (txn);
@@ -302,14 +302,14 @@ txn_begin (struct txn *txn)
 
 /* The answers that waited for the marks go out last: the transaction may be gone by then. */
 static void
-txn_marked (struct txn *txn)
+txn_recorded (struct txn *txn)
 {
     GQueue ops = txn->unanswered;
     const int error = txn->error;
     struct op *op;
 
     g_queue_init (&txn->unanswered);
-    txn_unspoil (txn);
+    txn_missed_recorded (txn);
     if (txn->op)
         g_queue_push_tail (&ops, g_steal_pointer (&txn->op));
     txn_unlock (txn, txn_gone);
@@ -326,7 +326,7 @@ post_op_done (call_frame_t *frame)
 {
     struct txn *txn = frame->local;
     int error = 0;
-    const copies_t failed = marks_failed (txn, &error);
+    const copies_t failed = counters_failed (txn, &error);
 
     txn->error = 0;
     if (failed && !children_quorum (txn->this->private, txn_good (txn) & ~failed))
@@ -334,17 +334,17 @@ post_op_done (call_frame_t *frame)
     if (failed)
         gf_log (txn->this, GF_LOG_WARNING, "marks could not be changed on a copy: %s",
                 error_name (error));
-    txn_marked (txn);
+    txn_recorded (txn);
 }
 
 /* Fills in the marks after the change. Returns whether there are any, and the name's key. */
 static bool
-post_op_marks (struct txn *txn, dict_t *marks, const char **ret_key)
+post_op_counters (struct txn *txn, dict_t *marks, const char **ret_key)
 {
     const replicate_t *priv = txn->this->private;
     const copies_t all = copies_all (priv->n), good = txn_good (txn), bad = all & ~good;
-    const bool accuse = txn->changed && bad && !txn->unmarkable && children_quorum (priv, good);
-    struct mark one = { 0 }, back = { 0 };
+    const bool accuse = txn->changed && bad && !txn->no_quorum && children_quorum (priv, good);
+    struct counter one = { 0 }, back = { 0 };
 
     one.count[txn->kind] = 1;
     back.count[txn->kind] = -1;
@@ -353,14 +353,14 @@ post_op_marks (struct txn *txn, dict_t *marks, const char **ret_key)
                                                       : NULL;
     if (txn->changed && bad && !accuse) {
         if (!txn->dirtied)
-            mark_set (marks, priv->dirty_name, &one);
+            counter_set (marks, priv->dirty_name, &one);
         return !txn->dirtied;
     }
     for (unsigned i = 0; accuse && i < priv->n; i++)
         if (bad & COPY (i))
-            mark_set (marks, priv->pending[i], &one);
+            counter_set (marks, priv->pending[i], &one);
     if (txn->dirtied && (accuse || !txn->failed))
-        mark_set (marks, priv->dirty_name, &back);
+        counter_set (marks, priv->dirty_name, &back);
     return dict_count (marks) > 0;
 }
 
@@ -371,10 +371,10 @@ post_op (struct txn *txn)
     const char *key;
 
     txn->error = 0;
-    if (txn_good (txn) && post_op_marks (txn, marks, &key))
-        marks_wind (txn, txn_good (txn), marks, key, post_op_done);
+    if (txn_good (txn) && post_op_counters (txn, marks, &key))
+        counters_wind (txn, txn_good (txn), marks, key, post_op_done);
     else
-        txn_marked (txn);
+        txn_recorded (txn);
 }
 
 static void
@@ -390,7 +390,7 @@ synced (call_frame_t *frame)
             txn->failed |= COPY (i);
         }
     if (txn->failed)
-        txn_spoil (txn, txn->failed);
+        txn_missed (txn, txn->failed);
     post_op (txn);
 }
 
@@ -402,7 +402,7 @@ sync_data (struct txn *txn)
     replicate_t *priv = txn->this->private;
     const copies_t on = txn->fd ? txn_good (txn) & fd_opened (txn->this, txn->fd) : 0;
 
-    if (!on || !hold_overwrote (txn) || !__atomic_load_n (&priv->durable, __ATOMIC_RELAXED)) {
+    if (!on || !eager_overwrote (txn) || !__atomic_load_n (&priv->durable, __ATOMIC_RELAXED)) {
         post_op (txn);
         return;
     }
@@ -416,7 +416,7 @@ sync_data (struct txn *txn)
 /* --- a new object ----------------------------------------------------------------------------- */
 
 static void
-new_marked (call_frame_t *frame)
+accused_of_new (call_frame_t *frame)
 {
     sync_data (frame->local);
 }
@@ -424,19 +424,19 @@ new_marked (call_frame_t *frame)
 /* The copies that lack a new object get all of it from the others. "data" of a directory says that
  * no list of its names is kept. */
 static void
-mark_new (struct txn *txn)
+accuse_of_new (struct txn *txn)
 {
     replicate_t *priv = txn->this->private;
     const bool directory = txn->made_type == IA_IFDIR;
-    const struct mark all = { { txn->made_type == IA_IFREG || (directory && priv->granular), 1,
+    const struct counter all = { { txn->made_type == IA_IFREG || (directory && priv->granular), 1,
                                 directory } };
     loc_t loc = { .inode = txn->made };
     dict_t *marks = dict_new ();
 
     for (unsigned i = 0; i < priv->n; i++)
         if (!(txn->made_on & COPY (i)))
-            mark_set (marks, priv->pending[i], &all);
-    fan_begin (&txn->fan, new_marked);
+            counter_set (marks, priv->pending[i], &all);
+    fan_begin (&txn->fan, accused_of_new);
     for (unsigned i = 0; i < priv->n; i++)
         if (txn->made_on & COPY (i))
             FAN_WIND (&txn->fan, i, priv->children[i], xattrop, &loc, XATTROP_ADD_ARRAY, marks,
@@ -450,7 +450,7 @@ void
 txn_end (struct txn *txn)
 {
     if (txn->made && txn->made_type != IA_IFLNK)
-        mark_new (txn);
+        accuse_of_new (txn);
     else
         sync_data (txn);
 }
@@ -464,7 +464,7 @@ txn_op_done (struct txn *txn, struct op *op)
 
     txn->failed |= op->failed;
     txn->changed = op->succeeded != 0;
-    txn->unmarkable = op->succeeded && op->op_ret < 0;
+    txn->no_quorum = op->succeeded && op->op_ret < 0;
     if (txn->failed || (txn->changed && txn->locked != copies_all (priv->n))) {
         txn_end (txn);
         return;

@@ -152,7 +152,7 @@ data_prepare (struct data_heal *data)
     if (r < 0)
         return r;
     r = heal_look (data->heal, data->inode);
-    source = r < 0 ? -1 : heal_direct (data->heal, data->inode, MARK_DATA, &direction);
+    source = r < 0 ? -1 : heal_direct (data->heal, data->inode, COUNTER_DATA, &direction);
     if (r >= 0)
         r = source >= 0 ? 1 : source == -1 ? 0 : source;
     if (r > 0) {
@@ -197,7 +197,7 @@ data_finish (struct data_heal *data)
     if (r < 0)
         return r;
     memcpy (data->heal->copies, data->copies, sizeof data->copies);
-    r = heal_clear_marks (data->heal, data->inode, MARK_DATA, data->unhealed);
+    r = heal_clear_counters (data->heal, data->inode, COUNTER_DATA, data->unhealed);
     heal_unlock (data->heal, &lock);
     return r;
 }
@@ -258,7 +258,7 @@ heal_data (struct heal *heal, inode_t *inode)
     g_autofree char *path = inode_path (inode, NULL);
     int r;
 
-    hold_release (heal->this, inode);
+    eager_release (heal->this, inode);
     r = heal_lock (heal, &healers, false);
     if (r < 0) {
         heal_tell (heal, "%s: %s", path,

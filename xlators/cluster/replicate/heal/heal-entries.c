@@ -196,12 +196,12 @@ mark_missing (struct heal *heal, copies_t sources, unsigned child, inode_t *inod
 {
     const replicate_t *priv = heal->this->private;
     const ia_type_t type = inode->ia_type;
-    const struct mark mark = { { type == IA_IFREG || type == IA_IFDIR, 1, type == IA_IFDIR } };
+    const struct counter mark = { { type == IA_IFREG || type == IA_IFDIR, 1, type == IA_IFDIR } };
     g_autoptr (dict_t) marks = dict_new ();
     loc_t loc = { .inode = inode };
     int r = 0;
 
-    mark_set (marks, priv->pending[child], &mark);
+    counter_set (marks, priv->pending[child], &mark);
     for (unsigned i = 0; r >= 0 && i < priv->n; i++)
         if (sources & COPY (i))
             r = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks, NULL, NULL);
@@ -336,11 +336,11 @@ directory_look (struct entries_heal *entries)
 
     if (r < 0)
         return r;
-    entries->direction = copies_direction (entries->heal->copies, priv->n, MARK_ENTRY,
+    entries->direction = copies_direction (entries->heal->copies, priv->n, COUNTER_ENTRY,
                                            priv->arbiter);
     entries->merge = entries->direction.split_brain;
     for (unsigned i = 0; i < priv->n && !entries->direction.sinks; i++)
-        entries->merge |= entries->heal->copies[i].dirty.count[MARK_ENTRY] != 0;
+        entries->merge |= entries->heal->copies[i].dirty.count[COUNTER_ENTRY] != 0;
     return entries->direction.sinks || entries->merge;
 }
 
@@ -481,7 +481,7 @@ entries_heal_alone (struct entries_heal *entries)
     if (r < 0)
         return r;
     memcpy (entries->heal->copies, copies, sizeof copies);
-    r = heal_clear_marks (entries->heal, entries->directory, MARK_ENTRY, entries->unhealed);
+    r = heal_clear_counters (entries->heal, entries->directory, COUNTER_ENTRY, entries->unhealed);
     heal_unlock (entries->heal, &lock);
     return r < 0 ? r : entries->unhealed ? -EIO : 1;
 }

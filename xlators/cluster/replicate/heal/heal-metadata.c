@@ -141,11 +141,11 @@ heal_locked (struct heal *heal, inode_t *inode)
     copies_t unhealed;
     int source, r = heal_look (heal, inode);
 
-    source = r < 0 ? -1 : heal_direct (heal, inode, MARK_METADATA, &direction);
+    source = r < 0 ? -1 : heal_direct (heal, inode, COUNTER_METADATA, &direction);
     if (r < 0 || source < 0)
         return r < 0 ? r : source == -1 ? 0 : source;
     unhealed = sinks_heal (heal, &loc, (unsigned) source, direction.sinks);
-    r = heal_clear_marks (heal, inode, MARK_METADATA, unhealed);
+    r = heal_clear_counters (heal, inode, COUNTER_METADATA, unhealed);
     names = copies_text (priv, direction.sinks & ~unhealed);
     if (direction.sinks & ~unhealed)
         heal_tell (heal, "%s: attributes healed on %s, from %s", loc_path (&loc), names,

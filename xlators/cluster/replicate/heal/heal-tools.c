@@ -118,7 +118,7 @@ int
 heal_look (struct heal *heal, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
-    g_autoptr (dict_t) asked = marks_asked (heal->this, NULL);
+    g_autoptr (dict_t) asked = changelog_asked (heal->this, NULL);
     loc_t loc = { .inode = inode };
     int r = 0;
 
@@ -145,13 +145,13 @@ heal_look (struct heal *heal, inode_t *inode)
 }
 
 static const char *
-kind_name (enum mark_kind kind)
+kind_name (enum counter_kind kind)
 {
-    return kind == MARK_DATA ? "data" : kind == MARK_METADATA ? "attributes" : "entries";
+    return kind == COUNTER_DATA ? "data" : kind == COUNTER_METADATA ? "attributes" : "entries";
 }
 
 static int
-favorite_of (struct heal *heal, inode_t *inode, enum mark_kind kind)
+favorite_of (struct heal *heal, inode_t *inode, enum counter_kind kind)
 {
     const replicate_t *priv = heal->this->private;
     const copies_t among = copies_with_data (priv, heal->there);
@@ -159,13 +159,13 @@ favorite_of (struct heal *heal, inode_t *inode, enum mark_kind kind)
 
     if (heal->chosen >= 0)
         return heal->chosen;
-    return kind == MARK_ENTRY || inode->ia_type == IA_IFDIR
+    return kind == COUNTER_ENTRY || inode->ia_type == IA_IFDIR
                ? -1
                : copies_favorite (heal->copies, priv->n, among, (enum favorite) policy);
 }
 
 static void
-tell_split_brain (struct heal *heal, inode_t *inode, enum mark_kind kind)
+tell_split_brain (struct heal *heal, inode_t *inode, enum counter_kind kind)
 {
     const replicate_t *priv = heal->this->private;
     g_autofree char *path = inode_path (inode, NULL);
@@ -191,7 +191,7 @@ tell_no_data (struct heal *heal, inode_t *inode)
 }
 
 int
-heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
+heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
              struct direction *ret_direction)
 {
     replicate_t *priv = heal->this->private;
@@ -211,7 +211,7 @@ heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
     if (!ret_direction->sinks)
         return -1;
     sources = copies_with_data (priv, ret_direction->sources);
-    if (!sources && kind == MARK_DATA) {
+    if (!sources && kind == COUNTER_DATA) {
         tell_no_data (heal, inode);
         return -EIO;
     }
@@ -225,32 +225,32 @@ heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
 /* Returns the xattrop that subtracts this copy's marks against the copies in `healed`, with a
  * reference; NULL if it has none. clean: subtract "dirty" too. */
 static dict_t *
-marks_back (const struct heal *heal, const struct copy *copy, bool directory, enum mark_kind kind,
-            copies_t healed, bool clean)
+marks_back (const struct heal *heal, const struct copy *copy, bool directory,
+            enum counter_kind kind, copies_t healed, bool clean)
 {
     const replicate_t *priv = heal->this->private;
     dict_t *marks = dict_new ();
-    struct mark back = { 0 };
+    struct counter back = { 0 };
 
     for (unsigned i = 0; i < priv->n; i++) {
-        back = (struct mark){ 0 };
+        back = (struct counter){ 0 };
         back.count[kind] = -copy->accuses[i].count[kind];
-        if (directory && kind == MARK_ENTRY)
-            back.count[MARK_DATA] = -copy->accuses[i].count[MARK_DATA];
-        if (healed & COPY (i) && !mark_is_clear (&back))
-            mark_set (marks, priv->pending[i], &back);
+        if (directory && kind == COUNTER_ENTRY)
+            back.count[COUNTER_DATA] = -copy->accuses[i].count[COUNTER_DATA];
+        if (healed & COPY (i) && !counter_is_clear (&back))
+            counter_set (marks, priv->pending[i], &back);
     }
-    back = (struct mark){ 0 };
+    back = (struct counter){ 0 };
     back.count[kind] = -copy->dirty.count[kind];
-    if (clean && !mark_is_clear (&back))
-        mark_set (marks, priv->dirty_name, &back);
+    if (clean && !counter_is_clear (&back))
+        counter_set (marks, priv->dirty_name, &back);
     if (dict_count (marks) == 0)
         g_clear_pointer (&marks, dict_unref);
     return marks;
 }
 
 int
-heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed)
+heal_clear_counters (struct heal *heal, inode_t *inode, enum counter_kind kind, copies_t unhealed)
 {
     const replicate_t *priv = heal->this->private;
     const copies_t accused = copies_accused (heal->copies, priv->n, kind);
@@ -268,7 +268,7 @@ heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies
 
         if (marks)
             error = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks,
-                                  kind == MARK_ENTRY ? purge : NULL, NULL);
+                                  kind == COUNTER_ENTRY ? purge : NULL, NULL);
         if (error < 0) {
             heal_tell (heal, "%s: marks on %s can't be cleared: %s", loc_path (&loc),
                        priv->names[i], g_strerror (-error));

@@ -360,7 +360,7 @@ heal_later (xlator_t *this, inode_t *inode, unsigned what)
     struct heal *heal;
     copies_t there;
 
-    what &= inode_ails (this, inode, &there);
+    what &= inode_needs_heal (this, inode, &there);
     there &= children_up (priv);
     if (!what || copies_count (there) < 2 || !object_may_begin (this, inode, what))
         return;

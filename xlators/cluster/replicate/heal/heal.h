@@ -15,7 +15,7 @@
 #ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
 #define WINDLASS_CLUSTER_REPLICATE_HEAL_H
 
-#include "../replicate.h"
+#include "../copies/copies.h"
 
 /* All heals of a translator. */
 struct heals {
@@ -87,12 +87,13 @@ int heal_look (struct heal *heal, inode_t *inode);
 
 /* Decides from where to heal what heal->copies say. Returns the source; -1: nothing is to be done;
  * -EIO: split brain, reported. */
-int heal_direct (struct heal *heal, inode_t *inode, enum mark_kind kind,
+int heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
                  struct direction *ret_direction);
 
 /* Takes back the marks in heal->copies against the copies that took part, but those of `unhealed`.
  * "dirty" stays while a copy is not there that is not accused: it may differ. */
-int heal_clear_marks (struct heal *heal, inode_t *inode, enum mark_kind kind, copies_t unhealed);
+int heal_clear_counters (struct heal *heal, inode_t *inode, enum counter_kind kind,
+                         copies_t unhealed);
 
 /* Each returns 1 if it healed something, 0 if there was nothing to heal, or a negative errno, which
  * it has reported. */

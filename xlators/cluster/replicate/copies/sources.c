@@ -56,9 +56,9 @@ copies_judge (const struct copy *copies, unsigned n, int arbiter)
         if (copies[i].there)
             readable.found |= COPY (i);
     type = type_of (copies, readable.found);
-    readable.metadata = readable.found & ~copies_accused (copies, n, MARK_METADATA);
+    readable.metadata = readable.found & ~copies_accused (copies, n, COUNTER_METADATA);
     readable.data = readable.found
-        & ~copies_accused (copies, n, type == IA_IFDIR ? MARK_ENTRY : MARK_DATA);
+        & ~copies_accused (copies, n, type == IA_IFDIR ? COUNTER_ENTRY : COUNTER_DATA);
     if (arbiter >= 0 && type != IA_IFDIR) {
         readable.data &= ~COPY (arbiter);
         readable.metadata &= ~COPY (arbiter);
@@ -190,7 +190,7 @@ copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t
 
 /* Returns the copies that accuse themselves: they say that they are not to be believed. */
 static copies_t
-copies_confessed (const struct copy *copies, unsigned n, enum mark_kind kind)
+copies_confessed (const struct copy *copies, unsigned n, enum counter_kind kind)
 {
     copies_t confessed = 0;
 
@@ -202,7 +202,8 @@ copies_confessed (const struct copy *copies, unsigned n, enum mark_kind kind)
 
 static copies_t
 keep_best (const struct copy *copies, unsigned n, copies_t sources,
-           uint64_t (*value) (const struct copy *copy, enum mark_kind kind), enum mark_kind kind)
+           uint64_t (*value) (const struct copy *copy, enum counter_kind kind),
+           enum counter_kind kind)
 {
     uint64_t best = 0;
     copies_t kept = 0;
@@ -217,25 +218,25 @@ keep_best (const struct copy *copies, unsigned n, copies_t sources,
 }
 
 static uint64_t
-size_value (const struct copy *copy, enum mark_kind kind)
+size_value (const struct copy *copy, enum counter_kind kind)
 {
     return copy->iatt.ia_size;
 }
 
 static uint64_t
-dirty_value (const struct copy *copy, enum mark_kind kind)
+dirty_value (const struct copy *copy, enum counter_kind kind)
 {
     return (uint64_t) MAX (copy->dirty.count[kind], 0);
 }
 
 static uint64_t
-ctime_value (const struct copy *copy, enum mark_kind kind)
+ctime_value (const struct copy *copy, enum counter_kind kind)
 {
     return (uint64_t) MAX (copy->iatt.ia_ctime, 0);
 }
 
 static bool
-sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind kind,
+sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum counter_kind kind,
                   int arbiter)
 {
     int first = -1;
@@ -245,7 +246,7 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
             continue;
         if (copies[i].dirty.count[kind] != 0)
             return true;
-        if (kind != MARK_DATA || (int) i == arbiter)
+        if (kind != COUNTER_DATA || (int) i == arbiter)
             continue;
         if (first >= 0 && copies[i].iatt.ia_size != copies[first].iatt.ia_size)
             return true;
@@ -256,12 +257,12 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
 
 /* One of several sources whose changes were cut off, the rest are sinks. */
 static copies_t
-one_source (const struct copy *copies, unsigned n, copies_t sources, enum mark_kind kind,
+one_source (const struct copy *copies, unsigned n, copies_t sources, enum counter_kind kind,
             int arbiter)
 {
     const copies_t with_data = arbiter < 0 ? sources : sources & ~COPY (arbiter);
 
-    if (kind == MARK_DATA && with_data)
+    if (kind == COUNTER_DATA && with_data)
         sources = keep_best (copies, n, with_data, size_value, kind);
     sources = keep_best (copies, n, sources, dirty_value, kind);
     sources = keep_best (copies, n, sources, ctime_value, kind);
@@ -269,7 +270,7 @@ one_source (const struct copy *copies, unsigned n, copies_t sources, enum mark_k
 }
 
 struct direction
-copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind, int arbiter)
+copies_direction (const struct copy *copies, unsigned n, enum counter_kind kind, int arbiter)
 {
     const copies_t confessed = copies_confessed (copies, n, kind);
     struct direction direction = { 0 };
@@ -288,7 +289,7 @@ copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind, in
     if (!direction.sources) {
         direction.split_brain = true;
         direction.sinks = all;
-    } else if (kind != MARK_ENTRY
+    } else if (kind != COUNTER_ENTRY
                && sources_disagree (copies, n, direction.sources, kind, arbiter)) {
         direction.sources = one_source (copies, n, direction.sources, kind, arbiter);
         direction.sinks = all & ~direction.sources;

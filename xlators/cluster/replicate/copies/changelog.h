@@ -41,38 +41,39 @@ copies_first (copies_t copies)
     return copies ? __builtin_ctz (copies) : -1;
 }
 
-enum mark_kind { MARK_DATA, MARK_METADATA, MARK_ENTRY, MARK_KINDS };
+enum counter_kind { COUNTER_DATA, COUNTER_METADATA, COUNTER_ENTRY, COUNTER_KINDS };
 
-#define MARK_SIZE 12 /* bytes: three numbers, big-endian */
+#define COUNTER_SIZE 12 /* bytes: three numbers, big-endian */
 
-struct mark {
-    int32_t count[MARK_KINDS];
+struct counter {
+    int32_t count[COUNTER_KINDS];
 };
 
 /* Reads a mark. A value of another size cannot be trusted: it counts as a mark of all changes. */
-struct mark mark_read (const void *value, size_t size);
-void mark_set (dict_t *dict, const char *key, const struct mark *mark);
-bool mark_is_clear (const struct mark *mark);
+struct counter counter_read (const void *value, size_t size);
+void counter_set (dict_t *dict, const char *key, const struct counter *mark);
+bool counter_is_clear (const struct counter *mark);
 
 /* What a child said of its copy of an object. */
 struct copy {
     bool there; /* it has one */
     struct iatt iatt;
-    struct mark dirty, accuses[COPIES_MAX];
+    struct counter dirty, accuses[COPIES_MAX];
     bool locked; /* a client has locked its data: sizes may be on the move */
 };
 
 /* The names of marks in a replicated volume. */
-struct mark_names {
+struct changelog_names {
     unsigned n;
     const char *dirty, *const *pending; /* n of them */
 };
 
 /* Reads the marks in a dict, which may be NULL. */
-void copy_read_marks (struct copy *ret_copy, const struct mark_names *names, const dict_t *dict);
+void copy_read_changelog (struct copy *ret_copy, const struct changelog_names *names,
+                          const dict_t *dict);
 
 /* Returns the copies that a copy which is there accuses. */
-copies_t copies_accused (const struct copy *copies, unsigned n, enum mark_kind kind);
+copies_t copies_accused (const struct copy *copies, unsigned n, enum counter_kind kind);
 
 /* Appends which copy accuses which, as lines for a user. */
 void copies_print (const struct copy *copies, unsigned n, const char *const *names, GString *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is known of the copies of an inode. */
-#include "replicate.h"
+#include "copies.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -46,10 +46,10 @@ static bool
 copies_are_clear (const struct copy *copies, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (!mark_is_clear (&copies[i].dirty))
+        if (!counter_is_clear (&copies[i].dirty))
             return false;
         for (unsigned j = 0; j < n; j++)
-            if (!mark_is_clear (&copies[i].accuses[j]))
+            if (!counter_is_clear (&copies[i].accuses[j]))
                 return false;
     }
     return true;
@@ -82,31 +82,32 @@ readable_favor (const replicate_t *priv, const struct copy *copies, struct reada
     return true;
 }
 
-struct look
-look_begin (replicate_t *priv)
+struct lookup_start
+lookup_started (replicate_t *priv)
 {
-    return (struct look){ children_generation (priv),
-                          __atomic_add_fetch (&priv->looks, 1, __ATOMIC_ACQ_REL) };
+    return (struct lookup_start){ children_generation (priv),
+                          __atomic_add_fetch (&priv->lookups, 1, __ATOMIC_ACQ_REL) };
 }
 
 /* Copies that were looked at before marks were on them say too little. */
 static void
 learn_locked (struct replicate_inode *kept, const struct readable *readable, bool favored,
-              const struct look *look, struct copy **noted)
+              const struct lookup_start *start, struct copy **noted)
 {
-    if (look->at <= kept->marked_at)
+    if (start->number <= kept->recorded_at)
         return;
-    kept->generation = look->generation;
+    kept->generation = start->generation;
     kept->readable = *readable;
-    kept->readable.data &= ~(kept->spoilt[MARK_DATA] | kept->spoilt[MARK_ENTRY]);
-    kept->readable.metadata &= ~kept->spoilt[MARK_METADATA];
+    kept->readable.data &= ~(kept->missed[COUNTER_DATA] | kept->missed[COUNTER_ENTRY]);
+    kept->readable.metadata &= ~kept->missed[COUNTER_METADATA];
     kept->favored = favored;
     g_free (kept->copies);
     kept->copies = g_steal_pointer (noted);
 }
 
 void
-inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, const struct look *look)
+inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
+             const struct lookup_start *start)
 {
     replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
@@ -117,7 +118,7 @@ inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies, const st
     if (!copies_are_clear (copies, priv->n))
         noted = g_memdup2 (copies, priv->n * sizeof *copies);
     pthread_mutex_lock (&kept->lock);
-    learn_locked (kept, &readable, favored, look, &noted);
+    learn_locked (kept, &readable, favored, start, &noted);
     pthread_mutex_unlock (&kept->lock);
     g_free (noted);
 }
@@ -131,7 +132,7 @@ readable_all (const replicate_t *priv, copies_t copies, ia_type_t type)
 }
 
 void
-inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct look *look)
+inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct lookup_start *start)
 {
     const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
@@ -139,7 +140,7 @@ inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct 
     struct copy *none = NULL;
 
     pthread_mutex_lock (&kept->lock);
-    learn_locked (kept, &readable, false, look, &none);
+    learn_locked (kept, &readable, false, start, &none);
     pthread_mutex_unlock (&kept->lock);
 }
 
@@ -169,7 +170,7 @@ inode_choose (xlator_t *this, inode_t *inode, copies_t chosen, int64_t until)
 }
 
 struct readable
-inode_said (xlator_t *this, inode_t *inode)
+inode_reported (xlator_t *this, inode_t *inode)
 {
     const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
@@ -207,15 +208,16 @@ inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 }
 
 void
-inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t missing, bool *spoilt)
+inode_missed (xlator_t *this, inode_t *inode, enum counter_kind kind, copies_t missing,
+              bool *missed)
 {
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    kept->unmarked += !*spoilt;
-    *spoilt = true;
-    kept->spoilt[kind] |= missing;
-    if (kind == MARK_METADATA)
+    kept->unrecorded += !*missed;
+    *missed = true;
+    kept->missed[kind] |= missing;
+    if (kind == COUNTER_METADATA)
         kept->readable.metadata &= ~missing;
     else
         kept->readable.data &= ~missing;
@@ -223,17 +225,17 @@ inode_spoil (xlator_t *this, inode_t *inode, enum mark_kind kind, copies_t missi
 }
 
 void
-inode_marked (xlator_t *this, inode_t *inode, bool *spoilt)
+inode_recorded (xlator_t *this, inode_t *inode, bool *missed)
 {
     replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    if (*spoilt && --kept->unmarked == 0) {
-        memset (kept->spoilt, 0, sizeof kept->spoilt);
-        kept->marked_at = __atomic_load_n (&priv->looks, __ATOMIC_ACQUIRE);
+    if (*missed && --kept->unrecorded == 0) {
+        memset (kept->missed, 0, sizeof kept->missed);
+        kept->recorded_at = __atomic_load_n (&priv->lookups, __ATOMIC_ACQUIRE);
     }
-    *spoilt = false;
+    *missed = false;
     pthread_mutex_unlock (&kept->lock);
 }
 
@@ -252,7 +254,7 @@ inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies, uns
 
 static bool
 kind_ails_locked (const replicate_t *priv, const struct replicate_inode *kept, copies_t good,
-                  copies_t whole, enum mark_kind kind)
+                  copies_t whole, enum counter_kind kind)
 {
     const copies_t accused = kept->copies ? copies_accused (kept->copies, priv->n, kind) : 0;
 
@@ -260,20 +262,20 @@ kind_ails_locked (const replicate_t *priv, const struct replicate_inode *kept, c
 }
 
 unsigned
-inode_ails (xlator_t *this, inode_t *inode, copies_t *ret_found)
+inode_needs_heal (xlator_t *this, inode_t *inode, copies_t *ret_found)
 {
     const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_of (this, inode);
     const struct readable *readable = &kept->readable;
     const bool directory = inode->ia_type == IA_IFDIR;
-    const enum mark_kind content = directory ? MARK_ENTRY : MARK_DATA;
+    const enum counter_kind content = directory ? COUNTER_ENTRY : COUNTER_DATA;
     unsigned ails = 0;
     copies_t whole;
 
     pthread_mutex_lock (&kept->lock);
     *ret_found = readable->found;
     whole = directory ? readable->found : copies_with_data (priv, readable->found);
-    if (kind_ails_locked (priv, kept, readable->metadata, whole, MARK_METADATA))
+    if (kind_ails_locked (priv, kept, readable->metadata, whole, COUNTER_METADATA))
         ails |= HEAL_METADATA;
     if ((directory || inode->ia_type == IA_IFREG)
         && kind_ails_locked (priv, kept, readable->data, whole, content))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Looks at all copies of an inode anew, and asks bricks whether anything is to be healed. */
-#include "replicate.h"
+#include "copies.h"
 
 #include <errno.h>
 
@@ -11,14 +11,14 @@
 #define INDEX_KNOWN 1000000000ll /* nanoseconds */
 
 dict_t *
-marks_asked (xlator_t *this, dict_t *xdata)
+changelog_asked (xlator_t *this, dict_t *xdata)
 {
     const replicate_t *priv = this->private;
     dict_t *dict = xdata ? dict_copy (xdata) : dict_new ();
 
     for (unsigned i = 0; i < priv->n; i++)
-        dict_set_u64 (dict, priv->pending[i], MARK_SIZE);
-    dict_set_u64 (dict, priv->dirty_name, MARK_SIZE);
+        dict_set_u64 (dict, priv->pending[i], COUNTER_SIZE);
+    dict_set_u64 (dict, priv->dirty_name, COUNTER_SIZE);
     dict_set_str (dict, LOCKS_ASKED, this->name);
     dict_set_str (dict, INDEX_TOLD, INDEX_ASKED);
     return dict;
@@ -34,7 +34,7 @@ copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct cop
         return;
     ret_copy->iatt = reply->buf;
     ret_copy->locked = dict_get_u64 (reply->xdata, LOCKS_TOLD, &locks) && locks > 0;
-    copy_read_marks (ret_copy, &priv->marks, reply->xdata);
+    copy_read_changelog (ret_copy, &priv->changelog, reply->xdata);
 }
 
 /* --- the index -------------------------------------------------------------------------------- */
@@ -42,12 +42,12 @@ copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct cop
 /* indexes[i] is the time; negative: the index lists something, or the brick did not say. */
 void
 index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
-            const struct look *look)
+            const struct lookup_start *start)
 {
     uint64_t listed;
     const bool empty = dict_get_u64 (reply->xdata, INDEX_TOLD, &listed) && listed == 0;
 
-    if (look->generation == children_generation (priv))
+    if (start->generation == children_generation (priv))
         __atomic_store_n (&priv->indexes[child], empty ? clock_now () : -clock_now (),
                           __ATOMIC_RELAXED);
 }
@@ -84,7 +84,7 @@ struct refresh {
     call_frame_t *frame;
     struct fan_out fan;
     loc_t loc;
-    struct look look;
+    struct lookup_start start;
     void (*done) (void *data, int error);
     void *data;
 };
@@ -113,7 +113,7 @@ refresh_read (struct refresh *refresh, struct copy *copies)
         if (refresh->fan.answers[i].op == FOP_NONE)
             continue;
         copy_read (priv, reply, &copies[i]);
-        index_note (priv, i, reply, &refresh->look);
+        index_note (priv, i, reply, &refresh->start);
         if (copies[i].there
             && (!gfid_equal (&reply->buf.ia_gfid, &inode->gfid)
                 || reply->buf.ia_type != inode->ia_type))
@@ -134,7 +134,7 @@ refreshed (call_frame_t *frame)
     const int error = refresh_read (refresh, copies);
 
     if (error == 0)
-        inode_learn (this, refresh->loc.inode, copies, &refresh->look);
+        inode_learn (this, refresh->loc.inode, copies, &refresh->start);
     request_done (this, frame);
     done (data, error);
 }
@@ -144,7 +144,7 @@ refresh_wind (struct refresh *refresh)
 {
     replicate_t *priv = refresh->this->private;
     const copies_t up = children_up (priv);
-    dict_t *xdata = marks_asked (refresh->this, NULL);
+    dict_t *xdata = changelog_asked (refresh->this, NULL);
 
     fan_begin (&refresh->fan, refreshed);
     for (unsigned i = 0; i < priv->n; i++)
@@ -165,7 +165,7 @@ inode_refresh (xlator_t *this, inode_t *inode, void (*done) (void *data, int err
     refresh->head.drop = refresh_drop;
     refresh->this = this;
     refresh->frame = frame;
-    refresh->look = look_begin (priv);
+    refresh->start = lookup_started (priv);
     refresh->done = done;
     refresh->data = data;
     refresh->loc.inode = inode_ref (inode);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Changes of a file's data share a transaction, the hold. While it is held, an operation needs only
- * its wind to all copies:
+ * The eager lock. Changes of the data of one file share a transaction. While it keeps its lock, an
+ * operation needs only its wind to all copies:
  *
- *   locking --> held: operations run side by side, unless they touch the same bytes
+ *   locking --> locked: operations run side by side, unless they touch the same bytes
  *                 |
- *                 +--> ending: when nothing runs, and either nothing came for
- *                      post-op-delay-secs, or another client wants the file, an operation failed
- *                      on a copy, a child came or went, the file is flushed, or the mount ends
+ *                 +--> ending: when no operation runs, and either none came for
+ *                      post-op-delay-secs, or another client waits for the lock, an operation
+ *                      failed on a copy, a child came or went, the file is flushed, or the mount
+ *                      ends
  *
- * Operations wait in replicate_inode.waiting, in their order, until they may run; those that come
- * while a hold ends wait for the next one. Only one thread at a time decides the next step (pump).
+ * Operations that can't start yet wait in replicate_inode.waiting, in the order of their calls.
+ * Those that come while a transaction ends wait for the next one. Only one thread at a time decides
+ * the next step (eager_pump).
  *
- * An operation is answered when all copies have it. If one failed, its answer waits for the end of
- * the hold: for the mark against that copy.
+ * An operation is answered when all copies have answered. If a copy failed, the answer waits for
+ * the post-op: for the pending counter against that copy.
  */
 #include "changes.h"
 
@@ -36,9 +38,9 @@ txn_unref (struct txn *txn)
 
 /* Two clients' order of writes to the same bytes would differ between the copies. */
 static bool
-hold_conflicts (const struct txn *hold, const struct op *op)
+eager_conflicts (const struct txn *eager, const struct op *op)
 {
-    for (const GList *at = hold->running.head; at; at = at->next) {
+    for (const GList *at = eager->running.head; at; at = at->next) {
         const struct op *running = at->data;
 
         if (running->from < op->to && op->from < running->to)
@@ -48,68 +50,68 @@ hold_conflicts (const struct txn *hold, const struct op *op)
 }
 
 static void
-timer_stop_locked (struct txn *hold)
+timer_stop_locked (struct txn *eager)
 {
-    core_timer_t *timer = g_steal_pointer (&hold->timer);
+    core_timer_t *timer = g_steal_pointer (&eager->timer);
 
     if (timer && timer_cancel (timer))
-        __atomic_sub_fetch (&hold->refs, 1, __ATOMIC_ACQ_REL); /* the hold's own is left */
+        __atomic_sub_fetch (&eager->refs, 1, __ATOMIC_ACQ_REL); /* the transaction's own is left */
 }
 
-static void hold_pump (xlator_t *this, inode_t *inode);
+static void eager_pump (xlator_t *this, inode_t *inode);
 
 static void
-hold_timer (void *data)
+eager_timer (void *data)
 {
-    struct txn *hold = data;
-    xlator_t *this = hold->this;
-    inode_t *inode = inode_ref (hold->subject[0]);
+    struct txn *eager = data;
+    xlator_t *this = eager->this;
+    inode_t *inode = inode_ref (eager->subject[0]);
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    hold->timer = NULL;
-    if (g_queue_is_empty (&hold->running))
-        hold->release = true;
+    eager->timer = NULL;
+    if (g_queue_is_empty (&eager->running))
+        eager->release = true;
     pthread_mutex_unlock (&kept->lock);
-    hold_pump (this, inode);
+    eager_pump (this, inode);
     inode_unref (inode);
-    txn_unref (hold);
+    txn_unref (eager);
 }
 
-/* Returns how long a hold may wait for more; 0: not at all. */
+/* Returns how long the lock waits for another operation, in nanoseconds; 0: not at all. */
 static int64_t
-hold_delay (const struct txn *hold)
+eager_delay (const struct txn *eager)
 {
-    const replicate_t *priv = hold->this->private;
+    const replicate_t *priv = eager->this->private;
 
-    if (!hold->patient || !__atomic_load_n (&priv->eager, __ATOMIC_RELAXED)
+    if (!eager->patient || !__atomic_load_n (&priv->eager, __ATOMIC_RELAXED)
         || __atomic_load_n (&priv->ending, __ATOMIC_ACQUIRE))
         return 0;
     return __atomic_load_n (&priv->post_op_delay, __ATOMIC_RELAXED) * NANOSECONDS;
 }
 
 static bool
-hold_is_outdated (const struct txn *hold)
+eager_is_outdated (const struct txn *eager)
 {
-    return hold->generation != children_generation (hold->this->private);
+    return eager->generation != children_generation (eager->this->private);
 }
 
 /* Nothing waits that may run. */
 static enum step
-hold_rest_locked (struct txn *hold)
+eager_rest_locked (struct txn *eager)
 {
-    const int64_t delay = hold_delay (hold);
+    const int64_t delay = eager_delay (eager);
 
-    if (!g_queue_is_empty (&hold->running))
+    if (!g_queue_is_empty (&eager->running))
         return STEP_NONE;
-    if (hold->release || delay == 0) {
-        hold->state = HOLD_ENDING;
-        timer_stop_locked (hold);
+    if (eager->release || delay == 0) {
+        eager->state = EAGER_ENDING;
+        timer_stop_locked (eager);
         return STEP_END;
     }
-    if (!hold->timer) {
-        __atomic_add_fetch (&hold->refs, 1, __ATOMIC_RELAXED);
-        hold->timer = timer_after (delay, hold_timer, hold);
+    if (!eager->timer) {
+        __atomic_add_fetch (&eager->refs, 1, __ATOMIC_RELAXED);
+        eager->timer = timer_after (delay, eager_timer, eager);
     }
     return STEP_NONE;
 }
@@ -118,67 +120,67 @@ hold_rest_locked (struct txn *hold)
 static enum step
 step_locked (struct replicate_inode *kept, struct op **ret_op)
 {
-    struct txn *hold = kept->hold;
+    struct txn *eager = kept->eager;
     struct op *first = g_queue_peek_head (&kept->waiting);
 
     *ret_op = first;
-    if (!hold)
+    if (!eager)
         return first ? STEP_START : STEP_NONE;
-    if (hold->state != HOLD_HELD)
+    if (eager->state != EAGER_LOCKED)
         return STEP_NONE;
-    hold->release |= hold_is_outdated (hold);
-    if (!first || hold->release || hold_conflicts (hold, first))
-        return hold_rest_locked (hold);
+    eager->release |= eager_is_outdated (eager);
+    if (!first || eager->release || eager_conflicts (eager, first))
+        return eager_rest_locked (eager);
     g_queue_pop_head (&kept->waiting);
-    g_queue_push_tail (&hold->running, first);
-    timer_stop_locked (hold);
-    first->txn = hold;
-    first->children = hold->locked & ~hold->failed;
-    if (!hold->fd)
-        hold->fd = fd_ref (first->fd);
+    g_queue_push_tail (&eager->running, first);
+    timer_stop_locked (eager);
+    first->txn = eager;
+    first->children = eager->locked & ~eager->failed;
+    if (!eager->fd)
+        eager->fd = fd_ref (first->fd);
     return STEP_RUN;
 }
 
 static void
-written_nothing (struct txn *hold)
+written_nothing (struct txn *eager)
 {
     for (unsigned i = 0; i < COPIES_MAX; i++)
-        hold->written[i] = (struct written){ INT64_MAX, INT64_MAX };
+        eager->written[i] = (struct written){ INT64_MAX, INT64_MAX };
 }
 
 static void
-hold_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
+eager_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
 {
     replicate_t *priv = this->private;
-    struct txn *hold = txn_new (this, op);
+    struct txn *eager = txn_new (this, op);
 
-    written_nothing (hold);
-    __atomic_add_fetch (&priv->numbers.holds, 1, __ATOMIC_RELAXED);
+    written_nothing (eager);
+    __atomic_add_fetch (&priv->numbers.eager_locks, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock (&priv->lock);
-    g_queue_push_tail_link (&priv->holds, &hold->link);
+    g_queue_push_tail_link (&priv->eager_locks, &eager->link);
     pthread_mutex_unlock (&priv->lock);
     pthread_mutex_lock (&kept->lock);
-    kept->hold = hold;
+    kept->eager = eager;
     pthread_mutex_unlock (&kept->lock);
-    txn_begin (hold);
+    txn_begin (eager);
 }
 
 static void
 step_do (xlator_t *this, struct replicate_inode *kept, enum step step, struct op *op,
-         struct txn *hold)
+         struct txn *eager)
 {
     if (step == STEP_START)
-        hold_start (this, kept, op);
+        eager_start (this, kept, op);
     else if (step == STEP_RUN)
         op_run (op, op->children);
     else if (step == STEP_END)
-        txn_end (hold);
+        txn_end (eager);
 }
 
 /* Does all steps that can be done now. A thread that comes while another is here leaves its work to
  * that one, so that steps that finish at once don't pile up on the stack. */
 static void
-hold_pump (xlator_t *this, inode_t *inode)
+eager_pump (xlator_t *this, inode_t *inode)
 {
     struct replicate_inode *kept = inode_of (this, inode);
     enum step step = STEP_START;
@@ -187,14 +189,14 @@ hold_pump (xlator_t *this, inode_t *inode)
     pthread_mutex_lock (&kept->lock);
     kept->pump_again = true;
     while (!kept->pumping && (kept->pump_again || step != STEP_NONE)) {
-        struct txn *hold = kept->hold;
+        struct txn *eager = kept->eager;
         struct op *op;
 
         kept->pump_again = false;
         kept->pumping = true;
         step = step_locked (kept, &op);
         pthread_mutex_unlock (&kept->lock);
-        step_do (this, kept, step, op, hold);
+        step_do (this, kept, step, op, eager);
         pthread_mutex_lock (&kept->lock);
         kept->pumping = false;
     }
@@ -205,7 +207,7 @@ hold_pump (xlator_t *this, inode_t *inode)
 /* --- operations ------------------------------------------------------------------------------- */
 
 void
-hold_begin (struct op *op)
+eager_begin (struct op *op)
 {
     struct replicate_inode *kept = inode_of (op->this, op->subject[0]);
     xlator_t *this = op->this;
@@ -214,7 +216,7 @@ hold_begin (struct op *op)
     pthread_mutex_lock (&kept->lock);
     g_queue_push_tail (&kept->waiting, op);
     pthread_mutex_unlock (&kept->lock);
-    hold_pump (this, inode);
+    eager_pump (this, inode);
     inode_unref (inode);
 }
 
@@ -235,13 +237,13 @@ op_saw_waiting (const struct op *op)
 }
 
 static void
-op_wrote_locked (struct txn *hold, const struct op *op)
+op_wrote_locked (struct txn *eager, const struct op *op)
 {
     uint64_t appended;
 
     for (unsigned i = 0; i < op->fan.n; i++) {
         const struct writev_reply *reply = &op->fan.answers[i].writev;
-        struct written *written = &hold->written[i];
+        struct written *written = &eager->written[i];
 
         if (!(op->succeeded & COPY (i)))
             continue;
@@ -254,33 +256,33 @@ op_wrote_locked (struct txn *hold, const struct op *op)
 /* A copy that lost an append is shorter than the others. A brick may do one write before another
  * that was sent first: then neither is an append, but both together are. */
 bool
-hold_overwrote (const struct txn *hold)
+eager_overwrote (const struct txn *eager)
 {
     for (unsigned i = 0; i < COPIES_MAX; i++)
-        if (hold->written[i].first < hold->written[i].size_before)
+        if (eager->written[i].first < eager->written[i].size_before)
             return true;
     return false;
 }
 
 static void
-op_leaves_locked (struct txn *hold, struct op *op)
+op_leaves_locked (struct txn *eager, struct op *op)
 {
-    g_queue_remove (&hold->running, op);
-    hold->failed |= op->failed;
-    hold->changed |= op->succeeded != 0;
-    hold->unmarkable |= op->succeeded && op->op_ret < 0;
-    hold->release |= op->failed || op->op_ret < 0 || op_saw_waiting (op);
-    hold->patient = op->fop == FOP_writev || op->fop == FOP_fsync;
+    g_queue_remove (&eager->running, op);
+    eager->failed |= op->failed;
+    eager->changed |= op->succeeded != 0;
+    eager->no_quorum |= op->succeeded && op->op_ret < 0;
+    eager->release |= op->failed || op->op_ret < 0 || op_saw_waiting (op);
+    eager->patient = op->fop == FOP_writev || op->fop == FOP_fsync;
     if (op->fop == FOP_fsync && op->op_ret >= 0 && !op->failed)
-        written_nothing (hold);
+        written_nothing (eager);
     else if (op->fop == FOP_writev && !(op->fd->flags & (O_SYNC | O_DSYNC)))
-        op_wrote_locked (hold, op);
+        op_wrote_locked (eager, op);
     if (op->failed)
-        g_queue_push_tail (&hold->unanswered, op);
+        g_queue_push_tail (&eager->unanswered, op);
 }
 
 void
-hold_op_done (struct op *op)
+eager_op_done (struct op *op)
 {
     xlator_t *this = op->this;
     inode_t *inode = inode_ref (op->subject[0]);
@@ -290,42 +292,42 @@ hold_op_done (struct op *op)
     pthread_mutex_lock (&kept->lock);
     op_leaves_locked (op->txn, op);
     pthread_mutex_unlock (&kept->lock);
-    hold_pump (this, inode);
+    eager_pump (this, inode);
     inode_unref (inode);
     if (answer)
         op_answer (op);
 }
 
-/* --- the hold --------------------------------------------------------------------------------- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 void
-hold_ready (struct txn *txn)
+eager_ready (struct txn *txn)
 {
     xlator_t *this = txn->this;
     inode_t *inode = inode_ref (txn->subject[0]);
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    txn->state = HOLD_HELD;
+    txn->state = EAGER_LOCKED;
     pthread_mutex_unlock (&kept->lock);
-    hold_pump (this, inode);
+    eager_pump (this, inode);
     inode_unref (inode);
 }
 
 void
-hold_give_up (struct txn *txn, GQueue *ret_ops)
+eager_give_up (struct txn *txn, GQueue *ret_ops)
 {
     struct replicate_inode *kept = inode_of (txn->this, txn->subject[0]);
 
     pthread_mutex_lock (&kept->lock);
-    txn->state = HOLD_ENDING;
+    txn->state = EAGER_ENDING;
     *ret_ops = kept->waiting;
     g_queue_init (&kept->waiting);
     pthread_mutex_unlock (&kept->lock);
 }
 
 void
-hold_ended (struct txn *txn)
+eager_ended (struct txn *txn)
 {
     xlator_t *this = txn->this;
     replicate_t *priv = this->private;
@@ -333,18 +335,18 @@ hold_ended (struct txn *txn)
     struct replicate_inode *kept = inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
-    kept->hold = NULL;
+    kept->eager = NULL;
     pthread_mutex_unlock (&kept->lock);
     pthread_mutex_lock (&priv->lock);
-    g_queue_unlink (&priv->holds, &txn->link);
+    g_queue_unlink (&priv->eager_locks, &txn->link);
     pthread_mutex_unlock (&priv->lock);
-    hold_pump (this, inode);
+    eager_pump (this, inode);
     txn_unref (txn);
     inode_unref (inode);
 }
 
 void
-hold_release (xlator_t *this, inode_t *inode)
+eager_release (xlator_t *this, inode_t *inode)
 {
     struct replicate_inode *kept = inode_ctx_get (inode, this);
     bool held;
@@ -352,31 +354,31 @@ hold_release (xlator_t *this, inode_t *inode)
     if (!kept)
         return;
     pthread_mutex_lock (&kept->lock);
-    held = kept->hold != NULL;
+    held = kept->eager != NULL;
     if (held)
-        kept->hold->release = true;
+        kept->eager->release = true;
     pthread_mutex_unlock (&kept->lock);
     if (held)
-        hold_pump (this, inode);
+        eager_pump (this, inode);
 }
 
 void
-holds_release (xlator_t *this)
+eager_release_all (xlator_t *this)
 {
     replicate_t *priv = this->private;
     g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
 
     pthread_mutex_lock (&priv->lock);
-    for (GList *at = priv->holds.head; at; at = at->next)
+    for (GList *at = priv->eager_locks.head; at; at = at->next)
         g_ptr_array_add (inodes, inode_ref (((struct txn *) at->data)->subject[0]));
     pthread_mutex_unlock (&priv->lock);
     for (guint i = 0; i < inodes->len; i++)
-        hold_release (this, inodes->pdata[i]);
+        eager_release (this, inodes->pdata[i]);
 }
 
-/* Another client wants what we may hold. */
+/* Another client waits for a lock on an inode. */
 void
-hold_wanted (xlator_t *this, const struct lock_contention *wanted)
+eager_wanted (xlator_t *this, const struct lock_contention *wanted)
 {
     replicate_t *priv = this->private;
     g_autoptr (inode_t) inode = NULL;
@@ -384,7 +386,7 @@ hold_wanted (xlator_t *this, const struct lock_contention *wanted)
     if (wanted->of_entry || strcmp (wanted->volume, this->name) != 0)
         return;
     pthread_mutex_lock (&priv->lock);
-    for (GList *at = priv->holds.head; at && !inode; at = at->next) {
+    for (GList *at = priv->eager_locks.head; at && !inode; at = at->next) {
         inode_t *held = ((struct txn *) at->data)->subject[0];
 
         if (gfid_equal (&held->gfid, &wanted->gfid))
@@ -392,5 +394,5 @@ hold_wanted (xlator_t *this, const struct lock_contention *wanted)
     }
     pthread_mutex_unlock (&priv->lock);
     if (inode)
-        hold_release (this, inode);
+        eager_release (this, inode);
 }

@@ -63,7 +63,7 @@ struct direction {
 
 /* Judges the copies that are there; the others have no marks. A mark "dirty" without accusation is
  * decided by size, by the number of changes a copy has seen, and by time. */
-struct direction copies_direction (const struct copy *copies, unsigned n, enum mark_kind kind,
+struct direction copies_direction (const struct copy *copies, unsigned n, enum counter_kind kind,
                                    int arbiter);
 
 #endif
