@@ -41,6 +41,7 @@ src_libcore_a_SOURCES = \
     %D%/core/time/ticks.c \
     %D%/core/time/timer.c \
     %D%/core/data/answer-vector.c \
+    %D%/core/data/byte-claims.c \
     %D%/core/data/dentry.c \
     %D%/core/data/dict.c \
     %D%/core/data/dirent.c \
@@ -150,6 +151,7 @@ pkgincludetime_HEADERS = \
 pkgincludedatadir = $(pkgincludedir)/core/data
 pkgincludedata_HEADERS = \
     %D%/core/data/answer-vector.h \
+    %D%/core/data/byte-claims.h \
     %D%/core/data/dict.h \
     %D%/core/data/dirent.h \
     %D%/core/data/fd.h \

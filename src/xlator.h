@@ -29,6 +29,7 @@
 #include "core/data/loc.h"
 
 /* Calls of several steps, that continue later, or on another thread. */
+#include "core/data/byte-claims.h"
 #include "core/edge/fan-out.h"
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"

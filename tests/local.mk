@@ -11,6 +11,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/all tests/graph/all
 endif
 tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no-threads.h \
+    %D%/unit/test_byte_claims.c \
     %D%/unit/test_control.c \
     %D%/unit/test_data.c \
     %D%/unit/test_any_fop.c \
