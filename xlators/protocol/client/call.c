@@ -59,7 +59,7 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
     struct client_call *call = client_call_of (rpc);
 
-    if (call->claim.inode)
+    if (call->claimed)
         claim_leave (call);
     if (call->undo && !call_is_first (call)) {
         client_answered_late (call, reply);
@@ -183,7 +183,7 @@ client_send_now (struct client_call *call)
 void
 client_send (struct client_call *call)
 {
-    if (!call->claim.inode || claim_enter (call))
+    if (!call->claimed || claim_enter (call))
         client_send_now (call);
 }
 

@@ -44,19 +44,10 @@ struct client_file {
     GList link, of_inode; /* in session.files and client_inode.files; session.files_lock */
 };
 
-/* The part of a file that an operation reads or writes. */
-struct client_claim {
-    struct client_call *call;
-    struct client_inode *inode;
-    off_t from, to; /* to: the first byte behind it */
-    bool writes, sent;
-    struct client_claim *next; /* client_inode.lock */
-};
-
 /* What is kept of an inode. */
 struct client_inode {
     pthread_mutex_t lock; /* a leaf, but for held_lock */
-    struct client_claim *claims, **last; /* in the order of their calls; lock */
+    struct byte_claims claims; /* of struct client_call; lock */
     GQueue files; /* of struct client_file: open through this client; session.files_lock */
     bool locked; /* a record lock was asked for: a flush must tell the server; atomic */
 };
@@ -76,7 +67,8 @@ struct client_call {
     bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
     enum procedure fd_procedure; /* of a change of rights; else 0 */
     size_t after_subject;        /* of a change of rights: where its arguments begin in rpc.out */
-    struct client_claim claim; /* inode NULL: none */
+    struct byte_claim claim; /* client_inode.lock */
+    struct client_inode *claimed; /* the inode of the claim; NULL: none */
     GList held;           /* in client_private_t.held while it waits for a claim; held_lock */
     int64_t held_since;   /* clock_now; held_lock */
     inode_t *inode;       /* with a reference, or NULL: what reply needs */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The order of operations on the data of a file. A server works on many calls at a time, and may
- * do a write after one that was sent later. So a call waits here while an earlier call on some of
- * the same bytes has no answer, if one of the two writes.
- *
- *   claims:  [0,4K) writes, sent  [4K,8K) writes, sent  [0,8K) reads, waits  [4K,5K) writes, waits
- */
+/* The order of operations on the data of a file. A server works on many calls at a time, and may do
+ * a write after one that was sent later. So a call waits here while an earlier call on some of the
+ * same bytes has no answer, if one of the two writes (core/data/byte-claims.h). */
 #include "client.h"
 
 #include <errno.h>
@@ -19,7 +15,7 @@ client_inode_new (xlator_t *this, inode_t *inode)
     struct client_inode *kept = g_new0 (struct client_inode, 1);
 
     pthread_mutex_init (&kept->lock, NULL);
-    kept->last = &kept->claims;
+    byte_claims_init (&kept->claims);
     g_queue_init (&kept->files);
     return kept;
 }
@@ -75,31 +71,10 @@ client_inode_of_iatt (inode_t *given, const struct iatt *buf)
 void
 client_claims (struct client_call *call, inode_t *inode, off_t offset, size_t size, bool writes)
 {
-    struct client_claim *claim = &call->claim;
-
     if (!call->inode)
         call->inode = inode_ref (inode); /* the claim's lock lives with the inode */
-    claim->inode = client_inode_of (call->this, inode);
-    claim->call = call;
-    claim->from = offset;
-    claim->to = size == 0 || offset > INT64_MAX - (off_t) size ? INT64_MAX
-                                                               : offset + (off_t) size;
-    claim->writes = writes;
-}
-
-static bool
-claims_conflict (const struct client_claim *a, const struct client_claim *b)
-{
-    return (a->writes || b->writes) && a->from < b->to && b->from < a->to;
-}
-
-static bool
-claim_must_wait_locked (const struct client_inode *kept, const struct client_claim *claim)
-{
-    for (const struct client_claim *at = kept->claims; at != claim; at = at->next)
-        if (claims_conflict (at, claim))
-            return true;
-    return false;
+    call->claimed = client_inode_of (call->this, inode);
+    call->claim = byte_claim_of (offset, size, writes, call);
 }
 
 /* For reports: what a call that waits here waits for. */
@@ -128,54 +103,38 @@ call_let_go (struct client_call *call)
 bool
 claim_enter (struct client_call *call)
 {
-    struct client_claim *claim = &call->claim;
-    struct client_inode *kept = claim->inode;
+    struct client_inode *kept = call->claimed;
     bool may_go;
 
     pthread_mutex_lock (&kept->lock);
-    claim->next = NULL;
-    *kept->last = claim;
-    kept->last = &claim->next;
-    may_go = claim->sent = !claim_must_wait_locked (kept, claim);
+    byte_claim_add (&kept->claims, &call->claim);
+    may_go = byte_claim_start (&kept->claims, &call->claim);
     if (!may_go)
         call_hold (call);
     pthread_mutex_unlock (&kept->lock);
     return may_go;
 }
 
-static void
-claim_unlink_locked (struct client_inode *kept, struct client_claim *claim)
-{
-    struct client_claim **at = &kept->claims;
-
-    while (*at != claim)
-        at = &(*at)->next;
-    *at = claim->next;
-    if (!*at)
-        kept->last = at;
-}
-
 /* Returns a call that may be sent now and was not, or NULL. */
 static struct client_call *
 claim_next_locked (struct client_inode *kept)
 {
-    for (struct client_claim *at = kept->claims; at; at = at->next)
-        if (!at->sent && !claim_must_wait_locked (kept, at)) {
-            at->sent = true;
-            call_let_go (at->call);
-            return at->call;
-        }
-    return NULL;
+    struct byte_claim *claim = byte_claims_start_next (&kept->claims);
+
+    if (!claim)
+        return NULL;
+    call_let_go (claim->owner);
+    return claim->owner;
 }
 
 void
 claim_leave (struct client_call *call)
 {
-    struct client_inode *kept = call->claim.inode;
+    struct client_inode *kept = call->claimed;
     struct client_call *next;
 
     pthread_mutex_lock (&kept->lock);
-    claim_unlink_locked (kept, &call->claim);
+    byte_claim_remove (&kept->claims, &call->claim);
     next = claim_next_locked (kept);
     pthread_mutex_unlock (&kept->lock);
     while (next) {
