@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of an inode, and what follows from it. */
+/* The context of an inode: the cached subvolume of a file, the layout of a directory; and functions
+ * that use it. */
 #include "distribute.h"
 
 #include <string.h>
 
 struct context {
-    pthread_mutex_t lock; /* a leaf; guards all */
-    int cached, target, mds;
+    pthread_mutex_t lock; /* a leaf; guards the other members */
+    int cached, target, mds; /* subvolumes, or NO_CHILD */
     struct layout *layout;
-    GPtrArray *fds; /* of a file: open ones, without references; NULL: none yet */
-    int64_t read; /* when the layout was read, or found to be the same: by clock_now */
-    int64_t mtime, ctime; /* of a directory: the latest that was seen */
+    GPtrArray *fds; /* open fds of a file, without references; NULL: the file was never opened */
+    int64_t read; /* time when the layout was last read from a subvolume, of clock_now */
+    int64_t mtime, ctime; /* latest times of a directory that a caller has seen */
     uint32_t mtime_nsec, ctime_nsec;
 };
 
 static void *
-context_new (xlator_t *this, inode_t *inode)
+distribute_context_new (xlator_t *this, inode_t *inode)
 {
     struct context *context = g_new0 (struct context, 1);
 
@@ -25,7 +26,7 @@ context_new (xlator_t *this, inode_t *inode)
 }
 
 static void
-context_free (void *made)
+distribute_context_free (void *made)
 {
     struct context *context = made;
 
@@ -39,7 +40,7 @@ context_free (void *made)
 static struct context *
 context_of (xlator_t *this, inode_t *inode)
 {
-    return inode_ctx_make (inode, this, context_new, context_free);
+    return inode_ctx_make (inode, this, distribute_context_new, distribute_context_free);
 }
 
 void
@@ -48,13 +49,13 @@ dht_forget (xlator_t *this, inode_t *inode)
     struct context *context = inode_ctx_get (inode, this);
 
     if (context)
-        context_free (context);
+        distribute_context_free (context);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
 static int
-int_get (xlator_t *this, inode_t *inode, size_t offset)
+context_get_int (xlator_t *this, inode_t *inode, size_t offset)
 {
     struct context *context = inode_ctx_get (inode, this);
     int value;
@@ -68,7 +69,7 @@ int_get (xlator_t *this, inode_t *inode, size_t offset)
 }
 
 static void
-int_set (xlator_t *this, inode_t *inode, size_t offset, int value)
+context_set_int (xlator_t *this, inode_t *inode, size_t offset, int value)
 {
     struct context *context = context_of (this, inode);
 
@@ -80,31 +81,31 @@ int_set (xlator_t *this, inode_t *inode, size_t offset, int value)
 int
 inode_cached (xlator_t *this, inode_t *inode)
 {
-    return int_get (this, inode, offsetof (struct context, cached));
+    return context_get_int (this, inode, offsetof (struct context, cached));
 }
 
 void
 inode_set_cached (xlator_t *this, inode_t *inode, int child)
 {
-    int_set (this, inode, offsetof (struct context, cached), child);
+    context_set_int (this, inode, offsetof (struct context, cached), child);
 }
 
 int
 inode_target (xlator_t *this, inode_t *inode)
 {
-    return int_get (this, inode, offsetof (struct context, target));
+    return context_get_int (this, inode, offsetof (struct context, target));
 }
 
 void
 inode_set_target (xlator_t *this, inode_t *inode, int child)
 {
-    int_set (this, inode, offsetof (struct context, target), child);
+    context_set_int (this, inode, offsetof (struct context, target), child);
 }
 
 int
 inode_mds (xlator_t *this, inode_t *inode)
 {
-    return int_get (this, inode, offsetof (struct context, mds));
+    return context_get_int (this, inode, offsetof (struct context, mds));
 }
 
 void
@@ -174,8 +175,9 @@ inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds
     layout_unref (before);
 }
 
-/* A rebalance changes a layout first, and then moves files, which takes longer than this. */
-#define FRESH 10000000 /* nanoseconds */
+/* Age in nanoseconds below which a layout is used without a check. It is short compared with the
+ * time from a rebalance's change of a layout to its first move of a file. */
+#define FRESH 10000000
 
 bool
 layout_is_fresh (xlator_t *this, inode_t *inode)
@@ -239,15 +241,15 @@ name_unhashed (xlator_t *this, loc_t *loc)
 /* --- attributes of directories ---------------------------------------------------------------- */
 
 static bool
-is_later (int64_t s, uint32_t ns, int64_t than, uint32_t than_ns)
+iatt_time_is_later (int64_t s, uint32_t ns, int64_t than, uint32_t than_ns)
 {
     return s > than || (s == than && ns > than_ns);
 }
 
 static void
-take_later (int64_t *to, uint32_t *to_ns, int64_t from, uint32_t from_ns)
+iatt_take_later (int64_t *to, uint32_t *to_ns, int64_t from, uint32_t from_ns)
 {
-    if (is_later (from, from_ns, *to, *to_ns)) {
+    if (iatt_time_is_later (from, from_ns, *to, *to_ns)) {
         *to = from;
         *to_ns = from_ns;
     }
@@ -263,28 +265,31 @@ iatt_merge (struct iatt *to, const struct iatt *from)
         return;
     }
     to->ia_nlink = MAX (to->ia_nlink, from->ia_nlink);
-    take_later (&to->ia_atime, &to->ia_atime_nsec, from->ia_atime, from->ia_atime_nsec);
-    take_later (&to->ia_mtime, &to->ia_mtime_nsec, from->ia_mtime, from->ia_mtime_nsec);
-    take_later (&to->ia_ctime, &to->ia_ctime_nsec, from->ia_ctime, from->ia_ctime_nsec);
+    iatt_take_later (&to->ia_atime, &to->ia_atime_nsec, from->ia_atime, from->ia_atime_nsec);
+    iatt_take_later (&to->ia_mtime, &to->ia_mtime_nsec, from->ia_mtime, from->ia_mtime_nsec);
+    iatt_take_later (&to->ia_ctime, &to->ia_ctime_nsec, from->ia_ctime, from->ia_ctime_nsec);
 }
 
-/* The sizes that GlusterFS shows for any directory: those of subvolumes differ. */
+/* Sets the size that GlusterFS's clients show for every directory, since each subvolume has
+ * another. */
 static void
-size_fix (struct iatt *buf)
+directory_set_size (struct iatt *buf)
 {
     buf->ia_size = 4096;
     buf->ia_blocks = 8;
 }
 
+/* Remembers the times in buf. Unless they are the latest of all subvolumes, replaces those that are
+ * older than the remembered times: times must not go back. */
 static void
-times_keep (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
+directory_keep_times (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
 {
     struct context *context = context_of (this, inode);
 
     pthread_mutex_lock (&context->lock);
     if (!all) {
-        take_later (&buf->ia_mtime, &buf->ia_mtime_nsec, context->mtime, context->mtime_nsec);
-        take_later (&buf->ia_ctime, &buf->ia_ctime_nsec, context->ctime, context->ctime_nsec);
+        iatt_take_later (&buf->ia_mtime, &buf->ia_mtime_nsec, context->mtime, context->mtime_nsec);
+        iatt_take_later (&buf->ia_ctime, &buf->ia_ctime_nsec, context->ctime, context->ctime_nsec);
     }
     context->mtime = buf->ia_mtime;
     context->mtime_nsec = buf->ia_mtime_nsec;
@@ -296,8 +301,8 @@ times_keep (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
 void
 directory_attributes (xlator_t *this, inode_t *inode, struct iatt *buf)
 {
-    size_fix (buf);
-    times_keep (this, inode, buf, true);
+    directory_set_size (buf);
+    directory_keep_times (this, inode, buf, true);
 }
 
 struct iatt *
@@ -305,7 +310,7 @@ directory_attributes_of_one (xlator_t *this, inode_t *inode, struct iatt *buf)
 {
     if (!buf || buf->ia_type != IA_IFDIR)
         return NULL;
-    size_fix (buf);
-    times_keep (this, inode, buf, false);
+    directory_set_size (buf);
+    directory_keep_times (this, inode, buf, false);
     return buf;
 }

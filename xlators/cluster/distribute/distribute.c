@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator: options, beginning and end, events. */
+/* The translator's options, its init and fini, and its events. */
 #include "distribute.h"
 
 #include <signal.h>
@@ -11,16 +11,16 @@ static const char *const unhashed_values[] = { "off", "on", "auto", "no", "yes",
 
 #define NO_REBALANCE "no effect: Windlass does no rebalance"
 
-static const struct xlator_option options[] = {
+static const struct xlator_option distribute_options[] = {
     {
         .key = { "lookup-optimize" },
         .type = OPTION_BOOL,
         OPTION_FIELD (dht_private_t, lookup_optimize),
         .value = "on",
         .online = true,
-        .help = "on: a name that its hashed subvolume doesn't have does not exist, if the layout "
-                "of its directory is as old as the volume's last rebalance; off: lookup-unhashed "
-                "decides",
+        .help = "on: a name that is missing on its hashed subvolume is answered with ENOENT at "
+                "once, if its directory's layout has the commit hash of the volume, which the last "
+                "rebalance wrote; off: lookup-unhashed decides",
     },
     {
         .key = { "lookup-unhashed" },
@@ -29,8 +29,8 @@ static const struct xlator_option options[] = {
         .values = unhashed_values,
         .value = "on",
         .online = true,
-        .help = "whether all subvolumes are asked for a name that its hashed subvolume doesn't "
-                "have; without effect while lookup-optimize is on",
+        .help = "whether a name that is missing on its hashed subvolume is looked up on all "
+                "subvolumes; no effect while lookup-optimize is on",
     },
     {
         .key = { "min-free-disk" },
@@ -38,8 +38,8 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, min_free_disk),
         .value = "10%",
         .online = true,
-        .help = "a subvolume with less free space gets no new files; another one gets them, and "
-                "the hashed one a linkto",
+        .help = "a subvolume with less free space gets no new files: another subvolume gets the "
+                "file, and the hashed subvolume a linkto",
     },
     {
         .key = { "min-free-inodes" },
@@ -47,7 +47,7 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, min_free_inodes),
         .value = "5%",
         .online = true,
-        .help = "the same for free inodes, of all that the subvolume can have",
+        .help = "the same for free inodes, in percent of all inodes of the subvolume",
     },
     {
         .key = { "weighted-rebalance" },
@@ -55,7 +55,7 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, weighted),
         .value = "on",
         .online = true,
-        .help = "new directories give larger subvolumes more of the hashes",
+        .help = "in a new directory a subvolume with a larger disk gets a larger range of hashes",
     },
     {
         .key = { "directory-layout-spread" },
@@ -64,15 +64,15 @@ static const struct xlator_option options[] = {
         .min = 0,
         .max = 65536,
         .value = "0",
-        .help = "how many subvolumes get hashes of a new directory; 0: all",
+        .help = "the number of subvolumes that get a range of hashes of a new directory; 0: all",
     },
     {
         .key = { "randomize-hash-range-by-gfid" },
         .type = OPTION_BOOL,
         OPTION_FIELD (dht_private_t, by_gfid),
         .value = "off",
-        .help = "the gfid of a new directory chooses the subvolume of its first range, and not its "
-                "path",
+        .help = "on: the subvolume of a new directory's first range is chosen by the directory's "
+                "gfid; off: by its path",
     },
     {
         .key = { "decommissioned-bricks" },
@@ -80,8 +80,8 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, decommissioned),
         .online = true,
         .from_server = SERVER_MAY,
-        .help = "subvolumes that leave the volume: they get no new files, and no hashes of new "
-                "directories; names with commas between them",
+        .help = "names of subvolumes that will be removed from the volume, with commas between "
+                "them; they get no new files, and no ranges of new directories",
     },
     {
         .key = { "assert-no-child-down" },
@@ -89,7 +89,7 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, assert_no_child_down),
         .value = "off",
         .online = true,
-        .help = "ends the mount if a subvolume is lost",
+        .help = "on: the mount ends when a subvolume goes down",
     },
     {
         .key = { "rsync-hash-regex" },
@@ -97,8 +97,8 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, rsync_regex),
         .value = HASH_RSYNC_DEFAULT,
         .from_server = SERVER_MAY,
-        .help = "an extended regular expression of temporary names; the hash is that of its first "
-                "group; none: no such names",
+        .help = "an extended regular expression that matches temporary names; such a name has the "
+                "hash of the expression's first group; none: no name does",
     },
     {
         .key = { "extra-hash-regex" },
@@ -106,7 +106,7 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, extra_regex),
         .value = "none",
         .from_server = SERVER_MAY,
-        .help = "another one, which is tried first",
+        .help = "a second expression like rsync-hash-regex, which is tried first",
     },
     {
         .key = { "xattr-name" },
@@ -114,8 +114,8 @@ static const struct xlator_option options[] = {
         OPTION_FIELD (dht_private_t, layout_key),
         .value = "trusted.glusterfs.dht",
         .from_server = SERVER_MAY,
-        .help = "the extended attribute that has a directory's range; all clients of a volume must "
-                "have the same",
+        .help = "the extended attribute in which a subvolume stores its range of a directory; all "
+                "clients of a volume must use the same",
     },
     {
         .key = { "commit-hash" },
@@ -124,19 +124,19 @@ static const struct xlator_option options[] = {
         .min = 0,
         .max = 4294967295.0,
         .value = "0",
-        .help = "the commit hash of the volume; 0: its root directory has it",
+        .help = "the commit hash of the volume; 0: read it from the root directory",
     },
     {
         .key = { "use-readdirp" },
         .type = OPTION_BOOL,
         .inert = true,
-        .help = "no effect: attributes tell linktos from files, so they are always asked for",
+        .help = "no effect: attributes are always read, since they distinguish linktos from files",
     },
     {
         .key = { "readdir-optimize" },
         .type = OPTION_BOOL,
         .inert = true,
-        .help = "no effect: directories are left out here, not on the servers",
+        .help = "no effect: the client removes duplicate directories from listings, not the brick",
     },
     {
         .key = { "unhashed-sticky-bit" },
@@ -216,7 +216,7 @@ unhashed_of (int value)
 }
 
 static int
-by_name (const void *a, const void *b, void *data)
+children_by_name (const void *a, const void *b, void *data)
 {
     const dht_private_t *priv = data;
 
@@ -239,7 +239,7 @@ children_find (xlator_t *this)
         priv->children[i] = child->xlator;
         priv->by_name[i] = i;
     }
-    qsort_r (priv->by_name, priv->n, sizeof priv->by_name[0], by_name, priv);
+    qsort_r (priv->by_name, priv->n, sizeof priv->by_name[0], children_by_name, priv);
 }
 
 static int
@@ -338,7 +338,8 @@ dht_reconfigure (xlator_t *this, const void *new_private)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* One subvolume that is there is enough, as in GlusterFS: what others have fails with ENOTCONN. */
+/* As in GlusterFS, the mount stays up while one subvolume is up. Operations on files of the others
+ * fail with ENOTCONN. */
 static void
 dht_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -362,7 +363,7 @@ const struct xlator_api xlator_api = {
     .touches = TOUCHES_NAMES | TOUCHES_METADATA,
     .wants = WANTS_INODE | WANTS_FD | WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (dht_private_t),
-    .options = options,
+    .options = distribute_options,
     .init = dht_init,
     .fini = dht_fini,
     .reconfigure = dht_reconfigure,

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * cluster/distribute: the files of a volume spread over several subvolumes, as GlusterFS has it.
+ * cluster/distribute: spreads the files of a volume over several subvolumes, as GlusterFS does.
  *
- *   /             on all subvolumes, and so is every directory
- *   /dir          each has a range of hashes of it: layout.h
- *   /dir/file     on the subvolume whose range has the hash of "file"
- *   /dir/other    elsewhere, since it was renamed or the ranges changed: the subvolume of its hash
- *                 has a linkto, an empty file with the name of the subvolume that has the data
+ *   /             exists on all subvolumes, as every directory does
+ *   /dir          each subvolume has a range of the hashes of the names in it: layout.h
+ *   /dir/file     exists on the subvolume whose range has the hash of "file"
+ *   /dir/other    may exist on another subvolume after a rename, or after the ranges have changed;
+ *                 the subvolume whose range has the hash of "other" then has a linkto, an empty
+ *                 file with an extended attribute that names the subvolume with the data
  *
- * The subvolume of a name's hash is called hashed, the one that has the data cached. An inode's
- * context has the cached subvolume of a file, or the layout of a directory.
+ * The hashed subvolume of a name is the one whose range has the name's hash; the cached subvolume
+ * of a file is the one that has its data. The context of an inode has the cached subvolume of a
+ * file, or the layout of a directory.
  *
  * An operation that takes several steps is a struct op, the local of the caller's frame. Some steps
  * are asked as the caller, others as distribute itself, with a request of its own (op_own): locks,
@@ -20,7 +22,8 @@
  * files/ has the operations on files and on names that may be files, and follows files that a
  * rebalance moves; directories/ has those on directories, and heals them.
  *
- * All that a subvolume says may be hostile: names of subvolumes, layouts, attributes are checked.
+ * A subvolume may be hostile: the names of subvolumes, layouts and attributes in its answers are
+ * checked before they are used.
  */
 #ifndef WINDLASS_DISTRIBUTE_H
 #define WINDLASS_DISTRIBUTE_H
@@ -33,86 +36,93 @@
 
 enum lookup_unhashed { UNHASHED_OFF, UNHASHED_ON, UNHASHED_AUTO };
 
-/* What the last statfs of a subvolume said. */
-struct room {
-    bool known;
-    double free, free_percent, free_inodes; /* bytes; percent */
-    uint32_t chunks; /* its size, in MB */
+/* Free space of a subvolume, from its last answer to statfs. */
+struct subvolume_space {
+    bool known;         /* the subvolume has answered */
+    double free;        /* bytes */
+    double free_percent, free_inodes; /* percent of the disk, and of the inodes */
+    uint32_t chunks;    /* size of the disk, in chunks of 1 MB; 0: not known */
 };
 
 struct space {
-    pthread_mutex_t lock;  /* a leaf */
-    int64_t asked;         /* when, by clock_now; lock */
-    struct room *rooms;    /* one for each subvolume; lock */
-    bool *told;            /* a message says that it is short of room; lock */
-    bool *told_full;       /* a message says that it has none; lock */
-    struct option_share min_free_disk; /* lock */
-    double min_free_inodes;            /* lock */
+    pthread_mutex_t lock;  /* a leaf; guards the members below */
+    int64_t asked;         /* time when the values were last asked for, of clock_now; 0: never */
+    struct subvolume_space *of; /* one for each subvolume */
+    bool *told_short;      /* for each: the log has a message that it is below the limits */
+    bool *told_full;       /* for each: the log has a message that it has no space */
+    struct option_share min_free_disk;
+    double min_free_inodes; /* percent */
 };
 
 typedef struct {
-    /* options */
+    /* values of options; "atomic" beside those that a reload may change */
     int lookup_unhashed;  /* atomic */
     bool lookup_optimize, assert_no_child_down, weighted, by_gfid; /* atomic */
     struct option_share min_free_disk;
     double min_free_inodes;
     int64_t spread, forced_commit;
     char *decommissioned, *rsync_regex, *extra_regex, *layout_key;
-    /* since init */
-    unsigned n;
+    /* constant after init, unless the comment says otherwise */
+    unsigned n;           /* number of subvolumes */
     xlator_t **children;
-    unsigned *by_name;    /* the subvolumes in the order of their names */
-    bool *leaving;        /* decommissioned: child_is_leaving; atomic */
-    char *linkto_key, *mds_key, *commit_key;
+    unsigned *by_name;    /* indices of the subvolumes in the order of their names */
+    bool *leaving;        /* for each subvolume: decommissioned, see child_is_leaving; atomic */
+    char *linkto_key, *mds_key, *commit_key; /* names of extended attributes */
     struct hash_rules rules;
-    uint32_t commit;      /* the volume's commit hash; atomic */
+    uint32_t commit;      /* commit hash of the volume; atomic */
     struct space space;
     pthread_mutex_t random_lock;
-    struct random_source random; /* random_lock */
+    struct random_source random; /* guarded by `random_lock` */
 } dht_private_t;
 
-/* --- context.c: what is known of an inode ----------------------------------------------------- */
+/* --- context.c: the context of an inode ------------------------------------------------------- */
 
 #define NO_CHILD (-1)
 
-/* The subvolume that has a file's data, or NO_CHILD. */
+/* The cached subvolume of a file, or NO_CHILD. */
 int inode_cached (xlator_t *this, inode_t *inode);
 void inode_set_cached (xlator_t *this, inode_t *inode, int child);
 
-/* The subvolume to which a rebalance copies the file now, or NO_CHILD. */
+/* The subvolume to which a rebalance is copying the file, or NO_CHILD. */
 int inode_target (xlator_t *this, inode_t *inode);
 void inode_set_target (xlator_t *this, inode_t *inode, int child);
 
-/* The open fds of a file, for code that must open them on another subvolume. The list has no
- * references; inode_fds returns those that still live, with references. */
+/* The open fds of a file, which have to be opened on another subvolume when the file moves there.
+ * The list has no references; inode_fds returns those fds that still live, with references. */
 void inode_add_fd (xlator_t *this, inode_t *inode, fd_t *fd);
 void inode_remove_fd (xlator_t *this, inode_t *inode, fd_t *fd);
 GPtrArray *inode_fds (xlator_t *this, inode_t *inode);
 
-/* The layout of a directory, with a reference, or NULL; and the subvolume whose attributes count
- * if they differ. */
+/* The layout of a directory, with a reference, or NULL; and the directory's MDS: the subvolume
+ * whose attributes are the right ones if those of the subvolumes differ. */
 struct layout *inode_layout (xlator_t *this, inode_t *inode);
 void inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds);
 int inode_mds (xlator_t *this, inode_t *inode);
 
-/* Was the layout read only just now? Else layout_is_still takes a lookup of the directory on one
- * subvolume, and tells whether its range is the known one. */
+/* Returns whether the layout was read in the last 10 ms. */
 bool layout_is_fresh (xlator_t *this, inode_t *inode);
+
+/* Takes a subvolume's answer to a lookup of the directory. Returns whether the range in it is the
+ * one in the known layout; the layout then counts as read now. */
 bool layout_is_still (xlator_t *this, inode_t *inode, unsigned child,
                       const struct lookup_reply *reply);
 
-/* The subvolume of a name's hash, or NO_CHILD. */
+/* Returns the hashed subvolume of a name, or NO_CHILD. */
 int name_hashed (xlator_t *this, inode_t *parent, const char *name);
 
-/* Why a name has none: ENOTCONN, or EIO and a message. */
+/* Returns the errno for a name without a hashed subvolume: ENOTCONN if a subvolume is down, else
+ * EIO, and logs that the layout has a hole. */
 int name_unhashed (xlator_t *this, loc_t *loc);
 
-/* Attributes of a directory from all subvolumes, and from a single one: with sizes as GlusterFS
- * shows them, and times that never go back. buf may be NULL. */
+/* Make a subvolume's attributes of a directory fit for the caller. The first takes attributes that
+ * iatt_merge has merged from all subvolumes; the second those of one subvolume, whose times may be
+ * older than the caller has seen, and returns buf, or NULL if buf has no attributes of a
+ * directory. */
 void directory_attributes (xlator_t *this, inode_t *inode, struct iatt *buf);
 struct iatt *directory_attributes_of_one (xlator_t *this, inode_t *inode, struct iatt *buf);
 
-/* Adds one subvolume's attributes of a directory. */
+/* Merges one subvolume's attributes of a directory into those of others: the latest times, and the
+ * largest number of links. */
 void iatt_merge (struct iatt *to, const struct iatt *from);
 
 void dht_forget (xlator_t *this, inode_t *inode);
@@ -263,15 +273,18 @@ void linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfi
 
 /* --- xdata.c ---------------------------------------------------------------------------------- */
 
-/* For the removal of a file if it is a linkto, and for the steps of another operation. */
-dict_t *xdata_only_linkto (void);
+/* xdata_internal marks a call to a brick as one that GlusterFS itself makes. xdata_only_linkto also
+ * makes an unlink fail unless the file is a linkto. */
 dict_t *xdata_internal (void);
+dict_t *xdata_only_linkto (void);
 
-/* For a lookup of this translator by an operation that has locks: healing would wait for them. */
+/* xdata for a lookup that an operation winds to this translator while it has locks. The lookup must
+ * not heal, since the heal would wait for these locks. The key goes to no subvolume. */
 dict_t *xdata_without_healing (void);
-#define WITHOUT_HEALING "distribute.without-healing" /* goes no further than this translator */
+#define WITHOUT_HEALING "distribute.without-healing"
 
-/* What a subvolume is asked to tell with a lookup. */
+/* Returns the xdata for a lookup on a subvolume: the caller's, and the extended attributes that
+ * distribute wants in the answer. */
 dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);
 
 /* --- lookup.c, lookup-directory.c, heal.c ----------------------------------------------------- */
@@ -342,12 +355,21 @@ void emptying_clear (struct emptying *empty);
 
 void space_init (xlator_t *this);
 void space_fini (dht_private_t *priv);
-void space_refresh (struct op *op); /* asks the subvolumes, if the answers are old */
+
+/* Winds a statfs to each subvolume, if the last one was more than 10 seconds ago. */
+void space_refresh (struct op *op);
+
+/* Returns whether a subvolume has less than min-free-disk or min-free-inodes. */
 bool space_is_short (xlator_t *this, unsigned child);
-int space_best (xlator_t *this, unsigned child); /* where a new file goes whose hash is of child */
-/* Tells once why a name can't be made although other subvolumes have room, if op_errno is ENOSPC or
- * EDQUOT; again after the subvolume had room. */
+
+/* Returns the subvolume that gets the data of a new file whose hashed subvolume is child. */
+int space_best (xlator_t *this, unsigned child);
+
+/* Logs why a name can't be made on child though other subvolumes have space, if op_errno is ENOSPC
+ * or EDQUOT. It logs once, and again after the subvolume had space. */
 void name_no_room (xlator_t *this, loc_t *loc, unsigned child, int op_errno);
+
+/* Returns the size of a subvolume's disk, in chunks of 1 MB; 0: not known. */
 uint32_t space_chunks (xlator_t *this, unsigned child);
 statfs_fop dht_statfs;
 
@@ -383,8 +405,9 @@ readdirp_fop dht_readdirp;
 bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
 void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
 
-/* Notes that a directory's offset `given`, at the end of an answer, stands for `exact` on its
- * subvolume; and returns that for the offset noted last, or `otherwise`. */
+/* fd_note_place records the offset `given`, the last that a listing of a directory has given to its
+ * caller, with the offset `exact` on the subvolume that it stands for. fd_place returns `exact` for
+ * that offset, and `otherwise` for any other one. */
 void fd_note_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t exact);
 uint64_t fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise);
 
@@ -483,7 +506,8 @@ void dht_dump (xlator_t *this, GString *out);
 void dht_dump_inode (xlator_t *this, inode_t *inode, GString *out);
 void dht_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 
-/* The answer to getxattr of "dht.file.hashed-subvol.NAME"; NULL: another name. */
+/* Returns the answer to getxattr of the virtual attribute "dht.file.hashed-subvol.NAME": the hashed
+ * subvolume of NAME in the directory. NULL: the attribute has another name. */
 dict_t *virtual_xattr (xlator_t *this, inode_t *directory, const char *name);
 
 /* --- real-filename.c -------------------------------------------------------------------------- */
@@ -491,7 +515,7 @@ dict_t *virtual_xattr (xlator_t *this, inode_t *directory, const char *name);
 bool name_is_real_filename (const char *name);
 getxattr_fop real_filename_ask;
 
-/* --- pathinfo.c: also every other getxattr ---------------------------------------------------- */
+/* --- pathinfo.c ------------------------------------------------------------------------------- */
 
 getxattr_fop dht_getxattr;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept with an open file or directory. */
+/* The context of an open file or directory, and the flush. */
 #include "distribute.h"
 
 struct fd_context {
     pthread_mutex_t lock; /* a leaf */
-    inode_t *inode;       /* of a file: in whose list the fd is; with a reference; constant */
-    uint64_t given, exact; /* lock: where a listing goes on: fd_note_place */
-    bool open_on[];       /* lock */
+    inode_t *inode;       /* inode of a file, whose list has the fd; with a reference; constant */
+    uint64_t given, exact; /* values of fd_note_place; guarded by `lock` */
+    bool open_on[];       /* for each subvolume: the fd is open there; guarded by `lock` */
 };
 
 static struct fd_context *
@@ -51,7 +51,8 @@ fd_is_open_on (xlator_t *this, fd_t *fd, int child)
     return is_open;
 }
 
-/* The first call is before the open is answered, so only one thread makes the context. */
+/* Makes the context at the first call. That needs no lock, since only one thread uses the fd before
+ * the open is answered. */
 void
 fd_set_open_on (xlator_t *this, fd_t *fd, int child)
 {
@@ -96,7 +97,7 @@ fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
 
 struct flushing {
     struct op op;
-    int home; /* the subvolume whose answer counts, or NO_CHILD */
+    int home; /* cached subvolume, whose error fails the flush; or NO_CHILD */
 };
 
 static void
@@ -113,8 +114,9 @@ flush_answered (call_frame_t *frame)
         STACK_UNWIND (flush, frame, 0, 0, NULL);
 }
 
-/* A flush releases record locks, and does nothing else. The owner may have some on each subvolume
- * on which the file was while it was open. The file itself need not be anywhere any more. */
+/* The only effect of a flush is that bricks release the record locks of the lock owner. The owner
+ * may have locks on each subvolume where the fd is open, since the file may have moved while it was
+ * open. So all of them are asked, even if the file has been removed. */
 void
 dht_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {

@@ -8,14 +8,14 @@
 #define LAST_ROUNDS 10
 #define DELTA 0x9e3779b9u
 
-struct state {
+struct hash_state {
     uint32_t h0, h1;
 };
 
 /* --- the hash --------------------------------------------------------------------------------- */
 
 static void
-state_mix (struct state *state, const uint32_t key[4], unsigned rounds)
+state_mix (struct hash_state *state, const uint32_t key[4], unsigned rounds)
 {
     uint32_t b0 = state->h0, b1 = state->h1, sum = 0;
 
@@ -36,8 +36,9 @@ word_at (const char *bytes)
     return b[0] | (uint32_t) b[1] << 8 | (uint32_t) b[2] << 16 | (uint32_t) b[3] << 24;
 }
 
-/* The bytes behind the last whole word. Each is extended with its sign, as by a processor whose
- * char has one: the hash of a name in UTF-8 depends on it. */
+/* Returns a word of the bytes behind the last whole word, after the padding. As in GlusterFS on
+ * x86-64, where char is signed, each byte is sign-extended; so the bytes of UTF-8 that are not
+ * ASCII change the bits above them. */
 static uint32_t
 word_of_rest (const char *bytes, size_t size, uint32_t pad)
 {
@@ -52,7 +53,7 @@ uint32_t
 hash_bytes (const char *bytes, size_t size)
 {
     const uint32_t length = (uint32_t) size, half = length | length << 8, pad = half | half << 16;
-    struct state state = { 0x9464a485, 0x542e1a94 };
+    struct hash_state state = { 0x9464a485, 0x542e1a94 };
     uint32_t key[4];
 
     for (; size >= sizeof key; bytes += sizeof key, size -= sizeof key) {
@@ -108,7 +109,8 @@ hash_rules_clear (struct hash_rules *rules)
     *rules = (struct hash_rules){ 0 };
 }
 
-/* Returns whether the rule applies, and the part of the name that counts. */
+/* Returns whether the name matches the rule; if so, *ret_from and *ret_size are the part of the
+ * name to hash. */
 static bool
 rule_match (const regex_t *rule, const char *name, size_t *ret_from, size_t *ret_size)
 {

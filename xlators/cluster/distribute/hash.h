@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The hash of a name, which decides which subvolume has the file: the same as GlusterFS's, bit for
- * bit. Pure code, without translators. */
+/* The hash of a name, by which the subvolume of a file is chosen. It equals the hash of GlusterFS
+ * for every name: a 32-bit Davies-Meyer hash with TEA as cipher. This file uses no translator. */
 #ifndef WINDLASS_DISTRIBUTE_HASH_H
 #define WINDLASS_DISTRIBUTE_HASH_H
 
@@ -9,25 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names whose hash is that of a part of them: a program that writes ".file.AbC123" and renames it
- * to "file" then needs no second subvolume. */
+/* Regular expressions of temporary names. The hash of such a name is that of its first group: so
+ * ".file.AbC123" and "file" have the same hash, and a rename of one to the other needs no linkto.
+ * `extra` is tried before `rsync`. */
 struct hash_rules {
     bool has_rsync, has_extra;
     regex_t rsync, extra;
 };
 
-/* GlusterFS's option rsync-hash-regex, if it isn't set. */
+/* Default of GlusterFS's option rsync-hash-regex. */
 #define HASH_RSYNC_DEFAULT "^\\.(.+)\\.[^.]+$"
 
-/* Sets rules that are all zeros. NULL or "none": no such rule. Returns 0, or -EINVAL with the
- * reason in ret_reason. hash_rules_clear takes rules that are all zeros. */
+/* Sets rules, which must be zero before. NULL or "none" for an expression: names of that kind don't
+ * exist. Returns 0, or -EINVAL with the reason in ret_reason, of size bytes. hash_rules_clear frees
+ * the rules, and also takes rules that are zero. */
 int hash_rules_set (struct hash_rules *rules, const char *rsync, const char *extra,
                     char *ret_reason, size_t size);
 void hash_rules_clear (struct hash_rules *rules);
 
 uint32_t hash_bytes (const char *bytes, size_t size);
 
-/* The hash of a name, after the rules. */
+/* Returns the hash of a name, or of the part of it that the rules choose. */
 uint32_t hash_name (const struct hash_rules *rules, const char *name);
 
 #endif

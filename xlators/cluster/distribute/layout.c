@@ -74,7 +74,8 @@ layout_read (struct layout *layout, unsigned i, const void *value, size_t size)
         layout->kind = LAYOUT_BY_USER;
 }
 
-/* A subvolume that is down, or new, has nothing to say about it. */
+/* Only ranges that are set, or unknown, count: a subvolume that is down, or that was added and has
+ * no range yet, has no commit hash. */
 void
 layout_seal (struct layout *layout)
 {
@@ -109,7 +110,7 @@ layout_write (const struct layout *layout, unsigned i, uint8_t ret_value[LAYOUT_
 
 /* --- using it --------------------------------------------------------------------------------- */
 
-/* 0 to 0 is how GlusterFS writes that there is no range. */
+/* GlusterFS writes an empty range as 0 to 0. */
 static bool
 range_is_used (const struct layout_range *range)
 {
@@ -129,7 +130,7 @@ layout_search (const struct layout *layout, uint32_t hash)
 }
 
 static int
-range_before (const void *a, const void *b)
+range_compare (const void *a, const void *b)
 {
     const struct layout_range *x = *(const struct layout_range *const *) a,
                               *y = *(const struct layout_range *const *) b;
@@ -137,13 +138,14 @@ range_before (const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Counts in the order of the ranges. `next` is the first hash that no range has yet. */
+/* Counts holes and overlaps: goes through the ranges in the order of their starts. `next` is the
+ * hash behind those seen so far. */
 static void
-count_gaps (const struct layout_range **used, unsigned n, struct layout_faults *faults)
+holes_count (const struct layout_range **used, unsigned n, struct layout_faults *faults)
 {
     uint64_t next = 0;
 
-    qsort (used, n, sizeof *used, range_before);
+    qsort (used, n, sizeof *used, range_compare);
     for (unsigned i = 0; i < n; i++) {
         faults->holes += used[i]->start > next;
         faults->overlaps += used[i]->start < next;
@@ -170,7 +172,7 @@ layout_check (const struct layout *layout, struct layout_faults *ret_faults)
             used[n++] = range;
     }
     faults.used = n;
-    count_gaps (used, n, &faults);
+    holes_count (used, n, &faults);
     *ret_faults = faults;
 }
 
@@ -183,20 +185,6 @@ layout_is_whole (const struct layout *layout)
     return faults.holes == 0 && faults.overlaps == 0;
 }
 
-bool
-layout_same (const struct layout *layout, const struct layout *other)
-{
-    if (layout->n != other->n || layout->kind != other->kind)
-        return false;
-    for (unsigned i = 0; i < layout->n; i++) {
-        const struct layout_range *a = &layout->ranges[i], *b = &other->ranges[i];
-
-        if (a->state != b->state || a->start != b->start || a->stop != b->stop
-            || a->commit != b->commit)
-            return false;
-    }
-    return true;
-}
 
 /* --- making a new one ------------------------------------------------------------------------- */
 
@@ -206,7 +194,8 @@ range_may_be_given (const struct layout_range *range)
     return range->state == RANGE_UNSET || range->state == RANGE_SET;
 }
 
-/* Chooses the subvolumes that get a range, and their shares; returns the sum of the shares. */
+/* Sets the shares of the subvolumes: the weight of each that gets a range, and 0 for the others.
+ * Returns the sum of the shares. */
 static uint64_t
 shares_choose (const struct layout *layout, const uint32_t *weights, unsigned first,
                unsigned spread, uint32_t *shares)

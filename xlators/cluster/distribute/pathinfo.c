@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The virtual attribute trusted.glusterfs.pathinfo: which bricks have a file or a directory, and
- * where. Each subvolume tells its own part, and this has the form that GlusterFS's clients give it,
- * for programs that read it:
+ * The virtual attribute trusted.glusterfs.pathinfo: the bricks that have a file or a directory,
+ * with its path on them. Each subvolume answers with its PART. The value has the form that
+ * GlusterFS's clients give it, since programs parse it:
  *
  *   (<DISTRIBUTE:home-dht> PART)                       a file
  *   ((<DISTRIBUTE:home-dht> PART PART) (home-dht-layout (home-client-0 0 2147483646) ...))
@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-/* In the xdata of a call that this translator makes to itself, which goes no further: it is to pass
- * on what the file's subvolume says. */
+/* A key in the xdata of a getxattr that distribute winds to itself. It makes the getxattr return
+ * the PART of the file's cached subvolume unchanged; it goes to no subvolume. */
 #define ONE_PART "distribute.one-part"
 
 struct pathinfo {
     struct op op;
-    char *name; /* of the attribute */
+    char *name; /* name of the attribute */
 };
 
 static void
@@ -35,7 +35,7 @@ name_is_pathinfo (const char *name)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Returns how many there are. */
+/* Prints the parts that subvolumes have answered with. Returns how many there are. */
 static unsigned
 parts_print (const struct pathinfo *info, GString *out)
 {
@@ -66,7 +66,7 @@ layout_print (const dht_private_t *priv, const struct layout *layout, GString *o
     }
 }
 
-/* A directory's has the ranges of hashes behind the parts. */
+/* Ends the value. That of a directory also has its layout. */
 static void
 pathinfo_close (const struct op *op, GString *out)
 {
@@ -122,7 +122,8 @@ pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
     step_end (op);
 }
 
-/* A single subvolume speaks for itself, as with GlusterFS's clients. */
+/* With a single subvolume, its answer to pathinfo is passed on unchanged, as by GlusterFS's
+ * clients. */
 void
 dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The virtual attribute glusterfs.get_real_filename:NAME of a directory: the name in it that
- * differs from NAME at most in upper and lower case. Samba asks for it. The file may be on any
- * subvolume, so all are asked, and the first that has such a name answers. If the server of one
- * does not know the attribute (EOPNOTSUPP), the caller gets that, and has to list the directory.
+ * The virtual attribute glusterfs.get_real_filename:NAME of a directory, which Samba reads. Its
+ * value is the name in the directory that equals NAME apart from upper and lower case. The file may
+ * be on any subvolume, so all are asked, and the first value found is the answer. If one subvolume
+ * doesn't support the attribute (EOPNOTSUPP), the operation fails with that errno, and the caller
+ * has to list the directory.
  */
 #include "distribute.h"
 
@@ -15,7 +16,8 @@ name_is_real_filename (const char *name)
     return name && g_str_has_prefix (name, PREFIX);
 }
 
-/* The errno if no subvolume has such a name: an error other than that, if there is one. */
+/* Fails the operation, after each subvolume has failed: with ENODATA, which means that no subvolume
+ * has such a name, or with the other errno that a subvolume returned. */
 static void
 real_filename_fail (struct op *op)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What distribute tells of itself: state dumps, `windlass explain`, and a virtual attribute. */
+/* Reports: state dumps, `windlass explain`, and the virtual attribute of a name's hashed
+ * subvolume. */
 #include "distribute.h"
 
 #include <string.h>
@@ -22,14 +23,14 @@ dht_dump (xlator_t *this, GString *out)
                             __atomic_load_n (&priv->commit, __ATOMIC_RELAXED));
     pthread_mutex_lock (&space->lock);
     for (unsigned i = 0; i < priv->n; i++) {
-        const struct room *room = &space->rooms[i];
+        const struct subvolume_space *at = &space->of[i];
 
         g_string_append_printf (out, "subvolume.%s=%s%s", priv->children[i]->name,
                                 child_is_up (priv, i) ? "up" : "down",
                                 child_is_leaving (priv, i) ? ", gets no new files" : "");
-        if (room->known)
+        if (at->known)
             g_string_append_printf (out, ", %.0f%% free, %.0f%% of its inodes free",
-                                    room->free_percent, room->free_inodes);
+                                    at->free_percent, at->free_inodes);
         g_string_append_c (out, '\n');
     }
     pthread_mutex_unlock (&space->lock);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The room of subvolumes: where a new file goes if its hashed subvolume is full, how large the
- * ranges of a new directory are, and the sum for statfs. */
+/* The free space of subvolumes. From it follow the subvolume of a new file whose hashed subvolume
+ * is full, the sizes of the ranges of a new directory, and the answer to statfs. */
 #include "distribute.h"
 
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define ASK_AGAIN (10 * 1000000000LL) /* nanoseconds */
-#define CHUNK (1 << 20)               /* bytes */
+#define ASK_AGAIN (10 * 1000000000LL) /* nanoseconds between two statfs */
+#define CHUNK (1 << 20)               /* bytes of a chunk */
 
 void
 space_init (xlator_t *this)
@@ -16,8 +16,8 @@ space_init (xlator_t *this)
     struct space *space = &priv->space;
 
     pthread_mutex_init (&space->lock, NULL);
-    space->rooms = g_new0 (struct room, priv->n);
-    space->told = g_new0 (bool, priv->n);
+    space->of = g_new0 (struct subvolume_space, priv->n);
+    space->told_short = g_new0 (bool, priv->n);
     space->told_full = g_new0 (bool, priv->n);
     space->min_free_disk = priv->min_free_disk;
     space->min_free_inodes = priv->min_free_inodes;
@@ -26,50 +26,51 @@ space_init (xlator_t *this)
 void
 space_fini (dht_private_t *priv)
 {
-    if (!priv->space.rooms)
+    if (!priv->space.of)
         return;
     pthread_mutex_destroy (&priv->space.lock);
-    g_free (priv->space.rooms);
-    g_free (priv->space.told);
+    g_free (priv->space.of);
+    g_free (priv->space.told_short);
     g_free (priv->space.told_full);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static double
-percent (uint64_t part, uint64_t whole)
+space_percent (uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double) part / (double) whole : 100.0;
 }
 
-static struct room
-room_of (const struct statvfs *buf)
+static struct subvolume_space
+space_of_statvfs (const struct statvfs *buf)
 {
     const double size = (double) buf->f_blocks * (double) buf->f_frsize;
 
-    return (struct room){
+    return (struct subvolume_space){
         .known = true,
         .free = (double) buf->f_bavail * (double) buf->f_frsize,
-        .free_percent = percent (buf->f_bavail, buf->f_blocks),
-        .free_inodes = percent (buf->f_ffree, buf->f_files),
+        .free_percent = space_percent (buf->f_bavail, buf->f_blocks),
+        .free_inodes = space_percent (buf->f_ffree, buf->f_files),
         .chunks = (uint32_t) MIN (size / CHUNK + 1, (double) UINT32_MAX),
     };
 }
 
-/* Has it less than the options ask for? */
+/* Returns whether a subvolume has less free space, or fewer free inodes, than the options
+ * demand. */
 static bool
-room_is_short_locked (const struct space *space, unsigned child)
+space_is_short_locked (const struct space *space, unsigned child)
 {
-    const struct room *room = &space->rooms[child];
+    const struct subvolume_space *of = &space->of[child];
     const struct option_share *least = &space->min_free_disk;
 
-    return room->known
-        && ((least->percent ? room->free_percent : room->free) < least->amount
-            || room->free_inodes < space->min_free_inodes);
+    return of->known
+        && ((least->percent ? of->free_percent : of->free) < least->amount
+            || of->free_inodes < space->min_free_inodes);
 }
 
 static void
-space_told (call_frame_t *frame)
+space_answered (call_frame_t *frame)
 {
     struct op *op = OP_OF (frame);
     struct space *space = &op->priv->space;
@@ -77,15 +78,15 @@ space_told (call_frame_t *frame)
     pthread_mutex_lock (&space->lock);
     for (unsigned i = 0; i < op->priv->n; i++)
         if (op->fan.answers[i].op_ret >= 0) {
-            space->rooms[i] = room_of (&op->fan.answers[i].statfs.buf);
-            space->told_full[i] &= room_is_short_locked (space, i);
+            space->of[i] = space_of_statvfs (&op->fan.answers[i].statfs.buf);
+            space->told_full[i] &= space_is_short_locked (space, i);
         }
     pthread_mutex_unlock (&space->lock);
     stack_done (frame->root);
 }
 
-/* Asks in a request of its own, which nothing waits for. The brick is to tell of its disk, not of
- * the volume's quota. */
+/* Uses a request of its own, which the operation `cause` does not wait for. "ignore-deem-statfs"
+ * makes a brick answer with the space of its disk, even if the volume has a quota. */
 void
 space_refresh (struct op *cause)
 {
@@ -109,7 +110,7 @@ space_refresh (struct op *cause)
     op = op_new (frame, cause->this, sizeof *op, &root, NULL, NULL);
     disks = dict_new ();
     dict_set_u64 (disks, "ignore-deem-statfs", 1);
-    step_begin (op, space_told);
+    step_begin (op, space_answered);
     for (unsigned i = 0; i < op->priv->n; i++)
         ASK (op, i, statfs, &op->loc, disks);
     step_end (op);
@@ -125,9 +126,9 @@ space_is_short (xlator_t *this, unsigned child)
     bool is_short, tell;
 
     pthread_mutex_lock (&space->lock);
-    is_short = room_is_short_locked (space, child);
-    tell = is_short && !space->told[child];
-    space->told[child] = is_short;
+    is_short = space_is_short_locked (space, child);
+    tell = is_short && !space->told_short[child];
+    space->told_short[child] = is_short;
     pthread_mutex_unlock (&space->lock);
     if (tell)
         gf_log (this, GF_LOG_WARNING,
@@ -137,14 +138,16 @@ space_is_short (xlator_t *this, unsigned child)
     return is_short;
 }
 
-/* Returns whether a has more room than b. */
+/* Returns whether subvolume a has more free space than subvolume b, in the unit of min-free-disk:
+ * bytes or percent. */
 static bool
-room_is_larger (const struct space *space, const struct room *a, const struct room *b)
+space_is_larger (const struct space *space, const struct subvolume_space *a,
+                 const struct subvolume_space *b)
 {
     return space->min_free_disk.percent ? a->free_percent > b->free_percent : a->free > b->free;
 }
 
-/* With no subvolume that has enough, the hashed one. */
+/* If no subvolume has enough space, returns the hashed subvolume. */
 int
 space_best (xlator_t *this, unsigned child)
 {
@@ -156,8 +159,9 @@ space_best (xlator_t *this, unsigned child)
         return (int) child;
     pthread_mutex_lock (&space->lock);
     for (unsigned i = 0; i < priv->n; i++)
-        if (!child_is_leaving (priv, i) && child_is_up (priv, i) && !room_is_short_locked (space, i)
-            && (best == NO_CHILD || room_is_larger (space, &space->rooms[i], &space->rooms[best])))
+        if (!child_is_leaving (priv, i) && child_is_up (priv, i)
+            && !space_is_short_locked (space, i)
+            && (best == NO_CHILD || space_is_larger (space, &space->of[i], &space->of[best])))
             best = (int) i;
     pthread_mutex_unlock (&space->lock);
     return best == NO_CHILD ? (int) child : best;
@@ -191,14 +195,14 @@ space_chunks (xlator_t *this, unsigned child)
     uint32_t chunks;
 
     pthread_mutex_lock (&priv->space.lock);
-    chunks = priv->space.rooms[child].chunks;
+    chunks = priv->space.of[child].chunks;
     pthread_mutex_unlock (&priv->space.lock);
     return chunks;
 }
 
 /* --- statfs ----------------------------------------------------------------------------------- */
 
-/* Adds another subvolume, whose blocks may have another size. */
+/* Adds the numbers of another subvolume, after converting them to the block size of `to`. */
 static void
 statvfs_add (struct statvfs *to, const struct statvfs *from)
 {
@@ -213,15 +217,15 @@ statvfs_add (struct statvfs *to, const struct statvfs *from)
     to->f_namemax = MIN (to->f_namemax, from->f_namemax);
 }
 
-/* A brick that answers with the limit and the use of a quota says so. Both are of the whole volume,
- * so a sum would be wrong. */
+/* Returns whether a brick has answered with the limit and usage of a quota, in place of its disk's.
+ * These numbers are those of the whole volume, so they must not be added up. */
 static bool
-is_of_quota (const struct fan_answer *answer)
+answer_is_of_quota (const struct fan_answer *answer)
 {
-    uint64_t says_so = 0;
+    uint64_t deemed = 0;
 
     return answer->op_ret >= 0
-        && dict_get_u64 (answer->statfs.xdata, "quota-deem-statfs", &says_so) && says_so != 0;
+        && dict_get_u64 (answer->statfs.xdata, "quota-deem-statfs", &deemed) && deemed != 0;
 }
 
 static double
@@ -230,8 +234,8 @@ statvfs_used (const struct statvfs *buf)
     return ((double) buf->f_blocks - (double) buf->f_bfree) * (double) buf->f_frsize;
 }
 
-/* Returns the answer with a quota's limit that tells of the largest use: the bricks learn the use
- * one after the other. NULL: there is no quota. */
+/* Returns the answer of a quota with the largest usage; NULL: there is no quota. Each brick updates
+ * the usage at another time, so the largest is the newest unless files were removed. */
 static const struct fan_answer *
 quota_answer (const struct op *op)
 {
@@ -240,7 +244,7 @@ quota_answer (const struct op *op)
     for (unsigned i = 0; i < op->priv->n; i++) {
         const struct fan_answer *at = &op->fan.answers[i];
 
-        if (is_of_quota (at)
+        if (answer_is_of_quota (at)
             && (!most || statvfs_used (&at->statfs.buf) > statvfs_used (&most->statfs.buf)))
             most = at;
     }
@@ -274,7 +278,8 @@ statfs_answered (call_frame_t *frame)
     STACK_UNWIND (statfs, frame, 0, 0, &buf, first->statfs.xdata);
 }
 
-/* A file is on one subvolume only, so all are asked about the root, as GlusterFS does. */
+/* Sums the answers of all subvolumes. A file exists on only one of them, so a statfs on a file asks
+ * about the root, as in GlusterFS. */
 void
 dht_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
