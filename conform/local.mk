@@ -41,6 +41,7 @@ src_windlass_conform_SOURCES = \
     %D%/history/script.c \
     %D%/history/seen.c \
     %D%/history/shrink.c \
+    %D%/history/verbs.def \
     %D%/history/wind.c \
     %D%/inprocess/call.c \
     %D%/inprocess/classes.c \

@@ -200,28 +200,26 @@ see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
 
 /* --- open files ----------------------------------------------------------------------------- */
 
+struct actor_file *
+actor_file (struct actor *actor)
+{
+    return verb_takes (actor->line->verb, "f") ? &actor->files[actor->line->fd] : &actor->own;
+}
+
 static void
 keep_fd (struct actor *actor, const struct answer *answer)
 {
-    const struct line *line = actor->line;
-    const bool own = line->verb == VERB_CAT || line->verb == VERB_LS;
-    fd_t **fd = own ? &actor->own.fd : &actor->files[line->fd].fd;
-
-    *fd = fd_ref (answer->fd);
-    *(own ? &actor->own.number : &actor->files[line->fd].number) = actor->seen->fd;
-    *(own ? &actor->own.below : &actor->files[line->fd].below) = actor->below;
+    *actor_file (actor) = (struct actor_file){ .fd = fd_ref (answer->fd),
+                                              .number = actor->seen->fd,
+                                              .below = actor->below };
 }
 
 /* A file is closed after close(2), whatever the answer is. */
 static void
 drop_fd (struct actor *actor)
 {
-    const struct line *line = actor->line;
-
-    if (line->verb == VERB_CLOSE)
-        g_clear_pointer (&actor->files[line->fd].fd, fd_unref);
-    else if (line->verb != VERB_FLUSH)
-        g_clear_pointer (&actor->own.fd, fd_unref);
+    if (actor->line->verb != VERB_flush)
+        g_clear_pointer (&actor_file (actor)->fd, fd_unref);
 }
 
 static void

@@ -37,17 +37,19 @@ volfile_has (const struct volfile *volfile, const char *type)
 }
 
 /* The wire has no flags of renameat2, and copies no copy_file_range. */
-void
-history_limit (const struct conform_options *options, struct history_abilities *abilities)
+unsigned
+history_inabilities (const struct conform_options *options)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
+    unsigned unable = 0;
 
     if (!volfile)
-        return;
-    abilities->exchange &= !volfile_has (volfile, WIRE_TYPE);
-    abilities->copy &= !volfile_has (volfile, COPIES_TYPE);
+        return 0;
+    unable |= volfile_has (volfile, WIRE_TYPE) ? CAN_EXCHANGE : 0;
+    unable |= volfile_has (volfile, COPIES_TYPE) ? CAN_COPY : 0;
     volfile_free (volfile);
+    return unable;
 }
 
 static bool

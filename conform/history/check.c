@@ -9,6 +9,7 @@
  * operations are under way at once there are few states, and equal ones are merged.
  */
 #include "conform/history/history.h"
+#include "core/table/opset.h"
 
 #include <errno.h>
 #include <string.h>
@@ -128,11 +129,7 @@ mark_inexact (const GPtrArray *seens)
         struct seen *listing = seens->pdata[i];
         for (guint j = 0; j < seens->len && listing->op == FOP_readdir; j++) {
             const struct seen *other = seens->pdata[j];
-            const bool changes = other->op == FOP_create || other->op == FOP_mkdir
-                              || other->op == FOP_symlink || other->op == FOP_link
-                              || other->op == FOP_unlink || other->op == FOP_rmdir
-                              || other->op == FOP_rename;
-            if (changes && other->invoked < listing->responded
+            if (opset_has (OPS_CHANGE_NAMES, other->op) && other->invoked < listing->responded
                 && listing->invoked < other->responded)
                 listing->inexact = true;
         }

@@ -9,6 +9,7 @@
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
+#include "core/table/opset.h"
 #include "core/time/random.h"
 #include "core/time/scheduler.h"
 
@@ -44,15 +45,8 @@ drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned 
 bool
 drive_goes_below (const struct drive *drive, const struct line *line)
 {
-    switch (line->verb) {
-    case VERB_CAT:
-    case VERB_LS:
-    case VERB_STAT:
-    case VERB_READLINK:
-    case VERB_GETXATTR: return false;
-    default:
-        return drive->below && drive_chance (drive, CHANCE_BELOW, line->number, 0) % 2;
-    }
+    return drive->below && opset_has (OPS_CHANGE, verb_rows[line->verb].op)
+        && drive_chance (drive, CHANCE_BELOW, line->number, 0) % 2;
 }
 
 void
@@ -88,16 +82,7 @@ actor_end (struct actor *actor)
 static bool
 leads_to_file (const struct line *line, bool second)
 {
-    switch (line->verb) {
-    case VERB_CREATE:
-    case VERB_MKDIR:
-    case VERB_SYMLINK:
-    case VERB_UNLINK:
-    case VERB_RMDIR:
-    case VERB_RENAME: return false;
-    case VERB_LINK: return !second;
-    default: return true;
-    }
+    return !second && verb_takes (line->verb, "p");
 }
 
 static void
@@ -113,40 +98,21 @@ actor_set_out (struct actor *actor, const char *path, bool second)
     actor->stage = STAGE_FIND;
 }
 
-static bool
-takes_path (enum verb verb)
-{
-    switch (verb) {
-    case VERB_CLOSE:
-    case VERB_READ:
-    case VERB_WRITE:
-    case VERB_FSTAT:
-    case VERB_FTRUNCATE:
-    case VERB_FALLOCATE:
-    case VERB_DISCARD:
-    case VERB_ZEROFILL:
-    case VERB_COPY:
-    case VERB_FLUSH:
-    case VERB_FSYNC: return false;
-    default: return true;
-    }
-}
-
 /* Goes on to the next name, to the second path, or to the line's operation. */
 static void
 actor_find (struct actor *actor)
 {
     const struct line *line = actor->line;
-    const bool two = line->verb == VERB_RENAME || line->verb == VERB_LINK;
+    const bool is_directory = actor->inode->ia_type == IA_IFDIR;
 
     if (actor->at < actor->end) {
-        if (actor->inode->ia_type == IA_IFDIR)
+        if (is_directory)
             actor_look_up (actor);
         else
             actor_end (actor);
-    } else if (line->verb == VERB_RENAME && actor->inode->ia_type != IA_IFDIR) {
+    } else if (!is_directory && !leads_to_file (line, actor->second)) {
         actor_end (actor);
-    } else if (two && !actor->second) {
+    } else if (verb_takes (line->verb, "d") && !actor->second) {
         actor->parent = actor->node;
         actor->parent_inode = inode_ref (actor->inode);
         actor_set_out (actor, line->word, true);
@@ -166,7 +132,7 @@ actor_start (struct actor *actor, const struct line *line)
     actor->line = line;
     actor->events = 0;
     actor->stage = STAGE_DO;
-    if (takes_path (line->verb)) {
+    if (verb_takes (line->verb, "pn")) {
         actor_set_out (actor, line->path, false);
         actor_find (actor);
     } else {
@@ -354,7 +320,7 @@ drive_lines (struct drive *drive)
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
-    const struct line line = { .number = 1000001 + (verb == VERB_LS),
+    const struct line line = { .number = 1000001 + (verb == VERB_ls),
                                .client = actor->index,
                                .verb = verb,
                                .path = (char *) path,
@@ -380,7 +346,7 @@ drive_close_all (struct drive *drive)
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
         for (unsigned fd = 0; fd < CLIENT_FDS && !wrong; fd++)
             if (drive->actors[i].files[fd].fd)
-                wrong = drive_line (drive, &drive->actors[i], VERB_CLOSE, NULL, fd);
+                wrong = drive_line (drive, &drive->actors[i], VERB_close, NULL, fd);
     for (unsigned n = 0; n < TIMERS_IN_THE_END && scheduler_step (); n++)
         drive_settle (drive);
     return wrong;
@@ -404,12 +370,11 @@ static char *
 drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
 {
     struct actor *actor = &drive->actors[CLIENTS_MAX];
-    const enum verb verb = letter == 'd' ? VERB_LS : letter == 'l' ? VERB_READLINK : VERB_CAT;
-    const enum fop op = letter == 'd' ? FOP_readdir : letter == 'l' ? FOP_readlink : FOP_readv;
+    const enum verb verb = letter == 'd' ? VERB_ls : letter == 'l' ? VERB_readlink : VERB_cat;
     const guint first = drive->seens->len;
     char *wrong = drive_line (drive, actor, verb, path, 0);
     const struct seen *found = last_seen (drive, first, FOP_lookup),
-                      *what = last_seen (drive, first, op);
+                      *what = last_seen (drive, first, verb_rows[verb].op);
 
     if (wrong)
         return wrong;

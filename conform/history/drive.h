@@ -30,12 +30,11 @@ struct actor {
     int parent;      /* the parent of the first path, once found */
     inode_t *parent_inode;
 
-    /* Open files. fd NULL: not open. */
-    struct {
-        fd_t *fd;
-        int number;
+    struct actor_file {
+        fd_t *fd;   /* NULL: not open */
+        int number; /* of the open, across all clients */
         bool below; /* opened below drive->below */
-    } files[CLIENT_FDS], own; /* own: for cat and ls */
+    } files[CLIENT_FDS], own; /* own: of the verbs cat and ls */
     bool below;      /* the current call goes to drive->below */
     enum stage {
         STAGE_FIND,
@@ -109,6 +108,8 @@ void actor_do (struct actor *actor);
 void actor_more (struct actor *actor);
 void actor_look_up (struct actor *actor);
 void actor_end (struct actor *actor);
+/* The open file that the actor's line is about. */
+struct actor_file *actor_file (struct actor *actor);
 void drive_answered (const struct answer *answer);
 int drive_number (struct drive *drive, const gfid_t *gfid); /* of a file */
 

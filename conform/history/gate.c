@@ -50,7 +50,7 @@ static unsigned
 narrow_one_in (const struct gate *gate, const struct held *event)
 {
     const struct actor *actor = event->actor;
-    const bool leads = actor && actor->stage == STAGE_FIND && actor->line->verb != VERB_STAT;
+    const bool leads = actor && actor->stage == STAGE_FIND && actor->line->verb != VERB_stat;
 
     if (!gate->is_storage || leads)
         return HOLD_OTHERS_ONE_IN;

@@ -111,7 +111,7 @@ run_file (const struct conform_options *options, struct conform_report *report)
 
 static int
 run_seed (const struct conform_options *options, struct conform_report *report, uint64_t seed,
-          const struct history_abilities *abilities)
+          unsigned abilities)
 {
     g_autofree char *name = g_strdup_printf ("history/%" G_GUINT64_FORMAT, seed);
     struct history *history = history_make (seed, options->clients, options->steps, options->faults,
@@ -125,14 +125,14 @@ run_seed (const struct conform_options *options, struct conform_report *report, 
 static int
 run_seeds (const struct conform_options *options, struct conform_report *report)
 {
-    struct history_abilities abilities;
+    unsigned abilities;
     int r = history_probe (options, &abilities);
 
     g_autofree char *group = g_strdup_printf ("histories from seed %" G_GUINT64_FORMAT,
                                               options->seed);
     conform_group (report, group);
     for (unsigned i = 0; i < options->histories && r == 0; i++)
-        r = run_seed (options, report, options->seed + i, &abilities);
+        r = run_seed (options, report, options->seed + i, abilities);
     conform_group_end (report);
     return error_or_0 (r);
 }

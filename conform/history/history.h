@@ -2,6 +2,7 @@
 /*
  * Random histories of operations on a graph, judged by a model.
  *
+ *   verbs.def    what a client can do: name, arguments, effect, function that starts it
  *   make.c       makes the clients' scripts from a seed
  *   script.c     scripts as text: printing, reading
  *   gate.c       gates on every edge, which hold calls and answers back
@@ -54,37 +55,44 @@
 /* --- scripts: make.c, script.c ---------------------------------------------------------------- */
 
 enum verb {
-    VERB_CREATE,
-    VERB_OPEN,
-    VERB_CLOSE,
-    VERB_READ,
-    VERB_WRITE,
-    VERB_CAT,
-    VERB_STAT,
-    VERB_FSTAT,
-    VERB_TRUNCATE,
-    VERB_FTRUNCATE,
-    VERB_FALLOCATE,
-    VERB_DISCARD,
-    VERB_ZEROFILL,
-    VERB_COPY,
-    VERB_FLUSH,
-    VERB_FSYNC,
-    VERB_CHMOD,
-    VERB_UTIME,
-    VERB_MKDIR,
-    VERB_RMDIR,
-    VERB_UNLINK,
-    VERB_RENAME,
-    VERB_LINK,
-    VERB_SYMLINK,
-    VERB_READLINK,
-    VERB_LS,
-    VERB_SETXATTR,
-    VERB_GETXATTR,
-    VERB_REMOVEXATTR,
+#define VERB(name, ...) VERB_##name,
+#include "conform/history/verbs.def"
     VERB_MAX
 };
+
+/* Abilities of the directory's file system. Operations that it can't do are left out. */
+enum {
+    CAN_EXCHANGE = 1 << 0, /* rename with RENAME_EXCHANGE */
+    CAN_FALLOCATE = 1 << 1,
+    CAN_DISCARD = 1 << 2,
+    CAN_ZEROFILL = 1 << 3,
+    CAN_XATTRS = 1 << 4,
+    CAN_COPY = 1 << 5, /* copy_file_range */
+};
+
+/* Objects and open files for which the kernel sends an operation. */
+enum {
+    FITS_FILE = 1 << 0,
+    FITS_DIRECTORY = 1 << 1,
+    FITS_LINK = 1 << 2,
+    FITS_READABLE = 1 << 3,
+    FITS_WRITABLE = 1 << 4,
+    FITS_ANY = (1 << 5) - 1,
+};
+
+struct actor;
+
+/* A row of verbs.def. */
+struct verb_row {
+    const char *name, *arguments;
+    enum fop op;
+    void (*wind) (struct actor *actor);
+    unsigned weight, needs, fits;
+};
+extern const struct verb_row verb_rows[VERB_MAX]; /* wind.c */
+
+/* Returns the verb's first argument that is among these letters; 0: none is. */
+char verb_takes (enum verb verb, const char *letters);
 
 /* One action of one client. Fields that the verb does not use are 0 or NULL. */
 struct line {
@@ -109,13 +117,8 @@ struct history {
     GPtrArray *lines; /* of struct line */
 };
 
-/* Abilities of the directory's file system; operations that it can't do are left out. */
-struct history_abilities {
-    bool exchange, fallocate, discard, zerofill, xattrs, copy;
-};
-
 struct history *history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
-                              const struct history_abilities *abilities);
+                              unsigned abilities);
 /* One of four histories is narrow: some clients ask for an object, some change it, and answers of
  * storage are held back for long. So a cache that keeps an outdated answer returns it once more. */
 static inline bool
@@ -215,12 +218,12 @@ int history_run (const struct conform_options *options, const struct history *hi
                  struct verdict *ret_verdict);
 void verdict_clear (struct verdict *verdict);
 
-/* bricks.c: takes away what translators of the volfile can't do. */
-void history_limit (const struct conform_options *options, struct history_abilities *abilities);
+/* bricks.c: the abilities (CAN_*) that translators of the volfile take away. */
+unsigned history_inabilities (const struct conform_options *options);
 
 /* Finds the abilities of the scratch directories' file system. Returns 0, or a negative errno after
  * a message. */
-int history_probe (const struct conform_options *options, struct history_abilities *ret_abilities);
+int history_probe (const struct conform_options *options, unsigned *ret_abilities);
 
 /* --- shrinking: shrink.c ---------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 
 struct maker {
     struct random_source random;
-    const struct history_abilities *abilities;
+    unsigned abilities; /* CAN_* */
     bool open[CLIENTS_MAX][CLIENT_FDS]; /* as far as the script determines it */
     uint32_t left_out; /* bits of verbs */
     char *path;        /* favourites */
@@ -39,52 +39,38 @@ static const struct theme {
     const char *paths[3]; /* the first is the most likely */
     enum verb begins;     /* makes the first one at the beginning; VERB_MAX: none */
 } themes[] = {
-    { BIT (STAT) | BIT (FSTAT),
-      BIT (WRITE) | BIT (TRUNCATE) | BIT (FTRUNCATE) | BIT (CHMOD),
+    { BIT (stat) | BIT (fstat),
+      BIT (write) | BIT (truncate) | BIT (ftruncate) | BIT (chmod),
       { "a", "a", "b" },
-      VERB_CREATE },
-    { BIT (LS) | BIT (STAT),
-      BIT (WRITE) | BIT (TRUNCATE) | BIT (CHMOD),
+      VERB_create },
+    { BIT (ls) | BIT (stat),
+      BIT (write) | BIT (truncate) | BIT (chmod),
       { "a", "a", "b" },
-      VERB_CREATE },
-    { BIT (READ) | BIT (CAT) | BIT (FSTAT),
-      BIT (WRITE) | BIT (TRUNCATE) | BIT (FTRUNCATE) | BIT (ZEROFILL) | BIT (COPY),
+      VERB_create },
+    { BIT (read) | BIT (cat) | BIT (fstat),
+      BIT (write) | BIT (truncate) | BIT (ftruncate) | BIT (zerofill) | BIT (copy),
       { "a", "a", "b" },
-      VERB_CREATE },
-    { BIT (GETXATTR) | BIT (STAT),
-      BIT (SETXATTR) | BIT (REMOVEXATTR),
+      VERB_create },
+    { BIT (getxattr) | BIT (stat),
+      BIT (setxattr) | BIT (removexattr),
       { "a", "a", "a" },
-      VERB_CREATE },
-    { BIT (STAT) | BIT (LS),
-      BIT (LINK) | BIT (UNLINK) | BIT (RENAME) | BIT (CREATE),
+      VERB_create },
+    { BIT (stat) | BIT (ls),
+      BIT (link) | BIT (unlink) | BIT (rename) | BIT (create),
       { "a", "b", "c" },
-      VERB_CREATE },
-    { BIT (STAT),
-      BIT (MKDIR) | BIT (RMDIR) | BIT (CREATE) | BIT (UNLINK),
+      VERB_create },
+    { BIT (stat),
+      BIT (mkdir) | BIT (rmdir) | BIT (create) | BIT (unlink),
       { "d/a", "d/a", "d/b" },
       VERB_MAX },
-    { BIT (STAT) | BIT (LS),
-      BIT (MKDIR) | BIT (RMDIR) | BIT (CREATE) | BIT (UNLINK) | BIT (RENAME),
+    { BIT (stat) | BIT (ls),
+      BIT (mkdir) | BIT (rmdir) | BIT (create) | BIT (unlink) | BIT (rename),
       { "d", "d/a", "e" },
-      VERB_MKDIR },
-    { BIT (CAT) | BIT (READLINK),
-      BIT (UNLINK) | BIT (RENAME) | BIT (SYMLINK) | BIT (WRITE),
+      VERB_mkdir },
+    { BIT (cat) | BIT (readlink),
+      BIT (unlink) | BIT (rename) | BIT (symlink) | BIT (write),
       { "a", "b", "a" },
-      VERB_CREATE },
-};
-
-/* Relative frequencies. */
-static const struct {
-    enum verb verb;
-    unsigned weight;
-} wishes[] = {
-    { VERB_CREATE, 8 }, { VERB_OPEN, 8 }, { VERB_CLOSE, 3 }, { VERB_READ, 12 }, { VERB_WRITE, 16 },
-    { VERB_CAT, 4 }, { VERB_STAT, 4 }, { VERB_FSTAT, 4 }, { VERB_TRUNCATE, 6 },
-    { VERB_FTRUNCATE, 4 }, { VERB_FALLOCATE, 2 }, { VERB_DISCARD, 2 }, { VERB_ZEROFILL, 2 },
-    { VERB_COPY, 2 }, { VERB_FLUSH, 1 }, { VERB_FSYNC, 1 }, { VERB_CHMOD, 1 }, { VERB_UTIME, 1 },
-    { VERB_MKDIR, 2 }, { VERB_RMDIR, 1 }, { VERB_UNLINK, 3 }, { VERB_RENAME, 4 }, { VERB_LINK, 2 },
-    { VERB_SYMLINK, 1 }, { VERB_READLINK, 1 }, { VERB_LS, 2 }, { VERB_SETXATTR, 2 },
-    { VERB_GETXATTR, 2 }, { VERB_REMOVEXATTR, 1 },
+      VERB_create },
 };
 
 static unsigned
@@ -162,17 +148,16 @@ some_flags (struct maker *maker, enum verb verb)
     static const uint32_t xattr[] = { 0, 0, XATTR_CREATE, XATTR_REPLACE };
     uint32_t flags;
 
-    switch (verb) {
-    case VERB_CREATE:
-    case VERB_OPEN:
+    switch (verb_takes (verb, "ORKX")) {
+    case 'O':
         flags = ONE_OF (maker, open) | (below (maker, 8) == 0 ? O_TRUNC : 0);
-        return flags | (verb == VERB_CREATE && below (maker, 3) == 0 ? O_EXCL : 0);
-    case VERB_RENAME:
+        return flags | (verb == VERB_create && below (maker, 3) == 0 ? O_EXCL : 0);
+    case 'R':
         flags = ONE_OF (maker, rename);
-        return flags && !maker->abilities->exchange ? 0 : flags;
-    case VERB_FALLOCATE:
+        return maker->abilities & CAN_EXCHANGE ? flags : 0;
+    case 'K':
         return below (maker, 2) ? FALLOC_FL_KEEP_SIZE : 0;
-    case VERB_SETXATTR:
+    case 'X':
         return ONE_OF (maker, xattr);
     default:
         return 0;
@@ -182,42 +167,16 @@ some_flags (struct maker *maker, enum verb verb)
 static char *
 some_word (struct maker *maker, enum verb verb)
 {
-    switch (verb) {
-    case VERB_RENAME:
-    case VERB_LINK:
+    switch (verb_takes (verb, "dta")) {
+    case 'd':
         return some_path (maker);
-    case VERB_SYMLINK:
+    case 't':
         return g_strdup (below (maker, 2) ? "a" : "nowhere");
-    case VERB_SETXATTR:
-    case VERB_GETXATTR:
-    case VERB_REMOVEXATTR:
+    case 'a':
         return g_strdup (below (maker, maker->theme ? 8 : 2) ? "user.x" : "user.y");
     default:
         return NULL;
     }
-}
-
-static bool
-is_able (const struct history_abilities *abilities, enum verb verb)
-{
-    switch (verb) {
-    case VERB_FALLOCATE: return abilities->fallocate;
-    case VERB_DISCARD: return abilities->discard;
-    case VERB_ZEROFILL: return abilities->zerofill;
-    case VERB_COPY: return abilities->copy;
-    case VERB_SETXATTR:
-    case VERB_GETXATTR:
-    case VERB_REMOVEXATTR: return abilities->xattrs;
-    default: return true;
-    }
-}
-
-static bool
-takes_open_file (enum verb verb)
-{
-    return verb == VERB_CLOSE || verb == VERB_READ || verb == VERB_WRITE || verb == VERB_FSTAT
-        || verb == VERB_FTRUNCATE || verb == VERB_FALLOCATE || verb == VERB_DISCARD
-        || verb == VERB_ZEROFILL || verb == VERB_COPY || verb == VERB_FLUSH || verb == VERB_FSYNC;
 }
 
 /* One of the client's files that is open, or that is not; -1: there is none. */
@@ -241,19 +200,19 @@ theme_weight (const struct maker *maker, unsigned client, enum verb verb)
 
     if (asks || changes)
         return 12 / (unsigned) __builtin_popcount (asks ? maker->asks : maker->changes);
-    return verb == VERB_OPEN;
+    return verb == VERB_open;
 }
 
 static unsigned
-weight_of (const struct maker *maker, unsigned client, unsigned wish)
+weight_of (const struct maker *maker, unsigned client, enum verb verb)
 {
-    const enum verb verb = wishes[wish].verb;
+    const struct verb_row *row = &verb_rows[verb];
 
-    if (!is_able (maker->abilities, verb) || maker->left_out & 1u << verb)
+    if ((maker->abilities & row->needs) != row->needs || maker->left_out & 1u << verb)
         return 0;
     if (maker->theme)
         return theme_weight (maker, client, verb);
-    return wishes[wish].weight * (maker->in_order && verb == VERB_READ ? 5 : 1);
+    return row->weight * (maker->in_order && verb == VERB_read ? 5 : 1);
 }
 
 static enum verb
@@ -261,13 +220,13 @@ some_verb (struct maker *maker, unsigned client)
 {
     unsigned all = 0, at;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS (wishes); i++)
-        all += weight_of (maker, client, i);
+    for (enum verb verb = 0; verb < VERB_MAX; verb++)
+        all += weight_of (maker, client, verb);
     at = below (maker, all);
-    for (unsigned i = 0;; i++) {
-        const unsigned weight = weight_of (maker, client, i);
+    for (enum verb verb = 0;; verb++) {
+        const unsigned weight = weight_of (maker, client, verb);
         if (at < weight)
-            return wishes[i].verb;
+            return verb;
         at -= weight;
     }
 }
@@ -276,19 +235,19 @@ some_verb (struct maker *maker, unsigned client)
 static void
 line_choose_fd (struct maker *maker, struct line *line)
 {
-    const bool opens = line->verb == VERB_CREATE || line->verb == VERB_OPEN;
+    const bool opens = verb_takes (line->verb, "pn");
     int fd;
 
-    if (!opens && !takes_open_file (line->verb))
+    if (!verb_takes (line->verb, "f"))
         return;
     fd = some_fd (maker, line->client, !opens);
     if (fd < 0) {
-        line->verb = opens ? VERB_CLOSE : VERB_CREATE;
+        line->verb = opens ? VERB_close : VERB_create;
         fd = some_fd (maker, line->client, opens);
     }
     line->fd = fd;
     line->fd_out = MAX (some_fd (maker, line->client, true), 0);
-    maker->open[line->client][fd] = line->verb != VERB_CLOSE;
+    maker->open[line->client][fd] = line->verb != VERB_close;
 }
 
 /* The first read of a newly opened file begins at its start; and writes are large enough to be
@@ -300,11 +259,11 @@ line_put_in_order (struct maker *maker, struct line *line)
 
     if (!maker->in_order || line->number % 8 == 0)
         return;
-    if (line->verb == VERB_CREATE || line->verb == VERB_OPEN)
+    if (line->verb == VERB_create || line->verb == VERB_open)
         *next = 0;
-    if (line->verb == VERB_WRITE)
+    if (line->verb == VERB_write)
         line->size = MAX (line->size, 12288);
-    if (line->verb != VERB_READ)
+    if (line->verb != VERB_read)
         return;
     line->offset = *next;
     *next += (off_t) line->size;
@@ -327,18 +286,18 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
     line->offset_out = some_offset (maker);
     line->size = some_size (maker);
     line->flags = some_flags (maker, line->verb);
-    line->mode = line->verb == VERB_MKDIR ? 0755 : ONE_OF (maker, modes);
-    if ((line->verb == VERB_TRUNCATE || line->verb == VERB_FTRUNCATE) && below (maker, 2))
+    line->mode = line->verb == VERB_mkdir ? 0755 : ONE_OF (maker, modes);
+    if (verb_takes (line->verb, "l") && below (maker, 2))
         line->offset = 0;
-    if (line->verb == VERB_UTIME)
+    if (verb_takes (line->verb, "u"))
         line->offset = 1000 + number;
-    if (line->verb == VERB_LS
+    if (line->verb == VERB_ls
         && (maker->theme ? !strchr (maker->theme->paths[1], '/') : below (maker, 2))) {
         g_free (line->path);
         line->path = g_strdup (".");
     }
     if (maker->theme && maker->theme->begins == VERB_MAX
-        && (line->verb == VERB_MKDIR || line->verb == VERB_RMDIR))
+        && (line->verb == VERB_mkdir || line->verb == VERB_rmdir))
         line->path[strlen ("d")] = '\0'; /* the directory itself, not a name in it */
     line_put_in_order (maker, line);
     return line;
@@ -365,22 +324,22 @@ theme_begin (struct maker *maker, struct history *history)
     line->verb = maker->theme->begins;
     line->path = g_strdup (maker->theme->paths[0]);
     line->flags = O_RDWR;
-    line->mode = line->verb == VERB_MKDIR ? 0755 : 0644;
+    line->mode = line->verb == VERB_mkdir ? 0755 : 0644;
     line->calm = true;
-    maker->open[0][0] = line->verb == VERB_CREATE;
+    maker->open[0][0] = line->verb == VERB_create;
     g_ptr_array_add (history->lines, line);
 }
 
 static void
 theme_choose (struct maker *maker)
 {
-    const uint32_t able = maker->abilities->xattrs
-                            ? 0
-                            : BIT (GETXATTR) | BIT (SETXATTR) | BIT (REMOVEXATTR);
+    const uint32_t unable = maker->abilities & CAN_XATTRS
+                              ? 0
+                              : BIT (getxattr) | BIT (setxattr) | BIT (removexattr);
 
     do {
         maker->theme = &ONE_OF (maker, themes);
-    } while (maker->theme->changes & able);
+    } while (maker->theme->changes & unable);
     maker->asks = some_bits (maker, maker->theme->asks);
     maker->changes = some_bits (maker, maker->theme->changes);
     maker->left_out = 0;
@@ -389,11 +348,10 @@ theme_choose (struct maker *maker)
 
 struct history *
 history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
-              const struct history_abilities *abilities)
+              unsigned abilities)
 {
     struct maker maker = { .random = { seed }, .abilities = abilities };
-    const uint32_t always = 1u << VERB_CREATE | 1u << VERB_OPEN | 1u << VERB_READ
-                          | 1u << VERB_WRITE;
+    const uint32_t always = BIT (create) | BIT (open) | BIT (read) | BIT (write);
     struct history *history = history_begin (seed, clients, faults);
 
     maker.in_order = seed % 3 == 0;

@@ -115,7 +115,7 @@ drive_begin (struct drive *drive, const struct conform_options *options,
     drive->size_max = 2 * FILE_SIZE_MAX;
     for (guint i = 0; i < history->lines->len; i++) { /* all are opened for appending */
         const struct line *line = history->lines->pdata[i];
-        drive->size_max += line->verb == VERB_WRITE ? line->size : 0;
+        drive->size_max += line->verb == VERB_write ? line->size : 0;
     }
     for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
         drive->actors[i].drive = drive;
@@ -343,21 +343,23 @@ history_run (const struct conform_options *options, const struct history *histor
 
 /* --- abilities of the file system ------------------------------------------------------------- */
 
-static void
-probe (const char *one, const char *other, int fd, int to, struct history_abilities *ret)
+static unsigned
+abilities_of (const char *one, const char *other, int fd, int to)
 {
-    *ret = (struct history_abilities){
-        .fallocate = fallocate (fd, 0, 0, 4096) == 0,
-        .discard = fallocate (fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0,
-        .zerofill = fallocate (fd, FALLOC_FL_ZERO_RANGE, 0, 4096) == 0,
-        .xattrs = fsetxattr (fd, "user.x", "1", 1, 0) == 0,
-        .copy = copy_file_range (fd, &(off_t){ 0 }, to, &(off_t){ 0 }, 4096, 0) == 4096,
-        .exchange = renameat2 (AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0,
-    };
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    unsigned able = 0;
+
+    able |= fallocate (fd, 0, 0, 4096) == 0 ? CAN_FALLOCATE : 0;
+    able |= fallocate (fd, punch, 0, 4096) == 0 ? CAN_DISCARD : 0;
+    able |= fallocate (fd, FALLOC_FL_ZERO_RANGE, 0, 4096) == 0 ? CAN_ZEROFILL : 0;
+    able |= fsetxattr (fd, "user.x", "1", 1, 0) == 0 ? CAN_XATTRS : 0;
+    able |= copy_file_range (fd, &(off_t){ 0 }, to, &(off_t){ 0 }, 4096, 0) == 4096 ? CAN_COPY : 0;
+    able |= renameat2 (AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0 ? CAN_EXCHANGE : 0;
+    return able;
 }
 
 int
-history_probe (const struct conform_options *options, struct history_abilities *ret_abilities)
+history_probe (const struct conform_options *options, unsigned *ret_abilities)
 {
     g_autofree char *scratch = conform_scratch (options);
     g_autofree char *one = scratch ? g_build_filename (scratch, "one", NULL) : NULL;
@@ -368,10 +370,9 @@ history_probe (const struct conform_options *options, struct history_abilities *
         return -EIO;
     fd = open (one, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     to = open (other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    probe (one, other, fd, to, ret_abilities);
+    *ret_abilities = abilities_of (one, other, fd, to) & ~history_inabilities (options);
     close (fd);
     close (to);
-    history_limit (options, ret_abilities);
     conform_scratch_remove (scratch);
     return 0;
 }

@@ -17,66 +17,32 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-/* The arguments of a verb, in order: p path, w word, f file, g other file, o offset, q other
- * offset, s size, F flags, m mode. */
-static const struct {
-    const char *name, *takes;
-} verbs[VERB_MAX] = {
-    [VERB_CREATE] = { "create", "fpFm" },
-    [VERB_OPEN] = { "open", "fpF" },
-    [VERB_CLOSE] = { "close", "f" },
-    [VERB_READ] = { "read", "fos" },
-    [VERB_WRITE] = { "write", "fos" },
-    [VERB_CAT] = { "cat", "p" },
-    [VERB_STAT] = { "stat", "p" },
-    [VERB_FSTAT] = { "fstat", "f" },
-    [VERB_TRUNCATE] = { "truncate", "po" },
-    [VERB_FTRUNCATE] = { "ftruncate", "fo" },
-    [VERB_FALLOCATE] = { "fallocate", "fosF" },
-    [VERB_DISCARD] = { "discard", "fos" },
-    [VERB_ZEROFILL] = { "zerofill", "fos" },
-    [VERB_COPY] = { "copy", "fogqs" },
-    [VERB_FLUSH] = { "flush", "f" },
-    [VERB_FSYNC] = { "fsync", "f" },
-    [VERB_CHMOD] = { "chmod", "pm" },
-    [VERB_UTIME] = { "utime", "po" },
-    [VERB_MKDIR] = { "mkdir", "pm" },
-    [VERB_RMDIR] = { "rmdir", "p" },
-    [VERB_UNLINK] = { "unlink", "p" },
-    [VERB_RENAME] = { "rename", "pwF" },
-    [VERB_LINK] = { "link", "pw" },
-    [VERB_SYMLINK] = { "symlink", "pw" },
-    [VERB_READLINK] = { "readlink", "p" },
-    [VERB_LS] = { "ls", "p" },
-    [VERB_SETXATTR] = { "setxattr", "pwF" },
-    [VERB_GETXATTR] = { "getxattr", "pw" },
-    [VERB_REMOVEXATTR] = { "removexattr", "pw" },
-};
+char
+verb_takes (enum verb verb, const char *letters)
+{
+    const char *found = strpbrk (verb_rows[verb].arguments, letters);
 
-/* Joined by +; every verb has its own, and no flag is "-". */
+    return found ? *found : '\0';
+}
+
+/* Flags as words that a line joins by +. */
 static const struct flag {
-    enum verb verb;
+    char argument; /* letter of verbs.def */
     const char *name;
     uint32_t bits;
 } flags[] = {
-    { VERB_OPEN, "rw", O_RDWR },
-    { VERB_OPEN, "wo", O_WRONLY },
-    { VERB_OPEN, "ro", O_RDONLY },
-    { VERB_OPEN, "append", O_APPEND },
-    { VERB_OPEN, "trunc", O_TRUNC },
-    { VERB_OPEN, "excl", O_EXCL },
-    { VERB_RENAME, "noreplace", RENAME_NOREPLACE },
-    { VERB_RENAME, "exchange", RENAME_EXCHANGE },
-    { VERB_FALLOCATE, "keep-size", FALLOC_FL_KEEP_SIZE },
-    { VERB_SETXATTR, "create", XATTR_CREATE },
-    { VERB_SETXATTR, "replace", XATTR_REPLACE },
+    { 'O', "rw", O_RDWR },
+    { 'O', "wo", O_WRONLY },
+    { 'O', "ro", O_RDONLY },
+    { 'O', "append", O_APPEND },
+    { 'O', "trunc", O_TRUNC },
+    { 'O', "excl", O_EXCL },
+    { 'R', "noreplace", RENAME_NOREPLACE },
+    { 'R', "exchange", RENAME_EXCHANGE },
+    { 'K', "keep-size", FALLOC_FL_KEEP_SIZE },
+    { 'X', "create", XATTR_CREATE },
+    { 'X', "replace", XATTR_REPLACE },
 };
-
-static enum verb
-flags_of (enum verb verb)
-{
-    return verb == VERB_CREATE ? VERB_OPEN : verb;
-}
 
 /* --- lines and histories -------------------------------------------------------------------- */
 
@@ -149,15 +115,15 @@ line_bytes (unsigned number, size_t size)
 /* --- printing ------------------------------------------------------------------------------- */
 
 static void
-print_flags (const struct line *line, GString *out)
+print_flags (const struct line *line, char argument, GString *out)
 {
     const gsize before = out->len;
 
     for (unsigned i = 0; i < G_N_ELEMENTS (flags); i++) {
         const struct flag *flag = &flags[i];
-        const bool access = flag->verb == VERB_OPEN && flag->bits <= O_ACCMODE;
+        const bool access = flag->argument == 'O' && flag->bits <= O_ACCMODE;
 
-        if (flag->verb != flags_of (line->verb))
+        if (flag->argument != argument)
             continue;
         if (access ? (line->flags & O_ACCMODE) == flag->bits : (line->flags & flag->bits) != 0)
             g_string_append_printf (out, "%s%s", out->len == before ? " " : "+", flag->name);
@@ -167,18 +133,23 @@ print_flags (const struct line *line, GString *out)
 }
 
 static void
-print_one (const struct line *line, char what, GString *out)
+print_one (const struct line *line, char argument, GString *out)
 {
-    switch (what) {
-    case 'p': g_string_append_printf (out, " %s", line->path); break;
-    case 'w': g_string_append_printf (out, " %s", line->word); break;
+    switch (argument) {
+    case 'p':
+    case 'n': g_string_append_printf (out, " %s", line->path); break;
+    case 'd':
+    case 't':
+    case 'a': g_string_append_printf (out, " %s", line->word); break;
     case 'f': g_string_append_printf (out, " f%u", line->fd); break;
     case 'g': g_string_append_printf (out, " f%u", line->fd_out); break;
-    case 'o': g_string_append_printf (out, " %lld", (long long) line->offset); break;
+    case 'o':
+    case 'l':
+    case 'u': g_string_append_printf (out, " %lld", (long long) line->offset); break;
     case 'q': g_string_append_printf (out, " %lld", (long long) line->offset_out); break;
     case 's': g_string_append_printf (out, " %zu", line->size); break;
     case 'm': g_string_append_printf (out, " 0%o", line->mode); break;
-    default: print_flags (line, out); break;
+    default: print_flags (line, argument, out); break;
     }
 }
 
@@ -186,9 +157,9 @@ void
 line_print (const struct line *line, GString *out)
 {
     g_string_append_printf (out, "%u c%u %s", line->number, line->client + 1,
-                            verbs[line->verb].name);
-    for (const char *what = verbs[line->verb].takes; *what; what++)
-        print_one (line, *what, out);
+                            verb_rows[line->verb].name);
+    for (const char *argument = verb_rows[line->verb].arguments; *argument; argument++)
+        print_one (line, *argument, out);
     if (line->calm)
         g_string_append (out, " calm");
 }
@@ -223,7 +194,7 @@ read_number (const char *word, uint64_t max, unsigned base, uint64_t *ret_number
 }
 
 static bool
-read_flags (enum verb verb, const char *word, uint32_t *ret_flags)
+read_flags (char argument, const char *word, uint32_t *ret_flags)
 {
     g_auto (GStrv) names = g_strsplit (word, "+", -1);
 
@@ -231,7 +202,7 @@ read_flags (enum verb verb, const char *word, uint32_t *ret_flags)
     for (char **name = names; *name && strcmp (word, "-") != 0; name++) {
         unsigned i = 0;
         while (i < G_N_ELEMENTS (flags)
-               && (flags[i].verb != flags_of (verb) || strcmp (flags[i].name, *name) != 0))
+               && (flags[i].argument != argument || strcmp (flags[i].name, *name) != 0))
             i++;
         if (i == G_N_ELEMENTS (flags))
             return false;
@@ -255,63 +226,77 @@ is_path (const char *word)
     return *word != '\0' && g_strv_length (names) <= 16;
 }
 
-static bool
-is_word (enum verb verb, const char *word)
+/* Returns NULL or an error text. */
+static const char *
+read_path (char argument, const char *path)
 {
-    switch (verb) {
-    case VERB_RENAME:
-    case VERB_LINK:
-        return is_path (word) && strcmp (word, ".") != 0;
-    case VERB_SYMLINK:
-        return *word && strlen (word) < 1000;
-    default:
-        return strcmp (word, "user.x") == 0 || strcmp (word, "user.y") == 0;
-    }
-}
-
-static bool
-takes_parent (enum verb verb)
-{
-    return verb == VERB_CREATE || verb == VERB_MKDIR || verb == VERB_RMDIR || verb == VERB_UNLINK
-        || verb == VERB_RENAME || verb == VERB_SYMLINK;
+    if (is_path (path) && (argument == 'p' || strcmp (path, ".") != 0))
+        return NULL;
+    return "a path is names with / between them";
 }
 
 static const char *
-read_one (struct line *line, char what, const char *word)
+read_word (char argument, const char *word)
+{
+    switch (argument) {
+    case 'd': return read_path (argument, word);
+    case 't': return strlen (word) < 1000 ? NULL : "a link's target has fewer than 1000 bytes";
+    default:
+        return strcmp (word, "user.x") == 0 || strcmp (word, "user.y") == 0
+                 ? NULL : "an attribute is user.x or user.y";
+    }
+}
+
+static const char *
+read_number_of (struct line *line, char argument, const char *word)
+{
+    uint64_t n;
+
+    if (!read_number (word, FILE_SIZE_MAX, 10, &n))
+        return "offsets and sizes are at most 65536";
+    if (argument == 's')
+        line->size = n;
+    else if (argument == 'q')
+        line->offset_out = n;
+    else
+        line->offset = n;
+    return NULL;
+}
+
+static const char *
+read_one (struct line *line, char argument, const char *word)
 {
     uint64_t n = 0;
 
     if (!word)
         return "something is missing";
-    switch (what) {
+    switch (argument) {
     case 'p':
+    case 'n':
         line->path = g_strdup (word);
-        return is_path (word) && !(takes_parent (line->verb) && strcmp (word, ".") == 0)
-                   ? NULL : "a path is names with / between them";
-    case 'w':
+        return read_path (argument, word);
+    case 'd':
+    case 't':
+    case 'a':
         line->word = g_strdup (word);
-        return is_word (line->verb, word) ? NULL
-                                          : "not a path, or user.x or user.y for an attribute";
+        return read_word (argument, word);
     case 'f':
     case 'g':
         if (word[0] != 'f' || !read_number (word + 1, CLIENT_FDS - 1, 10, &n))
             return "a file is f0, f1 or f2";
-        *(what == 'f' ? &line->fd : &line->fd_out) = n;
+        *(argument == 'f' ? &line->fd : &line->fd_out) = n;
         return NULL;
     case 'm':
         line->mode = read_number (word, 07777, 8, &n) ? n : 0;
         return line->mode ? NULL : "a mode is octal, at most 07777";
-    case 'F':
-        return read_flags (line->verb, word, &line->flags) ? NULL : "not a flag of this";
+    case 'O':
+    case 'R':
+    case 'K':
+    case 'X':
+        return read_flags (argument, word, &line->flags) ? NULL : "not a flag of this";
     default:
-        if (!read_number (word, FILE_SIZE_MAX, 10, &n))
-            return "offsets and sizes are at most 65536";
+        return read_number_of (line, argument, word);
     }
-    if (what == 's')
-        line->size = n;
-    else
-        *(what == 'o' ? &line->offset : &line->offset_out) = n;
-    return NULL;
 }
 
 static bool
@@ -319,7 +304,7 @@ read_verb (const char *word, enum verb *ret_verb)
 {
     for (unsigned i = 0; i < VERB_MAX; i++) {
         *ret_verb = i;
-        if (word && strcmp (verbs[i].name, word) == 0)
+        if (word && strcmp (verb_rows[i].name, word) == 0)
             return true;
     }
     return false;
@@ -345,8 +330,8 @@ read_line (struct history *history, char **words)
     line->number = number;
     line->client = client - 1;
     words += 3;
-    for (const char *what = verbs[line->verb].takes; *what && !wrong; what++)
-        wrong = read_one (line, *what, *words), words += *words != NULL;
+    for (const char *argument = verb_rows[line->verb].arguments; *argument && !wrong; argument++)
+        wrong = read_one (line, *argument, *words), words += *words != NULL;
     line->calm = !wrong && *words && strcmp (*words, "calm") == 0;
     return wrong ? wrong : words[line->calm] ? "something is left over" : NULL;
 }

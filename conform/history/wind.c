@@ -76,9 +76,9 @@ actor_look_up (struct actor *actor)
     loc_wipe_path (&loc);
 }
 
-/* --- operations on names -------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* The last name of the first path; its directory was reached before. */
+/* The last name of the first path, whose directory was found before. */
 static struct seen *
 seen_name (struct actor *actor, enum fop op)
 {
@@ -96,13 +96,13 @@ seen_name (struct actor *actor, enum fop op)
 }
 
 static void
-do_create (struct actor *actor)
+wind_create (struct actor *actor)
 {
     const struct line *line = actor->line;
     struct graph *graph = actor->drive->graph;
     struct seen *seen = seen_name (actor, FOP_create);
-    g_autoptr (inode_t) fresh = inode_new (graph->itable), parent = inode_ref (actor->inode);
-    loc_t loc = { .name = seen->name, .parent = parent, .inode = fresh };
+    g_autoptr (inode_t) fresh = inode_new (graph->itable);
+    loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
     g_autoptr (fd_t) fd = fd_new (&graph->fd_maker, NULL, line->flags, 1000 + (pid_t) actor->index);
 
     seen->flags = line->flags;
@@ -116,53 +116,62 @@ do_create (struct actor *actor)
 }
 
 static void
-do_make (struct actor *actor)
+wind_mkdir (struct actor *actor)
 {
-    const struct line *line = actor->line;
-    const bool link = line->verb == VERB_SYMLINK;
-    struct seen *seen = seen_name (actor, link ? FOP_symlink : FOP_mkdir);
-    g_autoptr (inode_t) fresh = inode_new (actor->drive->graph->itable),
-                        parent = inode_ref (actor->inode);
-    loc_t loc = { .name = seen->name, .parent = parent, .inode = fresh };
+    struct seen *seen = seen_name (actor, FOP_mkdir);
+    g_autoptr (inode_t) fresh = inode_new (actor->drive->graph->itable);
+    loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
 
-    seen->mode = line->mode;
-    if (link) {
-        seen->bytes = g_bytes_new (line->word, strlen (line->word));
-        actor_wind (actor, FOP_symlink,
-                    &(struct symlink_call){ .linkpath = line->word, .loc = &loc, .umask = UMASK });
-    } else {
-        actor_wind (actor, FOP_mkdir,
-                    &(struct mkdir_call){ .loc = &loc, .mode = line->mode, .umask = UMASK });
-    }
+    seen->mode = actor->line->mode;
+    actor_wind (actor, FOP_mkdir,
+                &(struct mkdir_call){ .loc = &loc, .mode = seen->mode, .umask = UMASK });
     loc_wipe_path (&loc);
 }
 
 static void
-do_remove (struct actor *actor)
+wind_symlink (struct actor *actor)
 {
-    const bool directory = actor->line->verb == VERB_RMDIR;
-    struct seen *seen = seen_name (actor, directory ? FOP_rmdir : FOP_unlink);
-    g_autoptr (inode_t) inode = inode_grep (actor->inode, seen->name),
-                        parent = inode_ref (actor->inode);
-    loc_t loc = { .name = seen->name, .parent = parent, .inode = inode };
+    const char *target = actor->line->word;
+    struct seen *seen = seen_name (actor, FOP_symlink);
+    g_autoptr (inode_t) fresh = inode_new (actor->drive->graph->itable);
+    loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
 
-    if (directory)
-        actor_wind (actor, FOP_rmdir, &(struct rmdir_call){ .loc = &loc });
-    else
-        actor_wind (actor, FOP_unlink, &(struct unlink_call){ .loc = &loc });
+    seen->bytes = g_bytes_new (target, strlen (target));
+    actor_wind (actor, FOP_symlink,
+                &(struct symlink_call){ .linkpath = target, .loc = &loc, .umask = UMASK });
     loc_wipe_path (&loc);
 }
 
 static void
-do_rename (struct actor *actor)
+wind_unlink (struct actor *actor)
+{
+    struct seen *seen = seen_name (actor, FOP_unlink);
+    g_autoptr (inode_t) inode = inode_grep (actor->inode, seen->name);
+    loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = inode };
+
+    actor_wind (actor, FOP_unlink, &(struct unlink_call){ .loc = &loc });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_rmdir (struct actor *actor)
+{
+    struct seen *seen = seen_name (actor, FOP_rmdir);
+    g_autoptr (inode_t) inode = inode_grep (actor->inode, seen->name);
+    loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = inode };
+
+    actor_wind (actor, FOP_rmdir, &(struct rmdir_call){ .loc = &loc });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_rename (struct actor *actor)
 {
     struct seen *seen = seen_name (actor, FOP_rename);
-    g_autoptr (inode_t) oldparent = inode_ref (actor->parent_inode),
-                        newparent = inode_ref (actor->inode);
-    g_autoptr (inode_t) inode = inode_grep (oldparent, seen->name),
-                        target = inode_grep (newparent, seen->newname);
-    loc_t oldloc = { .name = seen->name, .parent = oldparent, .inode = inode };
-    loc_t newloc = { .name = seen->newname, .parent = newparent, .inode = target };
+    g_autoptr (inode_t) inode = inode_grep (actor->parent_inode, seen->name),
+                        target = inode_grep (actor->inode, seen->newname);
+    loc_t oldloc = { .name = seen->name, .parent = actor->parent_inode, .inode = inode };
+    loc_t newloc = { .name = seen->newname, .parent = actor->inode, .inode = target };
 
     seen->flags = actor->line->flags;
     actor_wind (actor, FOP_rename,
@@ -174,13 +183,11 @@ do_rename (struct actor *actor)
 
 /* For a link the first path leads to the file, not to its directory. */
 static void
-do_link (struct actor *actor)
+wind_link (struct actor *actor)
 {
     struct seen *seen = seen_name (actor, FOP_link);
-    g_autoptr (inode_t) inode = inode_ref (actor->parent_inode),
-                        newparent = inode_ref (actor->inode);
-    loc_t oldloc = { .inode = inode },
-          newloc = { .name = seen->newname, .parent = newparent, .inode = inode };
+    loc_t oldloc = { .inode = actor->parent_inode };
+    loc_t newloc = { .name = seen->newname, .parent = actor->inode, .inode = oldloc.inode };
 
     seen->node = seen->parent;
     actor_wind (actor, FOP_link, &(struct link_call){ .oldloc = &oldloc, .newloc = &newloc });
@@ -188,20 +195,26 @@ do_link (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* --- operations on files of a path --------------------------------------------------- */
+/* --- objects of a path ------------------------------------------------------------------------ */
 
-static void
-do_open (struct actor *actor)
+static struct seen *
+seen_object (struct actor *actor, enum fop op)
 {
-    const bool cat = actor->line->verb == VERB_CAT;
-    const uint32_t flags = cat ? O_RDONLY : actor->line->flags;
-    struct seen *seen = seen_new (actor, FOP_open);
-    g_autoptr (inode_t) inode = inode_ref (actor->inode);
-    g_autoptr (fd_t)
-        fd = fd_new (&actor->drive->graph->fd_maker, inode, flags, 1000 + (pid_t) actor->index);
-    loc_t loc = { .inode = inode };
+    struct seen *seen = seen_new (actor, op);
 
     seen->node = actor->node;
+    return seen;
+}
+
+static void
+wind_open (struct actor *actor)
+{
+    const uint32_t flags = actor->line->flags;
+    struct seen *seen = seen_object (actor, FOP_open);
+    g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, flags,
+                                  1000 + (pid_t) actor->index);
+    loc_t loc = { .inode = actor->inode };
+
     seen->flags = flags;
     seen->fd = actor->drive->opens++;
     actor_wind (actor, FOP_open, &(struct open_call){ .loc = &loc, .flags = flags, .fd = fd });
@@ -209,107 +222,148 @@ do_open (struct actor *actor)
 }
 
 static void
-do_opendir (struct actor *actor)
+wind_opendir (struct actor *actor)
 {
-    struct seen *seen = seen_new (actor, FOP_readdir);
-    g_autoptr (inode_t) inode = inode_ref (actor->inode);
-    g_autoptr (fd_t)
-        fd = fd_new (&actor->drive->graph->fd_maker, inode, O_RDONLY, 1000 + (pid_t) actor->index);
-    loc_t loc = { .inode = inode };
+    struct seen *seen = seen_object (actor, FOP_readdir);
+    g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, O_RDONLY,
+                                  1000 + (pid_t) actor->index);
+    loc_t loc = { .inode = actor->inode };
 
-    seen->node = actor->node;
     seen->names = g_ptr_array_new_with_free_func (g_free);
     actor_wind (actor, FOP_opendir, &(struct opendir_call){ .loc = &loc, .fd = fd });
     loc_wipe_path (&loc);
 }
 
 static void
-do_setattr (struct actor *actor, loc_t *loc)
+wind_stat (struct actor *actor)
 {
-    const struct line *line = actor->line;
-    struct iatt iatt = { .ia_prot = line->mode, .ia_mtime = line->offset };
-    struct seen *seen = seen_new (actor, FOP_setattr);
+    loc_t loc = { .inode = actor->inode };
 
-    seen->node = actor->node;
-    seen->flags = line->verb == VERB_CHMOD ? IATT_MODE : IATT_MTIME;
-    seen->mode = line->mode;
-    seen->offset = line->offset;
-    actor_wind (actor, FOP_setattr,
-                &(struct setattr_call){ .loc = loc, .stbuf = &iatt, .valid = seen->flags });
-}
-
-static void
-do_xattr (struct actor *actor, loc_t *loc)
-{
-    const struct line *line = actor->line;
-    const enum fop op = line->verb == VERB_SETXATTR ? FOP_setxattr
-                      : line->verb == VERB_GETXATTR ? FOP_getxattr
-                                                    : FOP_removexattr;
-    struct seen *seen = seen_new (actor, op);
-    g_autofree char *value = g_strdup_printf ("of line %u", line->number);
-    g_autoptr (dict_t) dict = dict_new ();
-
-    seen->node = actor->node;
-    seen->name = g_strdup (line->word);
-    seen->flags = line->flags;
-    seen->bytes = g_bytes_new (value, strlen (value));
-    dict_set (dict, line->word, value, strlen (value));
-    if (op == FOP_setxattr)
-        actor_wind (actor, op,
-                    &(struct setxattr_call){ .loc = loc, .dict = dict, .flags = line->flags });
-    else if (op == FOP_getxattr)
-        actor_wind (actor, op, &(struct getxattr_call){ .loc = loc, .name = line->word });
-    else
-        actor_wind (actor, op, &(struct removexattr_call){ .loc = loc, .name = line->word });
-}
-
-static void
-do_found (struct actor *actor)
-{
-    const struct line *line = actor->line;
-    g_autoptr (inode_t) inode = inode_ref (actor->inode);
-    loc_t loc = { .inode = inode };
-
-    if (line->verb == VERB_CHMOD || line->verb == VERB_UTIME) {
-        do_setattr (actor, &loc);
-    } else if (line->verb == VERB_STAT) {
-        seen_new (actor, FOP_stat)->node = actor->node;
-        actor_wind (actor, FOP_stat, &(struct stat_call){ .loc = &loc });
-    } else if (line->verb == VERB_READLINK) {
-        seen_new (actor, FOP_readlink)->node = actor->node;
-        actor_wind (actor, FOP_readlink, &(struct readlink_call){ .loc = &loc, .size = 4096 });
-    } else if (line->verb == VERB_TRUNCATE) {
-        struct seen *seen = seen_new (actor, FOP_truncate);
-        seen->node = actor->node;
-        seen->offset = line->offset;
-        actor_wind (actor, FOP_truncate,
-                    &(struct truncate_call){ .loc = &loc, .offset = line->offset });
-    } else {
-        do_xattr (actor, &loc);
-    }
+    seen_object (actor, FOP_stat);
+    actor_wind (actor, FOP_stat, &(struct stat_call){ .loc = &loc });
     loc_wipe_path (&loc);
 }
 
-/* --- operations on open files ----------------------------------------------------------------- */
+static void
+wind_readlink (struct actor *actor)
+{
+    loc_t loc = { .inode = actor->inode };
+
+    seen_object (actor, FOP_readlink);
+    actor_wind (actor, FOP_readlink, &(struct readlink_call){ .loc = &loc, .size = 4096 });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_truncate (struct actor *actor)
+{
+    loc_t loc = { .inode = actor->inode };
+    struct seen *seen = seen_object (actor, FOP_truncate);
+
+    seen->offset = actor->line->offset;
+    actor_wind (actor, FOP_truncate,
+                &(struct truncate_call){ .loc = &loc, .offset = seen->offset });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_setattr (struct actor *actor)
+{
+    const struct line *line = actor->line;
+    struct iatt iatt = { .ia_prot = line->mode, .ia_mtime = line->offset };
+    loc_t loc = { .inode = actor->inode };
+    struct seen *seen = seen_object (actor, FOP_setattr);
+
+    seen->flags = verb_takes (line->verb, "m") ? IATT_MODE : IATT_MTIME;
+    seen->mode = line->mode;
+    seen->offset = line->offset;
+    actor_wind (actor, FOP_setattr,
+                &(struct setattr_call){ .loc = &loc, .stbuf = &iatt, .valid = seen->flags });
+    loc_wipe_path (&loc);
+}
 
 static struct seen *
-seen_fd (struct actor *actor, enum fop op, int fd)
+seen_xattr (struct actor *actor, enum fop op)
+{
+    struct seen *seen = seen_object (actor, op);
+
+    seen->name = g_strdup (actor->line->word);
+    return seen;
+}
+
+static void
+wind_setxattr (struct actor *actor)
+{
+    const struct line *line = actor->line;
+    loc_t loc = { .inode = actor->inode };
+    struct seen *seen = seen_xattr (actor, FOP_setxattr);
+    g_autofree char *value = g_strdup_printf ("of line %u", line->number);
+    g_autoptr (dict_t) dict = dict_new ();
+
+    seen->flags = line->flags;
+    seen->bytes = g_bytes_new (value, strlen (value));
+    dict_set (dict, line->word, value, strlen (value));
+    actor_wind (actor, FOP_setxattr,
+                &(struct setxattr_call){ .loc = &loc, .dict = dict, .flags = line->flags });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_getxattr (struct actor *actor)
+{
+    loc_t loc = { .inode = actor->inode };
+
+    seen_xattr (actor, FOP_getxattr);
+    actor_wind (actor, FOP_getxattr,
+                &(struct getxattr_call){ .loc = &loc, .name = actor->line->word });
+    loc_wipe_path (&loc);
+}
+
+static void
+wind_removexattr (struct actor *actor)
+{
+    loc_t loc = { .inode = actor->inode };
+
+    seen_xattr (actor, FOP_removexattr);
+    actor_wind (actor, FOP_removexattr,
+                &(struct removexattr_call){ .loc = &loc, .name = actor->line->word });
+    loc_wipe_path (&loc);
+}
+
+/* --- open files ------------------------------------------------------------------------------- */
+
+static struct seen *
+seen_fd (struct actor *actor, enum fop op)
 {
     const struct line *line = actor->line;
     struct seen *seen = seen_new (actor, op);
 
-    seen->fd = fd;
+    seen->fd = actor_file (actor)->number;
     seen->offset = line->offset;
     seen->size = line->size;
     seen->flags = line->flags;
     return seen;
 }
 
+/* cat reads the whole file. */
 static void
-do_write (struct actor *actor, fd_t *fd, int number)
+wind_read (struct actor *actor)
+{
+    const bool whole = !verb_takes (actor->line->verb, "s");
+    struct seen *seen = seen_fd (actor, FOP_readv);
+
+    seen->offset = whole ? 0 : actor->line->offset;
+    seen->size = whole ? actor->drive->size_max : actor->line->size;
+    actor_wind (actor, FOP_readv,
+                &(struct readv_call){
+                    .fd = actor_file (actor)->fd, .size = seen->size, .offset = seen->offset });
+}
+
+static void
+wind_write (struct actor *actor)
 {
     const struct line *line = actor->line;
-    struct seen *seen = seen_fd (actor, FOP_writev, number);
+    struct seen *seen = seen_fd (actor, FOP_writev);
     g_autofree char *bytes = line_bytes (line->number, line->size);
     struct iobuf *iobuf = iobuf_new (MAX (line->size, 1));
     struct iobref *iobref = iobref_new ();
@@ -319,200 +373,191 @@ do_write (struct actor *actor, fd_t *fd, int number)
     seen->bytes = g_bytes_new (bytes, line->size);
     iobref_add (iobref, iobuf);
     iobuf_unref (iobuf);
-    actor_wind (
-        actor, FOP_writev,
-        &(struct writev_call){
-            .fd = fd, .vector = &vector, .count = 1, .offset = line->offset, .iobref = iobref });
+    actor_wind (actor, FOP_writev,
+                &(struct writev_call){ .fd = actor_file (actor)->fd,
+                                       .vector = &vector,
+                                       .count = 1,
+                                       .offset = line->offset,
+                                       .iobref = iobref });
     iobref_unref (iobref);
 }
 
+/* The kernel sends a flush for close(2) too, and then closes the file: seen->flags. */
 static void
-do_read (struct actor *actor, fd_t *fd, int number, off_t offset, size_t size)
+wind_flush (struct actor *actor)
 {
-    struct seen *seen = seen_fd (actor, FOP_readv, number);
-
-    seen->offset = offset;
-    seen->size = size;
-    actor_wind (actor, FOP_readv, &(struct readv_call){ .fd = fd, .size = size, .offset = offset });
-}
-
-/* close: also closes the file, as the kernel does at close(2). */
-static void
-do_flush (struct actor *actor, fd_t *fd, int number, bool close)
-{
-    seen_fd (actor, FOP_flush, number)->flags = close;
-    actor_wind (actor, FOP_flush, &(struct flush_call){ .fd = fd });
+    seen_fd (actor, FOP_flush)->flags = actor->line->verb != VERB_flush;
+    actor_wind (actor, FOP_flush, &(struct flush_call){ .fd = actor_file (actor)->fd });
 }
 
 static void
-do_copy (struct actor *actor, fd_t *fd, int number)
+wind_fsync (struct actor *actor)
+{
+    seen_fd (actor, FOP_fsync);
+    actor_wind (actor, FOP_fsync, &(struct fsync_call){ .fd = actor_file (actor)->fd });
+}
+
+static void
+wind_fstat (struct actor *actor)
+{
+    seen_fd (actor, FOP_fstat);
+    actor_wind (actor, FOP_fstat, &(struct fstat_call){ .fd = actor_file (actor)->fd });
+}
+
+static void
+wind_ftruncate (struct actor *actor)
+{
+    seen_fd (actor, FOP_ftruncate);
+    actor_wind (actor, FOP_ftruncate,
+                &(struct ftruncate_call){ .fd = actor_file (actor)->fd,
+                                          .offset = actor->line->offset });
+}
+
+static void
+wind_fallocate (struct actor *actor)
 {
     const struct line *line = actor->line;
-    g_autoptr (fd_t) to = fd_ref (actor->files[line->fd_out].fd);
-    struct seen *seen = seen_fd (actor, FOP_copy_file_range, number);
 
-    seen->fd_out = actor->files[line->fd_out].number;
+    seen_fd (actor, FOP_fallocate);
+    actor_wind (actor, FOP_fallocate,
+                &(struct fallocate_call){ .fd = actor_file (actor)->fd,
+                                          .mode = (int32_t) line->flags,
+                                          .offset = line->offset,
+                                          .len = line->size });
+}
+
+static void
+wind_discard (struct actor *actor)
+{
+    const struct line *line = actor->line;
+
+    seen_fd (actor, FOP_discard);
+    actor_wind (actor, FOP_discard,
+                &(struct discard_call){
+                    .fd = actor_file (actor)->fd, .offset = line->offset, .len = line->size });
+}
+
+static void
+wind_zerofill (struct actor *actor)
+{
+    const struct line *line = actor->line;
+
+    seen_fd (actor, FOP_zerofill);
+    actor_wind (actor, FOP_zerofill,
+                &(struct zerofill_call){
+                    .fd = actor_file (actor)->fd, .offset = line->offset, .len = line->size });
+}
+
+/* copy_file_range(2) fails earlier for a destination that is not open for writing, or that is open
+ * for appending. */
+static void
+wind_copy (struct actor *actor)
+{
+    const struct line *line = actor->line;
+    const struct actor_file *from = actor_file (actor), *to = &actor->files[line->fd_out];
+    g_autoptr (fd_t) fd_out = fd_ref (to->fd);
+
+    if (!fd_out || (fd_out->flags & O_ACCMODE) == O_RDONLY || fd_out->flags & O_APPEND
+        || from->below != to->below) {
+        actor_end (actor);
+        return;
+    }
+    struct seen *seen = seen_fd (actor, FOP_copy_file_range);
+    seen->fd_out = to->number;
     seen->offset_out = line->offset_out;
     actor_wind (actor, FOP_copy_file_range,
-                &(struct copy_file_range_call){ .fd_in = fd,
+                &(struct copy_file_range_call){ .fd_in = from->fd,
                                                 .off_in = line->offset,
-                                                .fd_out = to,
+                                                .fd_out = fd_out,
                                                 .off_out = line->offset_out,
                                                 .len = line->size });
 }
 
-static void
-do_room (struct actor *actor, fd_t *fd, int number)
-{
-    const struct line *line = actor->line;
+const struct verb_row verb_rows[VERB_MAX] = {
+#define VERB(name, arguments, op, wind, weight, needs, fits)                                       \
+    [VERB_##name] = { #name, arguments, FOP_##op, wind, weight, needs, fits },
+#include "conform/history/verbs.def"
+};
 
-    if (line->verb == VERB_FALLOCATE) {
-        seen_fd (actor, FOP_fallocate, number);
-        actor_wind (actor, FOP_fallocate,
-                    &(struct fallocate_call){ .fd = fd,
-                                              .mode = (int32_t) line->flags,
-                                              .offset = line->offset,
-                                              .len = line->size });
-    } else if (line->verb == VERB_DISCARD) {
-        seen_fd (actor, FOP_discard, number);
-        actor_wind (actor, FOP_discard,
-                    &(struct discard_call){ .fd = fd, .offset = line->offset, .len = line->size });
-    } else {
-        seen_fd (actor, FOP_zerofill, number);
-        actor_wind (actor, FOP_zerofill,
-                    &(struct zerofill_call){ .fd = fd, .offset = line->offset, .len = line->size });
+/* --- a line ----------------------------------------------------------------------------------- */
+
+static unsigned
+inode_fits (const inode_t *inode)
+{
+    switch (inode->ia_type) {
+    case IA_IFREG: return FITS_FILE;
+    case IA_IFDIR: return FITS_DIRECTORY;
+    case IA_IFLNK: return FITS_LINK;
+    default: return 0;
     }
 }
 
-/* Returns false for an access that the open mode does not permit: read(2) and write(2) fail
- * earlier. */
+static unsigned
+fd_fits (const fd_t *fd)
+{
+    switch (fd->flags & O_ACCMODE) {
+    case O_RDONLY: return FITS_READABLE;
+    case O_WRONLY: return FITS_WRITABLE;
+    default: return FITS_READABLE | FITS_WRITABLE;
+    }
+}
+
+/* Returns whether the kernel would send the line's operation for that object or open file. */
 static bool
-access_fits (const struct actor *actor, enum verb verb)
+fits (const struct actor *actor, const fd_t *fd)
 {
-    const fd_t *fd = actor->files[actor->line->fd].fd, *to = actor->files[actor->line->fd_out].fd;
-    const bool reads = (fd->flags & O_ACCMODE) != O_WRONLY,
-               writes = (fd->flags & O_ACCMODE) != O_RDONLY;
+    const unsigned wanted = verb_rows[actor->line->verb].fits;
 
-    switch (verb) {
-    case VERB_READ: return reads;
-    case VERB_COPY:
-        return reads && to && (to->flags & O_ACCMODE) != O_RDONLY && !(to->flags & O_APPEND)
-            && actor->files[actor->line->fd].below == actor->files[actor->line->fd_out].below;
-    case VERB_WRITE:
-    case VERB_FTRUNCATE:
-    case VERB_FALLOCATE:
-    case VERB_DISCARD:
-    case VERB_ZEROFILL: return writes;
-    default: return true;
-    }
+    if (!verb_takes (actor->line->verb, "pn"))
+        return fd && fd_fits (fd) & wanted;
+    return !fd && (wanted == FITS_ANY || inode_fits (actor->inode) & wanted);
 }
 
-static void
-do_on_fd (struct actor *actor)
-{
-    const struct line *line = actor->line;
-    g_autoptr (fd_t) fd = fd_ref (actor->files[line->fd].fd);
-    const int number = actor->files[line->fd].number;
-
-    actor->below = actor->files[line->fd].below;
-    switch (fd && access_fits (actor, line->verb) ? line->verb : VERB_MAX) {
-    case VERB_MAX: actor_end (actor); break;
-    case VERB_READ: do_read (actor, fd, number, line->offset, line->size); break;
-    case VERB_WRITE: do_write (actor, fd, number); break;
-    case VERB_COPY: do_copy (actor, fd, number); break;
-    case VERB_CLOSE: do_flush (actor, fd, number, true); break;
-    case VERB_FLUSH: do_flush (actor, fd, number, false); break;
-    case VERB_FSTAT:
-        seen_fd (actor, FOP_fstat, number);
-        actor_wind (actor, FOP_fstat, &(struct fstat_call){ .fd = fd });
-        break;
-    case VERB_FTRUNCATE:
-        seen_fd (actor, FOP_ftruncate, number);
-        actor_wind (actor, FOP_ftruncate,
-                    &(struct ftruncate_call){ .fd = fd, .offset = line->offset });
-        break;
-    case VERB_FSYNC:
-        seen_fd (actor, FOP_fsync, number);
-        actor_wind (actor, FOP_fsync, &(struct fsync_call){ .fd = fd });
-        break;
-    default: do_room (actor, fd, number); break;
-    }
-}
-
-/* The kernel sends no operation that the type of the file forbids. */
-static bool
-type_fits (const struct actor *actor)
-{
-    const ia_type_t type = actor->inode ? actor->inode->ia_type : IA_INVAL;
-
-    switch (actor->line->verb) {
-    case VERB_OPEN:
-    case VERB_CAT:
-    case VERB_TRUNCATE: return type == IA_IFREG;
-    case VERB_READLINK: return type == IA_IFLNK;
-    case VERB_LS: return type == IA_IFDIR;
-    case VERB_CHMOD:
-    case VERB_UTIME: return type != IA_IFLNK;
-    case VERB_STAT:
-    case VERB_SETXATTR:
-    case VERB_GETXATTR:
-    case VERB_REMOVEXATTR: return true;
-    default: return type == IA_IFDIR;
-    }
-}
-
+/* An answer that comes during the wind may end the line: the references last until its return. */
 void
 actor_do (struct actor *actor)
 {
-    const struct line *line = actor->line;
-    const bool opens = line->verb == VERB_CREATE || line->verb == VERB_OPEN;
+    const enum verb verb = actor->line->verb;
+    const struct actor_file *file = actor_file (actor);
+    g_autoptr (fd_t) fd = fd_ref (file->fd);
+    g_autoptr (inode_t) inode = inode_ref (actor->inode),
+                        parent = inode_ref (actor->parent_inode);
 
     actor->stage = STAGE_MORE;
-    if (!line->path || !actor->names) {
-        do_on_fd (actor);
-        return;
-    }
-    if (!type_fits (actor) || (opens && actor->files[line->fd].fd)) {
+    if (!fits (actor, fd)) {
         actor_end (actor);
         return;
     }
-    actor->below = drive_goes_below (actor->drive, line);
-    switch (line->verb) {
-    case VERB_CREATE: do_create (actor); break;
-    case VERB_MKDIR:
-    case VERB_SYMLINK: do_make (actor); break;
-    case VERB_UNLINK:
-    case VERB_RMDIR: do_remove (actor); break;
-    case VERB_RENAME: do_rename (actor); break;
-    case VERB_LINK: do_link (actor); break;
-    case VERB_OPEN:
-    case VERB_CAT: do_open (actor); break;
-    case VERB_LS: do_opendir (actor); break;
-    default: do_found (actor); break;
-    }
+    actor->below = verb_takes (verb, "pn") ? drive_goes_below (actor->drive, actor->line)
+                                           : file->below;
+    verb_rows[verb].wind (actor);
 }
 
-/* Called after an answer: starts the line's remaining operations. */
+static void
+wind_readdir (struct actor *actor, fd_t *fd, off_t offset)
+{
+    actor->asked = actor->drive->clock++;
+    if (actor->line->number % 2)
+        actor_wind (actor, FOP_readdirp,
+                    &(struct readdirp_call){ .fd = fd, .size = 4096, .offset = offset });
+    else
+        actor_wind (actor, FOP_readdir,
+                    &(struct readdir_call){ .fd = fd, .size = 4096, .offset = offset });
+}
+
+/* Called after an answer: starts the line's remaining operations, those of cat and ls. */
 void
 actor_more (struct actor *actor)
 {
     const struct seen *seen = actor->seen;
     g_autoptr (fd_t) fd = fd_ref (actor->own.fd);
 
-    if (!fd) {
+    if (!fd)
         actor_end (actor);
-    } else if (seen->op == FOP_readdir) {
-        const off_t offset = seen->offset;
-        actor->asked = actor->drive->clock++;
-        if (actor->line->number % 2)
-            actor_wind (actor, FOP_readdirp,
-                        &(struct readdirp_call){ .fd = fd, .size = 4096, .offset = offset });
-        else
-            actor_wind (actor, FOP_readdir,
-                        &(struct readdir_call){ .fd = fd, .size = 4096, .offset = offset });
-    } else if (seen->op == FOP_open) {
-        do_read (actor, fd, actor->own.number, 0, actor->drive->size_max);
-    } else {
-        do_flush (actor, fd, actor->own.number, true);
-    }
+    else if (seen->op == FOP_readdir)
+        wind_readdir (actor, fd, seen->offset);
+    else if (seen->op == FOP_open)
+        wind_read (actor);
+    else
+        wind_flush (actor);
 }
