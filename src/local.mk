@@ -287,19 +287,22 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/bridge.h \
     %D%/fuse/dump.c \
     %D%/fuse/groups.c \
-    %D%/fuse/hold.c \
     %D%/fuse/init-flags.c \
     %D%/fuse/internal.h \
     %D%/fuse/invalidate.c \
     %D%/fuse/mount-cause.c \
-    %D%/fuse/move.c \
-    %D%/fuse/names.c \
+    %D%/fuse/move/hold.c \
+    %D%/fuse/move/hold.h \
+    %D%/fuse/move/move.c \
+    %D%/fuse/move/old-graphs.c \
+    %D%/fuse/move/old-graphs.h \
     %D%/fuse/ops/attr.c \
     %D%/fuse/ops/dir.c \
     %D%/fuse/ops/entry.c \
     %D%/fuse/ops/file.c \
     %D%/fuse/ops/ioctl.c \
     %D%/fuse/ops/lock.c \
+    %D%/fuse/ops/names.c \
     %D%/fuse/ops/open.c \
     %D%/fuse/ops/privileges.c \
     %D%/fuse/ops/write.c \
@@ -308,9 +311,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \
-    %D%/fuse/past.c \
-    %D%/fuse/past.h \
-    %D%/fuse/requests.c \
+    %D%/fuse/request.c \
     %D%/fuse/rights.c \
     %D%/fuse/ring/dying.c \
     %D%/fuse/ring/entries.c \

@@ -476,7 +476,7 @@ stop (struct program *program)
     timeline_end ();
     probes_end ();
     running_end_lease (&program->running);
-    ended = !program->bridge || bridge_past_end (program->bridge);
+    ended = !program->bridge || bridge_end_old_graphs (program->bridge);
     g_assert (ended);
     if (program->graph)
         graph_deactivate (program->graph);

@@ -106,7 +106,7 @@ struct running {
     struct volfile_watch *watch;    /* of a volfile on a server, or NULL; follow.c */
     char *wanted;                   /* a volfile of it that has to wait, or NULL; follow.c */
     unsigned again; /* timer that tries it again, or 0 */
-    unsigned past;  /* timer that sees whether the graph before is still used, or 0; move.c */
+    unsigned old_graphs; /* timer that sees whether an old graph can end, or 0; move.c */
     unsigned lease;         /* timer that stops measuring if windlass top does not renew it, or 0;
                                stats.c */
 };

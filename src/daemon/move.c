@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A volfile with another shape, or other options that a running graph can't take over: a new graph
- * is made beside the present one, and the mount moves to it (fuse/move.c). The main thread does all
- * of it, so the daemon answers no command and sees no signal meanwhile.
+ * is made beside the present one, and the mount moves to it (fuse/move/move.c). The main thread
+ * does all of it, so the daemon answers no command and sees no signal meanwhile.
  */
 #include "daemon/daemon.h"
 
@@ -15,14 +15,14 @@
 
 #include <errno.h>
 
-#define LOOK_AGAIN 2 /* seconds after which it is seen whether the graph before is still used */
+#define LOOK_AGAIN 2 /* seconds after which it is seen whether the old graph is still used */
 
 struct moving {
     struct running *running;
     struct graph *fresh;
 };
 
-/* What watched the graph before watches the new one. No request runs. */
+/* What watched the old graph watches the new one. No request runs. */
 static void
 watch_fresh (struct graph *old, struct graph *fresh)
 {
@@ -55,18 +55,18 @@ look_again (gpointer data)
 {
     struct running *running = data;
 
-    if (!bridge_past_end (running->bridge))
+    if (!bridge_end_old_graphs (running->bridge))
         return G_SOURCE_CONTINUE;
-    running->past = 0;
+    running->old_graphs = 0;
     return G_SOURCE_REMOVE;
 }
 
 void
 move_end (struct running *running)
 {
-    if (running->past)
-        g_source_remove (running->past);
-    running->past = 0;
+    if (running->old_graphs)
+        g_source_remove (running->old_graphs);
+    running->old_graphs = 0;
 }
 
 static int
@@ -78,7 +78,7 @@ start_fresh (const struct running *running, struct graph *fresh, GString *answer
     if (!graph_join (fresh, running->graph)) {
         g_string_append_printf (answer,
                                 "the new shape has to wait: files that have been open since before "
-                                "still use %d graphs before the present one\n",
+                                "still use %d old graphs\n",
                                 ITABLE_GRAPHS - 1);
         return -EAGAIN;
     }
@@ -112,8 +112,8 @@ running_move (struct running *running, struct graph *fresh, GString *answer)
         g_string_append (answer, "nothing was changed\n");
         if (r != -ETIMEDOUT) /* else calls in it may still be under way */
             graph_free (fresh);
-    } else if (!bridge_past_end (running->bridge) && !running->past) {
-        running->past = g_timeout_add_seconds (LOOK_AGAIN, look_again, running);
+    } else if (!bridge_end_old_graphs (running->bridge) && !running->old_graphs) {
+        running->old_graphs = g_timeout_add_seconds (LOOK_AGAIN, look_again, running);
     }
     return r;
 }

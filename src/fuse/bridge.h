@@ -84,17 +84,16 @@ void bridge_foreach_open (struct bridge *bridge, void (*fn) (fd_t *fd, void *dat
 /* Moves the mount to another active graph, which has joined the table of the present one
  * (graph_join): requests wait meanwhile, and files stay open. moved is called when the bridge has
  * the new graph, while no request runs. Files that can't be opened there keep using the present
- * graph, which bridge_past_end frees. One move at a time, on one
- * thread. Returns 0; or a negative errno and a line in answer, and nothing has changed: -EAGAIN, it
- * may be possible later; -ETIMEDOUT, calls in the new graph may be under way, so it can't be
- * freed. */
+ * graph, which bridge_end_old_graphs frees. One move at a time, on one thread. Returns 0; or a
+ * negative errno and a line in answer, and nothing has changed: -EAGAIN, it may be possible later;
+ * -ETIMEDOUT, calls in the new graph may be under way, so it can't be freed. */
 int bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void *data), void *data,
                  GString *answer);
 
-/* Ends and frees the graphs that the mount has left and that no file uses. Returns false if one is
- * in use, or has requests of its own under way: call it again later. After bridge_stop it always
- * succeeds; call it before bridge_free. */
-bool bridge_past_end (struct bridge *bridge);
+/* Ends and frees the old graphs, those that the mount has left, if no file uses them. Returns false
+ * if one is in use, or has requests of its own under way: call it again later. After bridge_stop it
+ * always succeeds; call it before bridge_free. */
+bool bridge_end_old_graphs (struct bridge *bridge);
 
 /* Has bridge_stop leave the mount where it is, after everything is written: it ends with its mount
  * namespace, and until then every access fails. */

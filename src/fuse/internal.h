@@ -74,7 +74,7 @@ struct init_flags {
 
 struct groups_cache;
 struct short_numbers;
-struct past_graph;
+struct old_graph;
 
 /* A thread that reads requests and winds them. */
 struct reader {
@@ -183,9 +183,9 @@ struct bridge {
     int64_t looks_until;      /* until this clock_now, ring_caller_dies looks at callers; atomic */
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
-    struct past_graph *past;  /* the graphs before that open files may still use; atomic, changes
-                               * under fds_lock while no new request comes */
-    GSList *before;           /* of struct past_graph: those not freed yet; the main thread */
+    struct old_graph *old_used; /* list of the old graphs that open files may use; atomic, changes
+                                 * under fds_lock while requests are held */
+    GSList *old_graphs;         /* struct old_graph: all that aren't freed yet; the main thread's */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* atomic */
@@ -345,7 +345,7 @@ gid_t groups_sent (const void *message, size_t size);
 /* Adds a group to those of the caller. Before the first wind of the request. */
 void groups_add (call_stack_t *root, gid_t group);
 
-/* --- requests.c: beginning and end of each request --- */
+/* --- request.c: beginning and end of each request --- */
 
 /* State of a request for its callbacks. */
 struct fuse_local {

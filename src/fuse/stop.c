@@ -5,7 +5,7 @@
  * that exceed it are logged.
  */
 #include "control/control.h"
-#include "fuse/past.h"
+#include "fuse/move/old-graphs.h"
 #include "fuse/short-numbers.h"
 
 #include <fcntl.h>
@@ -244,8 +244,8 @@ bridge_stop (struct bridge *bridge)
     if (!bridge->mounted)
         return;
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
-    for (const struct past_graph *past = bridge->past; past; past = past->next)
-        xlator_notify (past->graph->top, XLATOR_ENDING, NULL);
+    for (const struct old_graph *old = bridge->old_used; old; old = old->next)
+        xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
     r = bridge_connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
     stopped = loop_stop (bridge, PATIENCE);
     if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that come through a ring, and their answers. */
 #include "fuse/ring/ring.h"
-#include "fuse/past.h"
+#include "fuse/move/hold.h"
 
 #include "core/data/spare-buffers.h"
 

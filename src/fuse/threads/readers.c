@@ -8,7 +8,7 @@
  * can't, it leaves work that may block to core/work. Readers that aren't needed for a while end.
  */
 #include "fuse/internal.h"
-#include "fuse/past.h"
+#include "fuse/move/hold.h"
 
 #include "core/report/watchdog.h"
 

@@ -25,7 +25,7 @@ exec 6>"$MNT/.meta/graphs/active/io-cache-1/loglevel"
 
 # Files that are open, and the working directory, are the same afterwards.
 changed performance/write-behind performance/io-cache performance/md-cache
-expect_match "what is said of a removed file" "^1 files stay with the graph before until they are \
+expect_match "what is said of a removed file" "^1 files stay with the old graph until they are \
 closed: they were removed" "$(cat answer)"
 expect "the graph" "io-cache-2 md-cache-3 posix top volfile write-behind-1" \
     "$(cd "$MNT/.meta/graphs/active" && echo *)"
@@ -43,9 +43,9 @@ expect "a new file" new "$(cat "$BACK/dir/deep/new")"
 expect_error 'Stale file handle|write error' bash -c 'echo DEBUG >&6'
 exec 6>&-
 
-# While a file uses a graph before, the mount moves on. Three such graphs are all that there can be.
+# While a file uses an old graph, the mount moves on. Three such graphs are all that there can be.
 ended () {
-    grep -c 'no file uses the graph before any more; it has ended' "$LOG"
+    grep -c 'no file uses the old graph any more; it has ended' "$LOG"
 }
 changed performance/io-cache
 expect "the removed file" "$(printf 'two\nmore')" "$(cat /proc/$$/fd/8)"
@@ -53,7 +53,7 @@ echo three >"$MNT/also-removed"
 exec 9<>"$MNT/also-removed"
 rm "$MNT/also-removed"
 changed performance/quick-read
-expect_match "a second file stays" "^1 files stay with the graph before" "$(cat answer)"
+expect_match "a second file stays" "^1 files stay with the old graph" "$(cat answer)"
 echo again >&8 || fail "the first removed file can't be written"
 expect "the first removed file" "$(printf 'two\nmore\nagain')" "$(cat /proc/$$/fd/8)"
 expect "the second one" three "$(cat /proc/$$/fd/9)"
@@ -62,7 +62,7 @@ exec 6<>"$MNT/removed-too"
 rm "$MNT/removed-too"
 changed performance/io-cache
 stack performance/md-cache
-expect_error "the new shape has to wait: files that have been open since before still use 3 graphs" \
+expect_error "the new shape has to wait: files that have been open since before still use 3 old graphs" \
     "$WINDLASS" reload "$MNT"
 exec 8<&-
 wait_until '[ "$(ended)" = 1 ]'
@@ -72,7 +72,7 @@ expect "the third one" four "$(cat /proc/$$/fd/6)"
 exec 6<&- 9<&-
 wait_until '[ "$(ended)" = 3 ]'
 changed encryption/rot-13
-expect "what the graph before held back" ONE "$(cat "$BACK/dir/file")"
+expect "what the old graph held back" ONE "$(cat "$BACK/dir/file")"
 expect "a translator that is new has its effect" BAR "$(cat ../file)"
 echo two >&7
 changed performance/write-behind

@@ -40,22 +40,22 @@ move 100
     fail "100 moves took $(($(number uordblks) - before)) bytes more than $before"
 exec 7>&- 8<&-
 
-# A removed file and a lock keep the graph before, and their ends free it.
+# A removed file and a lock keep the old graph, and their ends free it.
 ended () {
-    grep -c 'no file uses the graph before any more; it has ended' "$LOG"
+    grep -c 'no file uses the old graph any more; it has ended' "$LOG"
 }
 echo two >"$MNT/removed"
 exec 7<>"$MNT/removed"
 rm "$MNT/removed"
 before=$(number uordblks)
 move 1
-expect_match "a removed file stays" '^1 files stay with the graph before' "$(cat answer)"
+expect_match "a removed file stays" '^1 files stay with the old graph' "$(cat answer)"
 exec 7>&-
 wait_until '[ "$(ended)" = 1 ]'
 move 1
 (wait_until "[ \$((\$(number uordblks) - before)) -lt 30000 ]") ||
     fail "what a removed file kept: $(($(number uordblks) - before)) bytes"
-# A request that hangs in the present graph does not keep the graph before.
+# A request that hangs in the present graph does not keep the old graph.
 echo three >"$MNT/removed"
 exec 7<>"$MNT/removed"
 rm "$MNT/removed"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A timeline of a volume can be printed after a heal, and after the volume has got another shape:
-# the translators that made the calls are gone, and so are those of the graph before.
+# the translators that made the calls are gone, and so are those of the old graph.
 # builds: debug
 . "$(dirname "$0")/lib.sh"
 

@@ -22,7 +22,7 @@ shown () { # WHAT REGEX
     expect_match "$1" "$2" "$(cat text)"
 }
 
-# The move has the graph before write what it holds back, as a client of its own.
+# The move has the old graph write what it holds back, as a client of its own.
 stack performance/io-cache
 mount_volfile "$VOL"
 echo one >"$MNT/one"
@@ -33,7 +33,7 @@ stack encryption/rot-13 performance/io-cache
 reload
 mkdir "$MNT/directory"
 printed
-shown "a request of the graph before" 'posix: lookup = -1 ENOENT'
+shown "a request of the old graph" 'posix: lookup = -1 ENOENT'
 shown "the move's own" '^ +[0-9.]+ +[0-9.]+ +client \(on '
 shown "a request of the new graph" 'posix: mkdir = 0'
 

@@ -76,7 +76,7 @@ print ("held", flush=True)
 sys.stdin.read (1)' 7>&- 8>&-; }
 read -r -u "${record[0]}" _ || fail "no record lock"
 moved performance.io-cache off
-expect_match "the log" "3 files stay with the graph before until they are closed" "$(cat "$LOG")"
+expect_match "the log" "3 files stay with the old graph until they are closed" "$(cat "$LOG")"
 expect_error '' flock -n other/locked true
 expect_error '' flock -n other/record true
 echo >&"${record[1]}"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
 #include "fuse/internal.h"
-#include "fuse/past.h"
+#include "fuse/move/old-graphs.h"
 
 #include "core/base/errors.h"
 #include "core/report/failures.h"
@@ -257,7 +257,7 @@ request_fd_keep (struct bridge *bridge, fd_t *fd)
 {
     pthread_mutex_lock (&bridge->fds_lock);
     g_hash_table_add (bridge->fds, fd_ref (fd));
-    past_count_locked (bridge, fd, 1);
+    old_graph_count_locked (bridge, fd, 1);
     pthread_mutex_unlock (&bridge->fds_lock);
     write_note_open (fd, 1);
 }
@@ -270,7 +270,7 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
     pthread_mutex_lock (&bridge->fds_lock);
     had = g_hash_table_remove (bridge->fds, fd);
     if (had)
-        past_count_locked (bridge, fd, -1);
+        old_graph_count_locked (bridge, fd, -1);
     pthread_mutex_unlock (&bridge->fds_lock);
     if (!had)
         return;
@@ -434,15 +434,15 @@ bool
 request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
 {
     inode_t *inode = inode_of_nodeid (frame->this->graph->itable, ino);
-    xlator_t *past;
+    xlator_t *entrance;
 
     if (!inode) {
         request_err (frame, -1, unknown_error (frame, ino));
         return false;
     }
-    past = bridge_stays (frame->this->private, inode);
-    if (G_UNLIKELY (past))
-        frame->this = past;
+    entrance = old_graph_entrance (frame->this->private, inode);
+    if (G_UNLIKELY (entrance))
+        frame->this = entrance;
     *ret_loc = (loc_t){ .inode = inode };
     lend_inode (frame->root, inode);
     return true;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Holds the kernel's requests back, while the mount moves to another graph. A thread that takes
- * requests marks itself busy before it looks whether they are held, and hold_begin sets `held`
- * before it looks for busy threads: one of the two sees the other.
+ * A thread that takes requests marks itself busy before it checks whether requests are held, and
+ * hold_begin sets `held` before it checks for busy threads. So one of the two sees the other.
  */
-#include "fuse/past.h"
+#include "fuse/move/hold.h"
 
 #include "core/time/thread.h"
 #include "fuse/ring/ring.h"

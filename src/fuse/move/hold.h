@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Holding the kernel's requests back, while the mount moves to another graph. */
+#ifndef WINDLASS_FUSE_MOVE_HOLD_H
+#define WINDLASS_FUSE_MOVE_HOLD_H
+
+#include "fuse/internal.h"
+
+/* Has libfuse handle a request, as soon as requests aren't held. Called by each thread that takes
+ * requests. */
+void hold_process (struct reader *reader, struct fuse_buf *buf);
+
+/* Each waits until a time of clock_now, and returns whether its condition holds then. hold_begin
+ * holds new requests, and waits until no thread handles one. hold_answered waits until every
+ * request is answered, hold_idle until in addition no translator keeps a call for later. hold_end
+ * lets requests go on. */
+bool hold_begin (struct bridge *bridge, int64_t until);
+bool hold_answered (int64_t until);
+bool hold_idle (int64_t until);
+void hold_end (struct bridge *bridge);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuse/move/old-graphs.h"
+
+#include "fuse/move/hold.h"
+#include "trace/metrics/numbers.h"
+
+#define PATIENCE 100000000 /* nanoseconds: callers wait so long for requests that are handled */
+
+void
+old_graph_new (struct bridge *bridge, GHashTable *inodes)
+{
+    struct old_graph *old = g_new0 (struct old_graph, 1);
+
+    old->graph = bridge->graph;
+    old->inodes = g_hash_table_ref (inodes);
+    old->xlator = xlator_init ("fuse", bridge->xlator.api, old->graph, bridge);
+    old->xlator.children = &old->child;
+    old->xlator.ready = true;
+    old->child.xlator = old->graph->top;
+    old->parent.xlator = &old->xlator;
+    old->graph->top->parents = &old->parent;
+    old->used = old->had_files = g_hash_table_size (inodes) > 0;
+    bridge->old_graphs = g_slist_prepend (bridge->old_graphs, old);
+    if (!old->used)
+        return;
+    old->next = bridge->old_used;
+    __atomic_store_n (&bridge->old_used, old, __ATOMIC_RELAXED);
+}
+
+/* bridge->old_used changes under fds_lock while requests are held. So the list is constant for
+ * whoever has that lock, and for a request that has just begun. */
+static struct old_graph *
+old_graph_of (const struct bridge *bridge, const struct graph *graph)
+{
+    struct old_graph *old = __atomic_load_n (&bridge->old_used, __ATOMIC_RELAXED);
+
+    while (old && old->graph != graph)
+        old = old->next;
+    return old;
+}
+
+xlator_t *
+bridge_entrance (struct bridge *bridge, const struct graph *graph)
+{
+    if (graph == bridge->graph)
+        return &bridge->xlator;
+    return graph == bridge->hidden.graph ? &bridge->hidden
+                                         : &old_graph_of (bridge, graph)->xlator;
+}
+
+xlator_t *
+old_graph_search (struct bridge *bridge, inode_t *inode)
+{
+    struct old_graph *old;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    old = bridge->old_used;
+    while (old && !g_hash_table_contains (old->inodes, inode))
+        old = old->next;
+    pthread_mutex_unlock (&bridge->fds_lock);
+    return old ? &old->xlator : NULL;
+}
+
+void
+old_graph_count_locked (struct bridge *bridge, fd_t *given, int by)
+{
+    const fd_t *fd = fd_now (given);
+    const struct old_graph *old = G_LIKELY (!bridge->old_used) ? NULL
+                                                             : old_graph_of (bridge, fd->data);
+    guint n;
+
+    if (G_LIKELY (!old))
+        return;
+    n = GPOINTER_TO_UINT (g_hash_table_lookup (old->inodes, fd->inode)) + (guint) by;
+    if (n > 0)
+        g_hash_table_insert (old->inodes, fd->inode, GUINT_TO_POINTER (n));
+    else
+        g_hash_table_remove (old->inodes, fd->inode);
+}
+
+/* --- the end of an old graph ------------------------------------------------------------------ */
+
+static bool
+old_graph_has_files (struct bridge *bridge, const struct old_graph *old)
+{
+    bool has;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    has = g_hash_table_size (old->inodes) > 0;
+    pthread_mutex_unlock (&bridge->fds_lock);
+    return has;
+}
+
+static void
+old_graph_unlink (struct bridge *bridge, struct old_graph *old)
+{
+    struct old_graph **at = &bridge->old_used;
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    while (*at && *at != old)
+        at = &(*at)->next;
+    if (*at)
+        __atomic_store_n (at, old->next, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&bridge->fds_lock);
+    old->used = false;
+}
+
+struct graph_search {
+    const struct graph *graph;
+    bool found;
+};
+
+LOOKS_AT_RUNNING_REQUESTS static void
+graph_search_look (const call_stack_t *root, void *data)
+{
+    struct graph_search *search = data;
+
+    search->found |= root->frames[0].this->graph == search->graph;
+}
+
+/* Returns whether a request is under way in the graph. It may be one of a translator's own: a
+ * translator can answer a write first and do it afterwards. */
+static bool
+graph_is_busy (const struct graph *graph)
+{
+    struct graph_search search = { .graph = graph };
+
+    xlators_pin ();
+    stack_foreach (graph_search_look, &search);
+    xlators_unpin ();
+    return search.found;
+}
+
+/* Takes the graph out of bridge->old_used, so that no more requests enter it. Requests are held
+ * until no thread handles one, and not until all are answered: a request that hangs in another
+ * graph must not keep all callers waiting. Returns whether the graph was taken out. */
+static bool
+old_graph_close (struct bridge *bridge, struct old_graph *old)
+{
+    if (hold_begin (bridge, clock_now () + PATIENCE) && !old_graph_has_files (bridge, old)
+        && !graph_is_busy (old->graph))
+        old_graph_unlink (bridge, old);
+    hold_end (bridge);
+    return !old->used;
+}
+
+static void
+old_graph_free (struct old_graph *old)
+{
+    graph_deactivate (old->graph);
+    old->graph->top->parents = NULL;
+    old->graph->top->gate = NULL;
+    numbers_free (old->graph->xlators);
+    graph_free (old->graph);
+    g_hash_table_unref (old->inodes);
+    g_free (old);
+}
+
+/* Ends the graph, and returns whether it was freed. After bridge_stop only translators' own
+ * requests can be under way, such as those of a heal; graph_deactivate waits for them. */
+static bool
+old_graph_end (struct bridge *bridge, struct old_graph *old)
+{
+    const bool had_files = old->had_files;
+
+    /* A hold keeps all callers waiting, so it is only tried where it can succeed. */
+    if (old->used && bridge->mounted
+        && (old_graph_has_files (bridge, old) || graph_is_busy (old->graph)
+            || !old_graph_close (bridge, old)))
+        return false;
+    if (!old->ending)
+        xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
+    old->ending = true;
+    if (bridge->mounted && graph_is_busy (old->graph))
+        return false;
+    old_graph_unlink (bridge, old);
+    old_graph_free (old);
+    if (had_files)
+        gf_log (&bridge->xlator, GF_LOG_INFO, "no file uses the old graph any more; it has ended");
+    return true;
+}
+
+bool
+bridge_end_old_graphs (struct bridge *bridge)
+{
+    for (GSList *at = bridge->old_graphs, *next; at; at = next) {
+        next = at->next;
+        if (old_graph_end (bridge, at->data))
+            bridge->old_graphs = g_slist_delete_link (bridge->old_graphs, at);
+    }
+    return !bridge->old_graphs;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The old graphs of a mount: those that it has left. A file that could not move to the new graph
+ * uses its old graph until the file is closed. Then the old graph ends.
+ */
+#ifndef WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
+#define WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
+
+#include "fuse/internal.h"
+
+/* An old graph, and the bridge as the parent of its top. */
+struct old_graph {
+    struct old_graph *next; /* in bridge->old_used */
+    xlator_t xlator;
+    xlator_list_t child, parent;
+    struct graph *graph;
+    GHashTable *inodes; /* inodes that stay with the graph, with the number of their open fds;
+                         * bridge->fds_lock */
+    bool used;          /* whether it is in bridge->old_used; the main thread's */
+    bool had_files;     /* whether a file stayed with it; the main thread's */
+    bool ending;        /* whether its translators were sent XLATOR_ENDING; the main thread's */
+};
+
+/* Returns the bridge as the parent of that graph's top. */
+xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
+
+/* Returns the bridge as the parent of the old graph with which the inode stays; NULL: the inode
+ * belongs to the present graph. */
+xlator_t *old_graph_search (struct bridge *bridge, inode_t *inode);
+static inline xlator_t *
+old_graph_entrance (struct bridge *bridge, inode_t *inode)
+{
+    return __atomic_load_n (&bridge->old_used, __ATOMIC_RELAXED) ? old_graph_search (bridge, inode)
+                                                                : NULL;
+}
+
+/* Makes the bridge's present graph an old one, with the inodes that stay with it and the number of
+ * their fds. Called on the main thread while no request runs; the bridge gets another graph
+ * next. */
+void old_graph_new (struct bridge *bridge, GHashTable *inodes);
+
+/* Adds `by` to the number of the inode's fds, if the fd belongs to an old graph. Under
+ * bridge->fds_lock. */
+void old_graph_count_locked (struct bridge *bridge, fd_t *fd, int by);
+
+#endif
