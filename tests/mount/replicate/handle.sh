@@ -16,7 +16,7 @@ find "$TEST_DIR/c0.d/.glusterfs/${gfid:0:2}/${gfid:2:2}" -type f -samefile "$TES
 echo two >"$MNT/file"
 expect "the copy that no longer follows" one "$(cat "$TEST_DIR/c0.d/file")"
 expect "what is read" two "$(cat "$MNT/file")"
-expect_error 'the copy on c0 .*start the brick anew, and heal again' "$WINDLASS" heal "$MNT" file
+expect_error 'the copy on c0 .*restart the brick, and heal again' "$WINDLASS" heal "$MNT" file
 
 brick_stop c0
 wait_until "'$WINDLASS' explain '$MNT' | grep -q 'not there: c0'"

@@ -57,7 +57,7 @@ status () {
 status data "data-split-brain:yes    metadata-split-brain:no    Choices:c0,c1,c2"
 status attributes "data-split-brain:no    metadata-split-brain:yes    Choices:c0,c1,c2"
 status two "The file is not under data or metadata split-brain"
-expect_error 'split brain of data' "$WINDLASS" heal "$MNT" data
+expect_error 'split-brain of data' "$WINDLASS" heal "$MNT" data
 expect "a write changed nothing" "longest of all" "$(cat c1.d/data)"
 
 # split_brain HOW VALUE NAME

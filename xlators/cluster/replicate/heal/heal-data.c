@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heals the data of a file, piece by piece. Only the piece is locked, so others write meanwhile:
- * to the sinks as well, since those are there. The marks are taken back last, under a lock on the
- * whole file, after the sinks have brought everything to their disks.
+ * Heals the data of a file, piece by piece. Only the piece is locked, so other clients may write to
+ * the rest of the file meanwhile; their writes go to the sinks, too. At the end, after an fsync of
+ * the sinks, the pending counters are cleared under a lock on the whole file.
  */
 #include "heal.h"
 
@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define PIECE (128 * 1024)
+#define PIECE (128 * 1024) /* bytes */
 
 struct data_heal {
     struct heal *heal;
@@ -20,10 +20,11 @@ struct data_heal {
     fd_t *fd;
     unsigned source;
     copies_t sinks, unhealed;
-    uint64_t size, written;
-    struct copy copies[COPIES_MAX]; /* as at the start */
+    uint64_t size, written; /* bytes of the source, and bytes written to sinks */
+    struct copy copies[COPIES_MAX]; /* states of the copies at the start, with the counters */
 };
 
+/* Returns the sinks to write to: those without an error so far, and not the arbiter. */
 static copies_t
 data_sinks (const struct data_heal *data)
 {
@@ -47,7 +48,7 @@ sink_failed (struct data_heal *data, unsigned child, const char *what, int error
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static bool
-bytes_equal (const struct readv_reply *a, const struct readv_reply *b)
+replies_are_equal (const struct readv_reply *a, const struct readv_reply *b)
 {
     g_autofree char *one = NULL, *other = NULL;
 
@@ -67,7 +68,7 @@ piece_to_sink (struct data_heal *data, unsigned child, struct readv_reply *good,
     struct readv_reply reply = { 0 };
     int r = sync_readv (data->heal->children[child], data->fd, size, offset, 0, NULL, &reply);
 
-    if (r < 0 || !bytes_equal (good, &reply)) {
+    if (r < 0 || !replies_are_equal (good, &reply)) {
         r = sync_writev (data->heal->children[child], data->fd, good->vector, good->count, offset,
                          0, good->iobref, NULL, NULL);
         if (r < 0)
@@ -141,7 +142,8 @@ sinks_truncate (struct data_heal *data)
     }
 }
 
-/* Chooses the source, under a lock on the whole file. 1: there is something to heal. */
+/* Chooses source and sinks, and gives the sinks the size of the source, under a lock on the whole
+ * file. Returns 1; 0 if there is no sink; or a negative errno. */
 static int
 data_prepare (struct data_heal *data)
 {
@@ -214,7 +216,7 @@ data_tell (struct data_heal *data, const char *path)
                path, names, priv->names[data->source], data->size, data->written);
 }
 
-/* Opens the file on the copies that take part. Returns an fd, or NULL. */
+/* Opens the file on the copies that take part. Returns an fd; NULL after a report. */
 static fd_t *
 data_open (struct heal *heal, inode_t *inode)
 {
@@ -227,7 +229,7 @@ data_open (struct heal *heal, inode_t *inode)
         if (heal->there & COPY (i))
             r = sync_open (heal->children[i], &loc, O_RDWR, fd, NULL, NULL);
     if (r < 0) {
-        heal_tell (heal, "%s: can't be opened on all of them: %s", loc_path (&loc),
+        heal_tell (heal, "%s: can't be opened on all copies: %s", loc_path (&loc),
                    g_strerror (-r));
         g_clear_pointer (&fd, fd_unref);
     }
@@ -235,6 +237,7 @@ data_open (struct heal *heal, inode_t *inode)
     return fd;
 }
 
+/* Called under the lock that keeps other healers from the file's data. */
 static int
 data_heal_alone (struct data_heal *data)
 {

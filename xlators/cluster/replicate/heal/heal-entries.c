@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heals the names in a directory. What the source has is made on the sinks, with marks that say
- * that data and attributes are missing, and what it has not is removed there. If every copy is
- * accused, none is believed that lacks a name: nothing is removed. A directory that a sink has
- * under another name is renamed there (heal-moved.c). Objects that were made are healed next.
+ * Heals the names in a directory. A name that the source has is made on the sinks, as an empty
+ * object with pending counters against it; the object is healed next. A name that the source
+ * doesn't have is removed from the sinks. If every copy is accused, the directory is merged: a name
+ * that any copy has is made on the others, and no name is removed. A directory that a sink has
+ * under another name is renamed there (heal-moved.c).
  */
 #include "heal.h"
 
@@ -11,40 +12,40 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define READ_SIZE 65536
+#define READ_SIZE 65536 /* bytes of one readdir */
 
 struct entries_heal {
     struct heal *heal;
     inode_t *directory;
     struct direction direction;
-    bool merge;       /* split brain: keep what any copy has */
-    copies_t unhealed;
+    bool merge;       /* every copy is accused: keep a name that any copy has */
+    copies_t unhealed; /* copies on which a name could not be healed */
     unsigned made, removed;
 };
 
-/* One name on all copies. */
-struct entry {
+/* One name in the directory, on all copies. */
+struct healed_name {
     const char *name;
-    copies_t found;
+    copies_t found; /* copies that have the name */
     struct iatt iatts[COPIES_MAX];
-    inode_t *inode; /* new, with a reference: for lookups */
+    inode_t *inode; /* new inode for lookups of the name, with a reference */
 };
 
 static bool
-entry_differs (const struct entry *entry, unsigned a, unsigned b)
+name_differs (const struct healed_name *entry, unsigned a, unsigned b)
 {
     return !gfid_equal (&entry->iatts[a].ia_gfid, &entry->iatts[b].ia_gfid)
         || entry->iatts[a].ia_type != entry->iatts[b].ia_type;
 }
 
 static loc_t
-entry_loc (const struct entries_heal *entries, const struct entry *entry)
+name_loc (const struct entries_heal *entries, const struct healed_name *entry)
 {
     return (loc_t){ .name = entry->name, .parent = entries->directory, .inode = entry->inode };
 }
 
 static void
-entry_failed (struct entries_heal *entries, const struct entry *entry, unsigned child,
+name_failed (struct entries_heal *entries, const struct healed_name *entry, unsigned child,
               const char *what, int error)
 {
     const replicate_t *priv = entries->heal->this->private;
@@ -57,23 +58,23 @@ entry_failed (struct entries_heal *entries, const struct entry *entry, unsigned 
 
 /* --- removing --------------------------------------------------------------------------------- */
 
-static int remove_tree (struct heal *heal, unsigned child, inode_t *parent, const char *name,
+static int tree_remove (struct heal *heal, unsigned child, inode_t *parent, const char *name,
                         inode_t *inode, bool directory);
 
 static int
-remove_entry (struct heal *heal, unsigned child, inode_t *directory, const gf_dirent_t *entry)
+tree_remove_entry (struct heal *heal, unsigned child, inode_t *directory, const gf_dirent_t *entry)
 {
     g_autoptr (inode_t) inode = entry->inode && entry->d_stat.ia_type != IA_INVAL
                                     ? inode_link (entry->inode, NULL, NULL, &entry->d_stat)
                                     : NULL;
 
-    return remove_tree (heal, child, directory, entry->d_name, inode,
+    return tree_remove (heal, child, directory, entry->d_name, inode,
                         entry->d_stat.ia_type == IA_IFDIR);
 }
 
-/* Removes what is in a directory of one copy. */
+/* Removes all names in a directory of one copy. */
 static int
-remove_names (struct heal *heal, unsigned child, inode_t *directory)
+tree_remove_names (struct heal *heal, unsigned child, inode_t *directory)
 {
     fd_t *fd = fd_new (heal->this->fd_maker, directory, O_DIRECTORY, 0);
     loc_t loc = { .inode = directory };
@@ -87,7 +88,7 @@ remove_names (struct heal *heal, unsigned child, inode_t *directory)
         for (gf_dirent_t *at = n > 0 ? reply.entries : NULL; at && r >= 0; at = at->next) {
             offset = at->d_off;
             if (strcmp (at->d_name, ".") != 0 && strcmp (at->d_name, "..") != 0)
-                r = remove_entry (heal, child, directory, at);
+                r = tree_remove_entry (heal, child, directory, at);
         }
         readdirp_reply_drop (&reply);
     }
@@ -96,15 +97,16 @@ remove_names (struct heal *heal, unsigned child, inode_t *directory)
     return r;
 }
 
+/* Removes a name on one copy; if it is a directory, with all names below it. */
 static int
-remove_tree (struct heal *heal, unsigned child, inode_t *parent, const char *name, inode_t *inode,
+tree_remove (struct heal *heal, unsigned child, inode_t *parent, const char *name, inode_t *inode,
              bool directory)
 {
     loc_t loc = { .name = name, .parent = parent, .inode = inode };
     int r;
 
     if (directory && inode) {
-        r = remove_names (heal, child, inode);
+        r = tree_remove_names (heal, child, inode);
         if (r >= 0)
             r = sync_rmdir (heal->children[child], &loc, 0, NULL, NULL);
     } else {
@@ -114,9 +116,10 @@ remove_tree (struct heal *heal, unsigned child, inode_t *parent, const char *nam
     return r;
 }
 
-/* Returns the inode of a copy's object, which may be one that no other copy has. */
+/* Removes the name on one copy. Looks it up first, since this copy may have another object under
+ * the name than the others have. */
 static int
-entry_remove (struct entries_heal *entries, struct entry *entry, unsigned child)
+name_remove_copy (struct entries_heal *entries, struct healed_name *entry, unsigned child)
 {
     struct lookup_reply reply = { 0 };
     inode_t *fresh = inode_new (entries->directory->table);
@@ -126,13 +129,13 @@ entry_remove (struct entries_heal *entries, struct entry *entry, unsigned child)
 
     if (r >= 0) {
         inode = inode_link (reply.inode, NULL, NULL, &reply.buf);
-        r = remove_tree (entries->heal, child, entries->directory, entry->name, inode,
+        r = tree_remove (entries->heal, child, entries->directory, entry->name, inode,
                          reply.buf.ia_type == IA_IFDIR);
     }
     if (r >= 0)
         entries->removed++;
     else
-        entry_failed (entries, entry, child, "removed", r);
+        name_failed (entries, entry, child, "removed", r);
     lookup_reply_drop (&reply);
     inode_unref (inode);
     inode_unref (fresh);
@@ -142,8 +145,9 @@ entry_remove (struct entries_heal *entries, struct entry *entry, unsigned child)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
+/* Returns whether a copy has an object, under any name. */
 static bool
-copy_knows (struct heal *heal, unsigned child, inode_t *inode)
+copy_has_object (struct heal *heal, unsigned child, inode_t *inode)
 {
     loc_t loc = { .inode = inode };
     const int r = sync_lookup (heal->children[child], &loc, NULL, NULL);
@@ -178,7 +182,7 @@ object_make (struct heal *heal, unsigned source, unsigned child, inode_t *inode,
     dict_set (xdata, NEW_GFID_KEY, iatt->ia_gfid.b, sizeof iatt->ia_gfid.b);
     if (iatt->ia_type == IA_IFDIR)
         return sync_mkdir (heal->children[child], loc, iatt->ia_prot, 0, xdata, NULL);
-    if (copy_knows (heal, child, inode)) {
+    if (copy_has_object (heal, child, inode)) {
         r = sync_link (heal->children[child], &from, loc, NULL, NULL);
         loc_wipe_path (&from);
         return r;
@@ -189,22 +193,24 @@ object_make (struct heal *heal, unsigned source, unsigned child, inode_t *inode,
                        NULL);
 }
 
-/* All good copies say what the new object lacks. The marks come first: if the healer dies now, the
- * empty object is known to be no good. */
+/* Adds to the sources pending counters for all that the new, empty object of a sink will lack. They
+ * are added before the object is made: if the healer dies in between, no client reads the empty
+ * object. */
 static int
-mark_missing (struct heal *heal, copies_t sources, unsigned child, inode_t *inode)
+accuse_new_object (struct heal *heal, copies_t sources, unsigned child, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
     const ia_type_t type = inode->ia_type;
-    const struct counter mark = { { type == IA_IFREG || type == IA_IFDIR, 1, type == IA_IFDIR } };
-    g_autoptr (dict_t) marks = dict_new ();
+    const struct counter missing = { { type == IA_IFREG || type == IA_IFDIR, 1,
+                                       type == IA_IFDIR } };
+    g_autoptr (dict_t) counters = dict_new ();
     loc_t loc = { .inode = inode };
     int r = 0;
 
-    counter_set (marks, priv->pending[child], &mark);
+    counter_set (counters, priv->pending[child], &missing);
     for (unsigned i = 0; r >= 0 && i < priv->n; i++)
         if (sources & COPY (i))
-            r = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks, NULL, NULL);
+            r = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, counters, NULL, NULL);
     loc_wipe_path (&loc);
     return r;
 }
@@ -216,42 +222,45 @@ queue_object (struct heal *heal, inode_t *inode)
         g_queue_push_tail (&heal->objects, inode_ref (inode));
 }
 
-/* Returns the good copies that have the same object as one of them. */
+/* Returns the good copies that have the same object under the name as the source. */
 static copies_t
-entry_sources (const struct entries_heal *entries, const struct entry *entry, unsigned source)
+name_sources (const struct entries_heal *entries, const struct healed_name *entry, unsigned source)
 {
     const replicate_t *priv = entries->heal->this->private;
     copies_t same = 0;
 
     for (unsigned i = 0; i < priv->n; i++)
-        if (entry->found & COPY (i) && !entry_differs (entry, source, i)
+        if (entry->found & COPY (i) && !name_differs (entry, source, i)
             && (entries->merge || entries->direction.sources & COPY (i)))
             same |= COPY (i);
     return same;
 }
 
+/* Makes the name on one copy, for the source's object. */
 static void
-entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, unsigned child)
+name_make_copy (struct entries_heal *entries, struct healed_name *entry, unsigned source,
+                unsigned child)
 {
     const struct iatt *iatt = &entry->iatts[source];
     struct heal *heal = entries->heal;
     inode_t *fresh = inode_new (entries->directory->table);
     inode_t *inode = inode_link (fresh, NULL, NULL, iatt);
     loc_t loc = { .name = entry->name, .parent = entries->directory, .inode = inode };
-    const bool directory = iatt->ia_type == IA_IFDIR, known = copy_knows (heal, child, inode);
-    const copies_t sources = entry_sources (entries, entry, source);
-    int r = known && directory ? heal_move (heal, child, inode, &loc) : 0;
+    const bool directory = iatt->ia_type == IA_IFDIR;
+    const bool exists = copy_has_object (heal, child, inode);
+    const copies_t sources = name_sources (entries, entry, source);
+    int r = exists && directory ? heal_move (heal, child, inode, &loc) : 0;
     const bool moved = r > 0;
 
-    if (r >= 0 && !moved && (directory || !known))
-        r = mark_missing (heal, sources, child, inode);
+    if (r >= 0 && !moved && (directory || !exists))
+        r = accuse_new_object (heal, sources, child, inode);
     if (r >= 0 && !moved)
         r = object_make (heal, source, child, inode, iatt, &loc);
     if (r >= 0) {
         entries->made++;
         queue_object (heal, inode);
     } else {
-        entry_failed (entries, entry, child, "made", r);
+        name_failed (entries, entry, child, "made", r);
     }
     loc_wipe_path (&loc);
     inode_unref (inode);
@@ -260,11 +269,13 @@ entry_make (struct entries_heal *entries, struct entry *entry, unsigned source, 
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* A brick that is killed while it makes an object can leave a name without a gfid: each lookup
- * fails with ENODATA, until one brings a gfid. On a copy that is to be healed any gfid will do,
- * since the name is then removed as that of another object. */
+/* Looks the name up on one copy. A brick that is killed while it makes an object can leave a name
+ * without a gfid; each lookup then fails with ENODATA, until one has a gfid in its xdata for the
+ * brick to set. On a sink this sets a new gfid: the name is then another object than the source's,
+ * and so removed. */
 static int
-copy_look (struct entries_heal *entries, loc_t *loc, unsigned child, struct lookup_reply *reply)
+name_look_copy (struct entries_heal *entries, loc_t *loc, unsigned child,
+                struct lookup_reply *reply)
 {
     struct client *client = entries->heal->children[child];
     replicate_t *priv = entries->heal->this->private;
@@ -281,11 +292,12 @@ copy_look (struct entries_heal *entries, loc_t *loc, unsigned child, struct look
     return sync_lookup (client, loc, xdata, reply);
 }
 
+/* Looks the name up on all copies that take part. */
 static void
-entry_look (struct entries_heal *entries, struct entry *entry)
+name_look (struct entries_heal *entries, struct healed_name *entry)
 {
     const replicate_t *priv = entries->heal->this->private;
-    loc_t loc = entry_loc (entries, entry);
+    loc_t loc = name_loc (entries, entry);
 
     for (unsigned i = 0; i < priv->n; i++) {
         struct lookup_reply reply = { 0 };
@@ -293,43 +305,44 @@ entry_look (struct entries_heal *entries, struct entry *entry)
 
         if (!(entries->heal->there & COPY (i)))
             continue;
-        r = copy_look (entries, &loc, i, &reply);
-
+        r = name_look_copy (entries, &loc, i, &reply);
         if (r >= 0) {
             entry->found |= COPY (i);
             entry->iatts[i] = reply.buf;
         } else if (r != -ENOENT) {
-            entry_failed (entries, entry, i, "looked up", r);
+            name_failed (entries, entry, i, "looked up", r);
         }
         lookup_reply_drop (&reply);
     }
     loc_wipe_path (&loc);
 }
 
+/* Heals the name on one copy. source -1: no good copy has the name. */
 static void
-entry_heal_copy (struct entries_heal *entries, struct entry *entry, int source, unsigned child)
+name_heal_copy (struct entries_heal *entries, struct healed_name *entry, int source, unsigned child)
 {
     const bool found = entry->found & COPY (child);
 
     if (source < 0) {
         if (found && !entries->merge)
-            entry_remove (entries, entry, child);
+            name_remove_copy (entries, entry, child);
         return;
     }
-    if (found && !entry_differs (entry, (unsigned) source, child))
+    if (found && !name_differs (entry, (unsigned) source, child))
         return;
     if (found && entries->merge) {
-        entry_failed (entries, entry, child, "merged: it is another object there than on others",
-                      -EIO);
+        name_failed (entries, entry, child, "merged: it is another object there than on others",
+                     -EIO);
         return;
     }
-    if (!found || entry_remove (entries, entry, child) >= 0)
-        entry_make (entries, entry, (unsigned) source, child);
+    if (!found || name_remove_copy (entries, entry, child) >= 0)
+        name_make_copy (entries, entry, (unsigned) source, child);
 }
 
-/* Looks at the copies of the directory. Returns 1: there is something to heal. */
+/* Reads the counters of the directory, and decides which copies are sources and sinks, or whether
+ * to merge. Returns 1; 0 if there is nothing to heal; or a negative errno. */
 static int
-directory_look (struct entries_heal *entries)
+entries_direct (struct entries_heal *entries)
 {
     const replicate_t *priv = entries->heal->this->private;
     const int r = heal_look (entries->heal, entries->directory);
@@ -344,8 +357,9 @@ directory_look (struct entries_heal *entries)
     return entries->direction.sinks || entries->merge;
 }
 
+/* Returns whether all copies have the same object under the name, or none has one. */
 static bool
-entry_is_whole (const struct entries_heal *entries, const struct entry *entry)
+name_is_healed (const struct entries_heal *entries, const struct healed_name *entry)
 {
     const replicate_t *priv = entries->heal->this->private;
     const int first = copies_first (entry->found);
@@ -354,24 +368,24 @@ entry_is_whole (const struct entries_heal *entries, const struct entry *entry)
         return true;
     for (unsigned i = 0; i < priv->n; i++)
         if (entries->heal->there & COPY (i)
-            && (!(entry->found & COPY (i)) || entry_differs (entry, (unsigned) first, i)))
+            && (!(entry->found & COPY (i)) || name_differs (entry, (unsigned) first, i)))
             return false;
     return true;
 }
 
-/* The marks are read again, under the lock of the name: a copy that was good when the heal began
- * may have missed a change since. */
+/* Heals one name, under its lock. Reads the counters of the directory again: a copy that was good
+ * when the heal began may have missed a change since then. */
 static int
-entry_heal_locked (struct entries_heal *entries, struct entry *entry)
+name_heal_locked (struct entries_heal *entries, struct healed_name *entry)
 {
     const replicate_t *priv = entries->heal->this->private;
     copies_t sources;
     int source, r;
 
-    entry_look (entries, entry);
-    if (entry_is_whole (entries, entry))
+    name_look (entries, entry);
+    if (name_is_healed (entries, entry))
         return 0;
-    r = directory_look (entries);
+    r = entries_direct (entries);
     if (r <= 0)
         return r;
     sources = entries->merge ? entries->heal->there : entries->direction.sources;
@@ -380,19 +394,19 @@ entry_heal_locked (struct entries_heal *entries, struct entry *entry)
         if ((int) i != source && entries->heal->there & COPY (i)
             && (entries->merge || entries->direction.sinks & COPY (i))
             && !(entries->unhealed & COPY (i)))
-            entry_heal_copy (entries, entry, source, i);
+            name_heal_copy (entries, entry, source, i);
     return 0;
 }
 
 static int
-entry_heal (struct entries_heal *entries, const char *name)
+name_heal (struct entries_heal *entries, const char *name)
 {
-    struct entry entry = { .name = name, .inode = inode_new (entries->directory->table) };
+    struct healed_name entry = { .name = name, .inode = inode_new (entries->directory->table) };
     struct heal_lock lock = { .inode = entries->directory, .entry = true, .name = name };
     int r = heal_lock (entries->heal, &lock, true);
 
     if (r >= 0) {
-        r = entry_heal_locked (entries, &entry);
+        r = name_heal_locked (entries, &entry);
         heal_unlock (entries->heal, &lock);
     }
     inode_unref (entry.inode);
@@ -401,7 +415,7 @@ entry_heal (struct entries_heal *entries, const char *name)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-/* Adds the names that a copy has. */
+/* Adds the names in a copy's directory to a set. */
 static int
 names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
 {
@@ -427,6 +441,7 @@ names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
     return r;
 }
 
+/* Heals each name that any copy has. */
 static int
 names_heal (struct entries_heal *entries)
 {
@@ -446,12 +461,13 @@ names_heal (struct entries_heal *entries)
         if (heal_must_stop (entries->heal))
             return -EINTR;
         if (!name_is_of_brick (entries->directory, name))
-            r = entry_heal (entries, name);
+            r = name_heal (entries, name);
     }
     return r;
 }
 
-/* No change is under way while the copies are looked at. 1: there is something to heal. */
+/* Calls entries_direct under a lock on the whole directory, so that no change of a name is half
+ * done on the copies. */
 static int
 entries_prepare (struct entries_heal *entries)
 {
@@ -460,11 +476,12 @@ entries_prepare (struct entries_heal *entries)
 
     if (r < 0)
         return r;
-    r = directory_look (entries);
+    r = entries_direct (entries);
     heal_unlock (entries->heal, &lock);
     return r;
 }
 
+/* Called under the lock that keeps other healers from the directory's names. */
 static int
 entries_heal_alone (struct entries_heal *entries)
 {

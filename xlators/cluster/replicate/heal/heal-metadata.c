@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Heals attributes and extended attributes: those of the source replace the sinks'. */
+/* Heals attributes and extended attributes: makes those of the sinks equal to the source's. */
 #include "heal.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* Start of the range of bytes by which clients of GlusterFS lock the attributes of an object. */
 #define METADATA_LOCK (INT64_MAX - 1)
 
-/* Attributes that belong to the brick, or to the copy. */
+/* Returns whether an extended attribute is not healed: it belongs to one copy, or to its brick. */
 static bool
-name_is_of_copy (const char *name)
+xattr_is_of_copy (const char *name)
 {
     static const char *const prefixes[] = {
         "trusted.afr.", "trusted.gfid", "trusted.pgfid.", "trusted.glusterfs.volume-id",
@@ -22,9 +23,10 @@ name_is_of_copy (const char *name)
     return strchr (name, '.') == NULL;
 }
 
-/* Returns the attributes of a copy, without those, with a reference; NULL: they can't be read. */
+/* Returns the extended attributes of a copy that are healed, with a reference; NULL after an
+ * error. */
 static dict_t *
-attributes_read (struct heal *heal, unsigned child, loc_t *loc)
+xattrs_read (struct heal *heal, unsigned child, loc_t *loc)
 {
     struct getxattr_reply reply = { 0 };
     dict_t *all = NULL;
@@ -36,7 +38,7 @@ attributes_read (struct heal *heal, unsigned child, loc_t *loc)
         all = dict_new ();
         for (size_t i = 0; i < dict_count (reply.dict); i++) {
             dict_nth (reply.dict, i, &key, &value, &size);
-            if (!name_is_of_copy (key))
+            if (!xattr_is_of_copy (key))
                 dict_set (all, key, value, size);
         }
     }
@@ -44,9 +46,10 @@ attributes_read (struct heal *heal, unsigned child, loc_t *loc)
     return all;
 }
 
+/* Removes the extended attributes of a sink that the source doesn't have. */
 static int
-attributes_remove (struct heal *heal, unsigned child, loc_t *loc, const dict_t *from,
-                   const dict_t *present)
+xattrs_remove (struct heal *heal, unsigned child, loc_t *loc, const dict_t *from,
+               const dict_t *present)
 {
     const char *key;
     const void *value;
@@ -61,9 +64,10 @@ attributes_remove (struct heal *heal, unsigned child, loc_t *loc, const dict_t *
     return r;
 }
 
-/* Returns the attributes of `from` that `present` lacks or has otherwise, with a reference. */
+/* Returns a dict with the extended attributes of `from` that are not in `present` or have another
+ * value there; with a reference. */
 static dict_t *
-attributes_missing (const dict_t *from, const dict_t *present)
+xattrs_missing (const dict_t *from, const dict_t *present)
 {
     dict_t *missing = dict_new ();
     const char *key;
@@ -80,24 +84,24 @@ attributes_missing (const dict_t *from, const dict_t *present)
 }
 
 static int
-attributes_heal (struct heal *heal, unsigned child, loc_t *loc, const dict_t *from)
+xattrs_heal (struct heal *heal, unsigned child, loc_t *loc, const dict_t *from)
 {
-    g_autoptr (dict_t) present = attributes_read (heal, child, loc);
+    g_autoptr (dict_t) present = xattrs_read (heal, child, loc);
     g_autoptr (dict_t) missing = NULL;
     int r;
 
     if (!present)
         return -EIO;
-    r = attributes_remove (heal, child, loc, from, present);
-    missing = attributes_missing (from, present);
+    r = xattrs_remove (heal, child, loc, from, present);
+    missing = xattrs_missing (from, present);
     if (r >= 0 && dict_count (missing) > 0)
         r = sync_setxattr (heal->children[child], loc, missing, 0, NULL, NULL);
     return r;
 }
 
 static int
-sink_heal (struct heal *heal, unsigned child, loc_t *loc, const struct iatt *from,
-           const dict_t *attributes)
+metadata_heal_sink (struct heal *heal, unsigned child, loc_t *loc, const struct iatt *from,
+                    const dict_t *xattrs)
 {
     const bool link = loc->inode->ia_type == IA_IFLNK;
     struct iatt iatt = *from;
@@ -105,23 +109,23 @@ sink_heal (struct heal *heal, unsigned child, loc_t *loc, const struct iatt *fro
                           (link ? 0 : IATT_MODE) | IATT_UID | IATT_GID | IATT_ATIME | IATT_MTIME,
                           NULL, NULL);
 
-    return r < 0 ? r : attributes_heal (heal, child, loc, attributes);
+    return r < 0 ? r : xattrs_heal (heal, child, loc, xattrs);
 }
 
 /* Returns the sinks that could not be healed. */
 static copies_t
-sinks_heal (struct heal *heal, loc_t *loc, unsigned source, copies_t sinks)
+metadata_heal_sinks (struct heal *heal, loc_t *loc, unsigned source, copies_t sinks)
 {
     const replicate_t *priv = heal->this->private;
-    g_autoptr (dict_t) attributes = attributes_read (heal, source, loc);
-    copies_t unhealed = attributes ? 0 : sinks;
+    g_autoptr (dict_t) xattrs = xattrs_read (heal, source, loc);
+    copies_t unhealed = xattrs ? 0 : sinks;
 
-    for (unsigned i = 0; attributes && i < priv->n; i++) {
+    for (unsigned i = 0; xattrs && i < priv->n; i++) {
         int r;
 
         if (!(sinks & COPY (i)))
             continue;
-        r = sink_heal (heal, i, loc, &heal->copies[source].iatt, attributes);
+        r = metadata_heal_sink (heal, i, loc, &heal->copies[source].iatt, xattrs);
         if (r < 0) {
             heal_tell (heal, "%s: attributes on %s can't be healed: %s", loc_path (loc),
                        priv->names[i], g_strerror (-r));
@@ -132,7 +136,7 @@ sinks_heal (struct heal *heal, loc_t *loc, unsigned source, copies_t sinks)
 }
 
 static int
-heal_locked (struct heal *heal, inode_t *inode)
+metadata_heal_locked (struct heal *heal, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
     loc_t loc = { .inode = inode };
@@ -144,7 +148,7 @@ heal_locked (struct heal *heal, inode_t *inode)
     source = r < 0 ? -1 : heal_direct (heal, inode, COUNTER_METADATA, &direction);
     if (r < 0 || source < 0)
         return r < 0 ? r : source == -1 ? 0 : source;
-    unhealed = sinks_heal (heal, &loc, (unsigned) source, direction.sinks);
+    unhealed = metadata_heal_sinks (heal, &loc, (unsigned) source, direction.sinks);
     r = heal_clear_counters (heal, inode, COUNTER_METADATA, unhealed);
     names = copies_text (priv, direction.sinks & ~unhealed);
     if (direction.sinks & ~unhealed)
@@ -166,7 +170,7 @@ heal_metadata (struct heal *heal, inode_t *inode)
         heal_tell (heal, "%s: attributes can't be locked: %s", path, g_strerror (-r));
         return r;
     }
-    r = heal_locked (heal, inode);
+    r = metadata_heal_locked (heal, inode);
     heal_unlock (heal, &lock);
     return r;
 }

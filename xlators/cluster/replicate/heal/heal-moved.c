@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A directory that was renamed while a copy was away. That copy still has it under the old name, so
- * the healer renames it there too. A second directory with the same gfid would be wrong: a brick
- * has one handle for each gfid, and refuses (EEXIST) to link a file into the second one under the
- * name that the file has in the first one.
+ * Heals a directory that was renamed while a copy was not connected. That copy still has the
+ * directory under its old name, so the healer renames it there, too. It must not make a second
+ * directory with the same gfid: a brick has one handle for each gfid, and fails with EEXIST when a
+ * file is linked into the second directory under the name that it has in the first.
  *
- * The brick tells where it has the directory. Another healer may be removing any directory on that
- * path, with all that is in it, so each name of it is locked. A healer that holds a lock waits for
- * no other one, or it and a client that renames could wait for each other.
+ * The brick answers under which path it has the directory. Another healer may remove any directory
+ * on that path with its content, so each name of the path is locked. While the healer has a lock it
+ * doesn't wait for the next one: it and a client that renames could wait for each other.
  */
 #include "heal.h"
 
@@ -16,28 +16,30 @@
 #include <string.h>
 
 #define PATH_ASKED "glusterfs.ancestry.path"
-#define DEPTH_MAX 128
+#define DEPTH_MAX 128 /* names in a path */
 
-/* One name of the path, from the root on. */
-struct step {
+/* A name of the old path whose lock the healer has tried to take. */
+struct old_name {
     inode_t *parent; /* with a reference */
-    struct heal_lock lock; /* of the name */
+    struct heal_lock lock; /* entry lock of the name */
 };
 
+/* The path of a directory on one copy, and the healer's walk along it from the root. */
 struct old_path {
     struct heal *heal;
     unsigned child;
     gchar **names;
-    struct step steps[DEPTH_MAX];
-    unsigned n;
-    inode_t *end; /* what the last step has led to, with a reference */
+    struct old_name passed[DEPTH_MAX];
+    unsigned n;   /* number of names passed */
+    inode_t *end; /* the directory that the walk has reached, with a reference */
 };
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- the path --------------------------------------------------------------------------------- */
 
-/* Returns the path that a copy has of a directory; NULL: it does not tell. g_free it. */
+/* Returns the path under which a copy has a directory, to be freed with g_free; NULL if the copy
+ * doesn't answer with one. */
 static char *
-path_ask (struct heal *heal, unsigned child, inode_t *directory)
+old_path_get (struct heal *heal, unsigned child, inode_t *directory)
 {
     struct getxattr_reply reply = { 0 };
     loc_t loc = { .inode = directory };
@@ -61,7 +63,7 @@ name_is_usable (const char *name)
         && strcmp (name, "..") != 0;
 }
 
-/* Returns whether all names that the brick told can be names. */
+/* Checks the path from the brick, which may be hostile: it must have 1 to DEPTH_MAX valid names. */
 static bool
 names_are_usable (gchar **names)
 {
@@ -73,11 +75,12 @@ names_are_usable (gchar **names)
     return n > 0;
 }
 
-/* --- walking ---------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
-/* Returns 0, and puts what the copy has under the name in place of old->end. */
+/* Sets old->end to the directory that the copy has under `name` in the present old->end. Returns 0
+ * or a negative errno. */
 static int
-step_look (struct old_path *old, const char *name)
+old_path_look (struct old_path *old, const char *name)
 {
     inode_t *fresh = inode_new (old->end->table);
     loc_t loc = { .name = name, .parent = old->end, .inode = fresh };
@@ -96,28 +99,29 @@ step_look (struct old_path *old, const char *name)
     return r < 0 ? r : 0;
 }
 
-/* If a copy lacks the directory, heal_lock fails with ENOENT or ESTALE. No client or healer can
- * then lock a name in it, so the walk continues without that lock. */
+/* Locks a name in old->end, and moves on to the directory of that name. If a copy doesn't have
+ * old->end, heal_lock fails with ENOENT or ESTALE. No client or healer can then lock a name in it,
+ * so the walk continues without that lock. */
 static int
-step_take (struct old_path *old, const char *name)
+old_path_step (struct old_path *old, const char *name)
 {
-    struct step *step = &old->steps[old->n++];
+    struct old_name *at = &old->passed[old->n++];
     int r;
 
-    step->parent = inode_ref (old->end);
-    step->lock = (struct heal_lock){ .inode = step->parent, .entry = true, .name = name };
-    r = heal_lock (old->heal, &step->lock, false);
-    return r < 0 && r != -ENOENT && r != -ESTALE ? r : step_look (old, name);
+    at->parent = inode_ref (old->end);
+    at->lock = (struct heal_lock){ .inode = at->parent, .entry = true, .name = name };
+    r = heal_lock (old->heal, &at->lock, false);
+    return r < 0 && r != -ENOENT && r != -ESTALE ? r : old_path_look (old, name);
 }
 
 static void
 old_path_leave (struct old_path *old)
 {
     while (old->n > 0) {
-        struct step *step = &old->steps[--old->n];
+        struct old_name *at = &old->passed[--old->n];
 
-        heal_unlock (old->heal, &step->lock);
-        inode_unref (step->parent);
+        heal_unlock (old->heal, &at->lock);
+        inode_unref (at->parent);
     }
     inode_unref (old->end);
     g_strfreev (old->names);
@@ -130,14 +134,14 @@ old_path_walk (struct old_path *old, const inode_t *directory)
 
     old->end = inode_ref (itable_root (directory->table));
     for (gchar **name = old->names; r >= 0 && *name; name++)
-        r = step_take (old, *name);
+        r = old_path_step (old, *name);
     return r < 0 ? r : gfid_equal (&old->end->gfid, &directory->gfid) ? 0 : -ESTALE;
 }
 
 int
 heal_move (struct heal *heal, unsigned child, inode_t *directory, loc_t *to)
 {
-    g_autofree char *path = path_ask (heal, child, directory);
+    g_autofree char *path = old_path_get (heal, child, directory);
     struct old_path old = { .heal = heal, .child = child };
     loc_t from = { .inode = directory };
     int r;
@@ -151,8 +155,8 @@ heal_move (struct heal *heal, unsigned child, inode_t *directory, loc_t *to)
     }
     r = old_path_walk (&old, directory);
     if (r >= 0) {
-        from.parent = old.steps[old.n - 1].parent;
-        from.name = old.steps[old.n - 1].lock.name;
+        from.parent = old.passed[old.n - 1].parent;
+        from.name = old.passed[old.n - 1].lock.name;
         r = sync_rename (heal->children[child], &from, to, 0, NULL, NULL);
     }
     loc_wipe_path (&from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What all healing needs: locks, the state of all copies, marks. */
+/* Functions that all kinds of healing use: the report, locks, lookups on all copies, counters. */
 #include "heal.h"
 
 #include <errno.h>
@@ -44,7 +44,8 @@ heal_must_stop (const struct heal *heal)
 /* --- locks ------------------------------------------------------------------------------------ */
 
 static int
-lock_one (struct heal *heal, const struct heal_lock *lock, unsigned child, bool unlock, bool wait)
+heal_lock_copy (struct heal *heal, const struct heal_lock *lock, unsigned child, bool unlock,
+                bool wait)
 {
     g_autofree char *volume = lock->only_healers
                                   ? g_strdup_printf ("%s:self-heal", heal->this->name)
@@ -75,7 +76,7 @@ heal_unlock (struct heal *heal, struct heal_lock *lock)
 
     for (unsigned i = 0; i < priv->n; i++)
         if (lock->held & COPY (i))
-            lock_one (heal, lock, i, true, false);
+            heal_lock_copy (heal, lock, i, true, false);
     lock->held = 0;
 }
 
@@ -89,7 +90,7 @@ heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
     for (unsigned i = 0; r >= 0 && i < priv->n; i++) {
         if (!(heal->there & COPY (i)))
             continue;
-        r = lock_one (heal, lock, i, false, wait);
+        r = heal_lock_copy (heal, lock, i, false, wait);
         if (r >= 0)
             lock->held |= COPY (i);
     }
@@ -98,20 +99,20 @@ heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
     return r < 0 ? r : 0;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- the state of the copies ------------------------------------------------------------------ */
 
-/* A brick of GlusterFS loses the handle of a file, .glusterfs/AA/BB/GFID, when one client links it
- * while another removes its last name. */
+/* The message for ESTALE has a known cause: when one client links a file while another removes its
+ * last name, a brick of GlusterFS may remove the file's handle, .glusterfs/AA/BB/GFID. */
 static void
-tell_not_seen (struct heal *heal, loc_t *loc, unsigned child, int error)
+tell_lookup_failed (struct heal *heal, loc_t *loc, unsigned child, int error)
 {
     const replicate_t *priv = heal->this->private;
 
-    heal_tell (heal, "%s: the copy on %s can't be looked at: %s%s", loc_path (loc),
+    heal_tell (heal, "%s: the copy on %s can't be looked up: %s%s", loc_path (loc),
                priv->names[child], g_strerror (-error),
                error != -ESTALE ? ""
                                 : "; if the brick's directory has the name, the brick has lost "
-                                  "the file's handle: start the brick anew, and heal again");
+                                  "the file's handle: restart the brick, and heal again");
 }
 
 int
@@ -133,7 +134,7 @@ heal_look (struct heal *heal, inode_t *inode)
         copy_read (priv, &reply, &heal->copies[i]);
         heal->copies[i].locked = false;
         if (error < 0) {
-            tell_not_seen (heal, &loc, i, error);
+            tell_lookup_failed (heal, &loc, i, error);
             r = error;
         } else if (!gfid_equal (&reply.buf.ia_gfid, &inode->gfid)) {
             r = -ESTALE;
@@ -150,6 +151,8 @@ kind_name (enum counter_kind kind)
     return kind == COUNTER_DATA ? "data" : kind == COUNTER_METADATA ? "attributes" : "entries";
 }
 
+/* Returns the source in a split-brain: the copy that a user chose, or the one of
+ * favorite-child-policy; -1: there is none. The policy is for files only. */
 static int
 favorite_of (struct heal *heal, inode_t *inode, enum counter_kind kind)
 {
@@ -169,14 +172,14 @@ tell_split_brain (struct heal *heal, inode_t *inode, enum counter_kind kind)
 {
     const replicate_t *priv = heal->this->private;
     g_autofree char *path = inode_path (inode, NULL);
-    g_autoptr (GString) marks = g_string_new (NULL);
+    g_autoptr (GString) accusations = g_string_new (NULL);
 
-    copies_print (heal->copies, priv->n, priv->names, marks);
-    g_strchomp (marks->str);
+    copies_print (heal->copies, priv->n, priv->names, accusations);
+    g_strchomp (accusations->str);
     heal_tell (heal,
-               "%s: split brain of %s: every copy is accused by another; option "
-               "favorite-child-policy decides which one is taken for good\n%s",
-               path, kind_name (kind), marks->str);
+               "%s: split-brain of %s: every copy is accused by another; the option "
+               "favorite-child-policy can choose the source\n%s",
+               path, kind_name (kind), accusations->str);
 }
 
 static void
@@ -185,8 +188,8 @@ tell_no_data (struct heal *heal, inode_t *inode)
     const replicate_t *priv = heal->this->private;
     g_autofree char *path = inode_path (inode, NULL);
 
-    heal_tell (heal, "%s: of the copies that are there only the arbiter's is good (%s), and it has "
-                     "no data: heal again when another one is back",
+    heal_tell (heal, "%s: of the connected copies only the arbiter's is good (%s), and it has no "
+                     "data: heal again when another good copy is connected",
                path, priv->names[priv->arbiter]);
 }
 
@@ -220,33 +223,33 @@ heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
     return choose_copy (priv, sources, inode);
 }
 
-/* --- marks ------------------------------------------------------------------------------------ */
+/* --- counters --------------------------------------------------------------------------------- */
 
-/* Returns the xattrop that subtracts this copy's marks against the copies in `healed`, with a
- * reference; NULL if it has none. clean: subtract "dirty" too. */
+/* Returns a dict for the xattrop that subtracts the pending counters of `copy` against the copies
+ * in `healed`, and, if `clean`, its dirty counter; with a reference. NULL: all of them are 0. */
 static dict_t *
-marks_back (const struct heal *heal, const struct copy *copy, bool directory,
+counters_negated (const struct heal *heal, const struct copy *copy, bool directory,
             enum counter_kind kind, copies_t healed, bool clean)
 {
     const replicate_t *priv = heal->this->private;
-    dict_t *marks = dict_new ();
-    struct counter back = { 0 };
+    dict_t *negated = dict_new ();
+    struct counter counter = { 0 };
 
     for (unsigned i = 0; i < priv->n; i++) {
-        back = (struct counter){ 0 };
-        back.count[kind] = -copy->accuses[i].count[kind];
+        counter = (struct counter){ 0 };
+        counter.count[kind] = -copy->accuses[i].count[kind];
         if (directory && kind == COUNTER_ENTRY)
-            back.count[COUNTER_DATA] = -copy->accuses[i].count[COUNTER_DATA];
-        if (healed & COPY (i) && !counter_is_clear (&back))
-            counter_set (marks, priv->pending[i], &back);
+            counter.count[COUNTER_DATA] = -copy->accuses[i].count[COUNTER_DATA];
+        if (healed & COPY (i) && !counter_is_clear (&counter))
+            counter_set (negated, priv->pending[i], &counter);
     }
-    back = (struct counter){ 0 };
-    back.count[kind] = -copy->dirty.count[kind];
-    if (clean && !counter_is_clear (&back))
-        counter_set (marks, priv->dirty_name, &back);
-    if (dict_count (marks) == 0)
-        g_clear_pointer (&marks, dict_unref);
-    return marks;
+    counter = (struct counter){ 0 };
+    counter.count[kind] = -copy->dirty.count[kind];
+    if (clean && !counter_is_clear (&counter))
+        counter_set (negated, priv->dirty_name, &counter);
+    if (dict_count (negated) == 0)
+        g_clear_pointer (&negated, dict_unref);
+    return negated;
 }
 
 int
@@ -262,15 +265,16 @@ heal_clear_counters (struct heal *heal, inode_t *inode, enum counter_kind kind, 
 
     dict_set_u64 (purge, "glusterfs.xattrop-purge-index", 1);
     for (unsigned i = 0; i < priv->n; i++) {
-        g_autoptr (dict_t) marks = marks_back (heal, &heal->copies[i],
-                                               inode->ia_type == IA_IFDIR, kind, healed, clean);
+        g_autoptr (dict_t) negated = counters_negated (heal, &heal->copies[i],
+                                                       inode->ia_type == IA_IFDIR, kind, healed,
+                                                       clean);
         int error = 0;
 
-        if (marks)
-            error = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, marks,
+        if (negated)
+            error = sync_xattrop (heal->children[i], &loc, XATTROP_ADD_ARRAY, negated,
                                   kind == COUNTER_ENTRY ? purge : NULL, NULL);
         if (error < 0) {
-            heal_tell (heal, "%s: marks on %s can't be cleared: %s", loc_path (&loc),
+            heal_tell (heal, "%s: pending counters on %s can't be cleared: %s", loc_path (&loc),
                        priv->names[i], g_strerror (-error));
             r = error;
         }

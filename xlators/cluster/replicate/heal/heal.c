@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The objects that are being healed, and the commands of `windlass heal`. */
+/* Running heals, objects that wait for theirs, and the commands that `windlass heal` sends. */
 #include "heal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SELF_HEAL_PID (-6) /* of healers, for bricks of GlusterFS */
-#define REPORT_KEPT 60000000000ll /* nanoseconds, for a caller that comes to ask */
-#define REPORTS_MAX 64
+#define SELF_HEAL_PID (-6) /* process number of healers, which bricks of GlusterFS recognise */
+#define REPORT_KEPT 60000000000ll /* nanoseconds that an unread report is kept */
+#define REPORTS_MAX 64 /* heals above which unread reports are dropped at once */
 
 void
 heals_init (xlator_t *this)
@@ -75,7 +75,7 @@ heal_free (struct heal *heal)
 
 /* --- finding the object ----------------------------------------------------------------------- */
 
-/* Returns the inode of a name, with a reference, or NULL. */
+/* Looks a name up. Returns its inode, with a reference, or NULL with an errno in *ret_error. */
 static inode_t *
 heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_error)
 {
@@ -92,6 +92,8 @@ heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_e
     return found;
 }
 
+/* Looks the path of the heal up, name by name. Returns its inode, with a reference; NULL after a
+ * report. */
 static inode_t *
 heal_find (struct heal *heal)
 {
@@ -110,15 +112,18 @@ heal_find (struct heal *heal)
         inode_unref (parent);
     }
     if (!inode)
-        heal_tell (heal, "%s: %s", heal->path, error ? g_strerror (-error) : "not known yet");
+        heal_tell (heal, "%s: %s", heal->path,
+                   error ? g_strerror (-error) : "nothing of the mount has been looked up yet");
     heal->missing = !inode && error == -ENOENT && heal->there == copies_all (priv->n);
     return inode;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The kernel, and the caches above, may know the inode by a copy that was wrong. A request may wait
- * for the heal of a file (heal_from), but not for that of a directory, whose names are told. */
+/* Invalidates the kernel's and the upper translators' caches of the inode, which may have values of
+ * a sink. The names of a file are left out: to invalidate a name the kernel takes the directory's
+ * lock, and a request that waits for the heal of a file (heal_from) may hold that lock. No request
+ * waits for the heal of a directory. */
 static void
 heal_invalidate (const struct heal *heal, inode_t *inode)
 {
@@ -148,27 +153,27 @@ heal_object (struct heal *heal, inode_t *inode)
     return metadata < 0 ? metadata : data < 0 ? data : metadata + data;
 }
 
-/* Ends a heal whose report nobody asks for. */
-/* An object that was looked up or opened while too many were being healed. */
-struct waiting {
+/* An object to heal that waits, since background-self-heal-count objects are being healed. */
+struct waiting_heal {
     inode_t *inode; /* with a reference */
-    unsigned what;
+    unsigned what;  /* HEAL_* */
 };
 
 static void
-waiting_free (void *data)
+waiting_heal_free (void *data)
 {
-    struct waiting *waiting = data;
+    struct waiting_heal *waiting = data;
 
     inode_unref (waiting->inode);
     g_free (waiting);
 }
 
+/* Begins the heal of the object that has waited longest. */
 static void
 heals_next (xlator_t *this)
 {
     struct heals *heals = heals_of (this);
-    struct waiting *next;
+    struct waiting_heal *next;
 
     pthread_mutex_lock (&heals->lock);
     next = g_queue_pop_head (&heals->waiting);
@@ -176,9 +181,10 @@ heals_next (xlator_t *this)
     if (!next)
         return;
     heal_later (this, next->inode, next->what);
-    waiting_free (next);
+    waiting_heal_free (next);
 }
 
+/* Ends a heal whose report no command reads. */
 static void
 heal_forget (struct heal *heal, bool failed)
 {
@@ -197,10 +203,10 @@ heal_forget (struct heal *heal, bool failed)
         heals_next (this);
 }
 
-/* Once running is 0, heals_wait returns and the translator may be freed: this thread uses nothing
- * of it after that. */
+/* Ends a heal. When `running` becomes 0, heals_wait returns and the translator may be freed: so
+ * that is the last use of the translator by this thread. */
 static void
-heal_end (struct heal *heal, bool failed)
+heal_finish (struct heal *heal, bool failed)
 {
     struct heals *heals = heals_of (heal->this);
     const bool forget = heal->background || heal->ended;
@@ -238,15 +244,15 @@ heal_run (struct work_item *work)
 
         failed |= r < 0;
         healed += r > 0;
-        heal->what = HEAL_ALL; /* what was made in a directory lacks all */
+        heal->what = HEAL_ALL; /* the next objects were made by heal_entries, and are empty */
         inode_unref (inode);
     }
     if (!failed && healed == 0)
         heal_tell (heal, "nothing to heal");
-    heal_end (heal, failed);
+    heal_finish (heal, failed);
 }
 
-/* Reports that no caller came for are dropped. */
+/* Frees finished heals whose reports were not read in time. */
 static void
 heals_tidy_locked (struct heals *heals)
 {
@@ -280,26 +286,28 @@ heals_are_enough_locked (xlator_t *this)
     return heals_of (this)->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
 }
 
-/* If none may run, none ends for which an object could wait. */
+/* Queues an object, unless it is in the queue, or the queue is full. Queues none while no
+ * background heal runs (background-self-heal-count is 0): only the end of one begins the next. */
 static void
 object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
 {
     const replicate_t *priv = this->private;
     struct heals *heals = heals_of (this);
-    struct waiting *waiting;
+    struct waiting_heal *waiting;
 
     for (const GList *at = heals->waiting.head; at; at = at->next)
-        if (((const struct waiting *) at->data)->inode == inode)
+        if (((const struct waiting_heal *) at->data)->inode == inode)
             return;
     if (heals->background == 0
         || heals->waiting.length >= __atomic_load_n (&priv->heals_waiting_max, __ATOMIC_RELAXED))
         return;
-    waiting = g_new (struct waiting, 1);
-    *waiting = (struct waiting){ inode_ref (inode), what };
+    waiting = g_new (struct waiting_heal, 1);
+    *waiting = (struct waiting_heal){ inode_ref (inode), what };
     g_queue_push_tail (&heals->waiting, waiting);
 }
 
-/* Returns whether a heal that was made may run. */
+/* Returns whether a heal may run: not after the end of the graph, and, in the background, not
+ * beside a heal of the same object or beside background-self-heal-count others. */
 static bool
 heal_may_run_locked (const struct heal *heal)
 {
@@ -310,7 +318,8 @@ heal_may_run_locked (const struct heal *heal)
                                   && !heals_are_enough_locked (heal->this)));
 }
 
-/* Returns the number of the heal; 0: the mount ends, or enough is being healed. */
+/* Starts a heal on a thread of core/work. Returns its number; 0 if it may not run, and then frees
+ * it. */
 static unsigned
 heal_begin (struct heal *heal)
 {
@@ -334,7 +343,8 @@ heal_begin (struct heal *heal)
     return number;
 }
 
-/* Returns whether the object's heal may begin. If too many are being healed, the object waits. */
+/* Returns whether the background heal of an object may begin. If background-self-heal-count others
+ * run, queues the object. */
 static bool
 object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -351,8 +361,9 @@ object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
     return may;
 }
 
-/* An ailing file may be looked up often while it is healed, so this asks whether the heal may begin
- * before it makes one: to free its clients waits for all reports. heal_begin asks again. */
+/* Makes no heal if object_may_begin refuses it: a file may be looked up often while it is being
+ * healed, and to free a heal takes long, since client_free waits for the reports that are being
+ * written. heal_begin checks again, under the lock. */
 void
 heal_later (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -398,7 +409,7 @@ heals_end (xlator_t *this)
     waiting = g_steal_pointer (&heals->waiting.head);
     g_queue_init (&heals->waiting);
     pthread_mutex_unlock (&heals->lock);
-    g_list_free_full (waiting, waiting_free);
+    g_list_free_full (waiting, waiting_heal_free);
 }
 
 void
@@ -463,14 +474,16 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
     unsigned number;
 
     if (copies_count (there) < 2) {
-        g_string_append_printf (answer, "healing needs two copies, and these are not there: %s",
+        g_string_append_printf (answer,
+                                "healing needs two connected copies, and these are not connected: "
+                                "%s",
                                 missing);
         return -ENOTCONN;
     }
     heal = heal_new (this, HEAL_ALL, there);
     heal->path = input_text (input);
     if (gone)
-        heal_tell (heal, "not healed, since not there: %s", missing);
+        heal_tell (heal, "not healed, since not connected: %s", missing);
     number = heal_begin (heal);
     if (number)
         g_string_append_printf (answer, "%u\n", number);
@@ -479,15 +492,15 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
     return number ? 0 : -ESHUTDOWN;
 }
 
-/* Tells "running DONE TOTAL"; or "finished", "failed", or "missing" if no copy has the path, then
- * the report; and forgets a heal that has finished. */
+/* Answers "running DONE TOTAL", in bytes; or, for a heal that has ended, with a line "finished",
+ * "failed" or "missing" (no copy has the path) and the report, and frees the heal. */
 static int
 heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
 {
     struct heals *heals = heals_of (this);
     g_autofree char *text = input_text (input);
     const unsigned long number = strtoul (text, NULL, 10);
-    struct heal *over = NULL;
+    struct heal *finished = NULL;
     int r = -ENOENT;
 
     pthread_mutex_lock (&heals->lock);
@@ -506,13 +519,13 @@ heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
         else
             g_string_append_printf (answer, "running %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
                                     heal->done, heal->total);
-        over = heal->finished ? heal : NULL;
+        finished = heal->finished ? heal : NULL;
     }
-    if (over)
-        g_queue_remove (&heals->all, over);
+    if (finished)
+        g_queue_remove (&heals->all, finished);
     pthread_mutex_unlock (&heals->lock);
-    if (over)
-        heal_free (over);
+    if (finished)
+        heal_free (finished);
     if (r < 0)
         g_string_append_printf (answer, "there is no heal with the number '%s'", text);
     return r;
@@ -521,7 +534,7 @@ heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
 const struct xlator_command heal_commands[] = {
     { "heal", "begin to heal the file or directory at a path, and print a number for heal-progress",
       heal_command },
-    { "heal-progress", "print how far a heal is, and what it did when it has ended",
+    { "heal-progress", "print the progress of a heal, or its report when it has ended",
       heal_progress_command },
     { NULL, NULL, NULL },
 };

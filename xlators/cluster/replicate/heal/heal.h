@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Healing: brings copies that missed changes up to date, and clears the marks. It heals one object
- * at a time, on a thread of core/work that waits for each answer. It takes the locks that
- * GlusterFS's self-heal daemon takes: two healers do not meet, and writers wait only for the piece
- * that is being healed.
+ * Healing: makes the sinks of an object equal to a source, and clears the pending counters that
+ * accuse the sinks. A heal works on one object at a time, on a thread of core/work that waits for
+ * each answer. It takes the locks that GlusterFS's self-heal daemon takes. So two healers never
+ * work on the same object, and a writer waits only if it writes to the piece that is being healed.
  *
- * Two copies are enough: one that is good, and one to heal. Marks against a copy that is not there
- * stay.
+ * A heal needs two connected copies: a source and a sink. Pending counters against a copy that is
+ * not connected stay.
  *
- *   heal.c           the objects to heal, the command
- *   heal-tools.c     the report, locks, marks, looking at all copies
- *   heal-metadata.c, heal-data.c, heal-entries.c, heal-moved.c
+ *   heal.c           running heals, waiting objects, the commands
+ *   heal-tools.c     the report, locks, counters, lookups on all copies
+ *   heal-metadata.c  attributes and extended attributes
+ *   heal-data.c      data of a file
+ *   heal-entries.c   names in a directory
+ *   heal-moved.c     a directory that a copy has under an old name
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_HEAL_H
 #define WINDLASS_CLUSTER_REPLICATE_HEAL_H
@@ -19,13 +22,14 @@
 
 /* All heals of a translator. */
 struct heals {
-    pthread_mutex_t lock; /* a leaf */
-    pthread_cond_t idle;  /* running is 0 */
-    GQueue all;           /* of struct heal: running, and finished ones that are asked for; lock */
-    GQueue waiting;       /* of struct waiting: too many heals were running; lock */
-    unsigned running, background; /* lock */
-    unsigned last;        /* number; lock */
-    bool ending;          /* atomic; set under the lock */
+    pthread_mutex_t lock; /* a leaf; guards the members below */
+    pthread_cond_t idle;  /* signalled when `running` has decreased */
+    GQueue all;           /* struct heal: running ones, and finished ones with an unread report */
+    GQueue waiting;       /* struct waiting_heal, until one of `background` ends */
+    unsigned running;     /* number of running heals */
+    unsigned background;  /* number of running heals that a lookup or an open has begun */
+    unsigned last;        /* number of the newest heal */
+    bool ending;          /* the graph ends; read without the lock, so atomic */
 };
 
 static inline struct heals *
@@ -37,72 +41,81 @@ heals_of (const xlator_t *this)
 struct heal {
     struct work_item work;
     xlator_t *this;
-    unsigned number;
-    unsigned what;                       /* HEAL_* */
-    char *path;                          /* from the root of the mount; NULL: inode is known */
-    GQueue objects;                      /* of inode_t, with references: still to heal */
-    struct client *self;                 /* makes requests to this translator */
-    struct client *children[COPIES_MAX]; /* and to each child */
-    struct copy copies[COPIES_MAX];      /* what they said last */
+    unsigned number;                     /* argument of the command heal-progress */
+    unsigned what;                       /* HEAL_*: the parts of the objects to heal */
+    char *path;                          /* path to heal, from the root of the mount; or NULL */
+    GQueue objects;                      /* inodes still to heal, with references */
+    struct client *self;                 /* makes synchronous calls to this translator */
+    struct client *children[COPIES_MAX]; /* make synchronous calls to each copy */
+    struct copy copies[COPIES_MAX];      /* state of the object's copies at the last heal_look */
     copies_t there;                      /* the copies that take part: at least two */
-    int chosen;                          /* the source in a split brain; -1: a policy decides */
-    void (*ended) (void *data, bool failed); /* NULL: a report is asked for */
+    int chosen;                          /* the copy that a user chose as source in a split-brain;
+                                          * -1: favorite-child-policy decides */
+    void (*ended) (void *data, bool failed); /* called at the end, in place of a report; or NULL */
     void *data;
-    inode_t *background;                 /* the inode whose look-up or open began this heal, or
-                                          * NULL; `objects` holds the reference, others only
-                                          * compare the address. Nobody asks for its report */
+    inode_t *background;                 /* the inode whose lookup or open began this heal, only to
+                                          * be compared; the reference is in `objects`. NULL: a
+                                          * command, or heal_from, began the heal */
 
-    /* heals.lock */
+    /* Members guarded by heals.lock. */
     GString *report;
-    uint64_t done, total; /* bytes of the present file */
+    uint64_t done, total; /* bytes of the file that is being healed */
     bool finished, failed;
-    bool missing; /* it failed since no copy has the path; written before `finished` */
-    int64_t finished_at;
+    bool missing; /* no copy has the path; written before `finished` */
+    int64_t finished_at; /* time of the end, of clock_now */
 };
 
 /* --- heal-tools.c ----------------------------------------------------------------------------- */
 
-/* Adds a line to the report. */
+/* Adds a line to the report, and to the log. */
 void heal_tell (struct heal *heal, const char *format, ...) G_GNUC_PRINTF (2, 3);
-void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
-bool heal_must_stop (const struct heal *heal); /* the mount ends */
 
-/* What to lock. */
+/* Records for heal-progress how many bytes of the present file are healed, of how many. */
+void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
+
+/* Returns whether the graph ends, so that the heal must stop. */
+bool heal_must_stop (const struct heal *heal);
+
+/* A lock that a heal takes on all copies that take part. */
 struct heal_lock {
     inode_t *inode;
-    bool entry;
-    const char *name; /* of an entry; NULL: all names */
-    off_t from, len;  /* else */
-    bool only_healers; /* in the healers' own kind of locks */
-    copies_t held;
+    bool entry;        /* an entry lock on `name`; else an inode lock on `len` bytes at `from` */
+    const char *name;  /* NULL: the entry lock is on the whole directory */
+    off_t from, len;   /* bytes; len 0: to the end of the file */
+    bool only_healers; /* in the domain of locks that only healers use */
+    copies_t held;     /* copies that have granted the lock */
 };
 
-/* Locks the copies that take part. 0; -EAGAIN without wait if another client has one; -ENOTCONN if
- * a copy has gone. After a failure nothing is locked. */
+/* Takes the lock on the copies that take part. Returns 0, or a negative errno and leaves no copy
+ * locked: -EAGAIN if another client has a conflicting lock, and `wait` is false; -ENOTCONN if a
+ * copy is not connected any more. */
 int heal_lock (struct heal *heal, struct heal_lock *lock, bool wait);
 void heal_unlock (struct heal *heal, struct heal_lock *lock);
 
-/* Looks at the copies of an inode: heal->copies. 0, or -ENOTCONN if a copy has gone. */
+/* Looks the inode up on the copies that take part, and stores their states in heal->copies. Returns
+ * 0 or a negative errno; -ESTALE if a copy has another object. */
 int heal_look (struct heal *heal, inode_t *inode);
 
-/* Decides from where to heal what heal->copies say. Returns the source; -1: nothing is to be done;
- * -EIO: split brain, reported. */
+/* Decides from heal->copies which copies are sources and sinks. Returns the source; -1 if there is
+ * no sink; -EIO if no copy can be the source, which it has reported. */
 int heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
                  struct direction *ret_direction);
 
-/* Takes back the marks in heal->copies against the copies that took part, but those of `unhealed`.
- * "dirty" stays while a copy is not there that is not accused: it may differ. */
+/* Subtracts from the copies the pending counters in heal->copies that accuse copies of this heal,
+ * except those in `unhealed`. Subtracts the dirty counters, too, if each copy that took no part is
+ * accused. If one is not, it may differ and only the dirty counter shows that. */
 int heal_clear_counters (struct heal *heal, inode_t *inode, enum counter_kind kind,
                          copies_t unhealed);
 
-/* Each returns 1 if it healed something, 0 if there was nothing to heal, or a negative errno, which
- * it has reported. */
+/* Heal one part of an object. Each returns 1 if it healed a copy, 0 if there was no sink, or a
+ * negative errno, which it has reported. */
 int heal_metadata (struct heal *heal, inode_t *inode);
 int heal_data (struct heal *heal, inode_t *inode);
 int heal_entries (struct heal *heal, inode_t *inode);
 
-/* Renames a directory on one copy, which has it under another name. Returns 1; 0: the copy does not
- * tell that name; or a negative errno. -EAGAIN: a client or a healer changes a name of its path. */
+/* Renames a directory to `to` on one copy, which has it under another name. Returns 1; 0 if the
+ * copy doesn't answer where it has the directory; or a negative errno, such as -EAGAIN if a client
+ * or another healer has locked a name on the old path. */
 int heal_move (struct heal *heal, unsigned child, inode_t *directory, loc_t *to);
 
 #endif
