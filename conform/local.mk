@@ -39,7 +39,7 @@ src_windlass_conform_SOURCES = \
     %D%/history/model.h \
     %D%/history/run.c \
     %D%/history/script.c \
-    %D%/history/seen.c \
+    %D%/history/operation.c \
     %D%/history/shrink.c \
     %D%/history/verbs.def \
     %D%/history/wind.c \

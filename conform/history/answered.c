@@ -32,7 +32,7 @@ answers_file (enum fop op)
 static void
 link_answer (struct actor *actor, const struct answer *answer)
 {
-    const struct seen *seen = actor->seen;
+    const struct operation *seen = actor->seen;
     inode_t *linked = inode_link (answer->inode, actor->inode, seen->name, answer->buf);
 
     if (answer->op == FOP_lookup) {
@@ -50,7 +50,7 @@ link_answer (struct actor *actor, const struct answer *answer)
 static void
 name_answer (struct actor *actor, const struct answer *answer)
 {
-    const struct seen *seen = actor->seen;
+    const struct operation *seen = actor->seen;
 
     if (answer->op == FOP_unlink || answer->op == FOP_rmdir)
         inode_unlink (actor->inode, seen->name);
@@ -64,7 +64,7 @@ name_answer (struct actor *actor, const struct answer *answer)
 /* --- recording ------------------------------------------------------------------------------ */
 
 static void
-see_iatt (struct seen *seen, const struct iatt *iatt)
+see_iatt (struct operation *seen, const struct iatt *iatt)
 {
     seen->has_iatt = iatt != NULL;
     if (iatt)
@@ -72,7 +72,7 @@ see_iatt (struct seen *seen, const struct iatt *iatt)
 }
 
 static void
-see_read (struct seen *seen, const struct answer *answer)
+see_read (struct operation *seen, const struct answer *answer)
 {
     char *bytes = g_malloc (MAX (answer->op_ret, 1));
     const size_t size = iov_unload (bytes, answer->op_ret, answer->vector, answer->count);
@@ -81,7 +81,7 @@ see_read (struct seen *seen, const struct answer *answer)
 }
 
 static void
-see_value (struct seen *seen, const struct answer *answer)
+see_value (struct operation *seen, const struct answer *answer)
 {
     const struct getxattr_answer *rets = answer->rets;
     size_t size = 0;
@@ -106,7 +106,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
     struct drive *drive = actor->drive;
     const gf_dirent_t *one = NULL;
     unsigned n = 0;
-    struct seen *seen;
+    struct operation *seen;
 
     for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next)
         if (entry->inode && entry->d_stat.ia_type != IA_INVAL && entry->d_name[0] != '.') {
@@ -116,8 +116,8 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
         }
     if (!one)
         return;
-    seen = g_new0 (struct seen, 1);
-    *seen = (struct seen){ .op = FOP_stat,
+    seen = g_new0 (struct operation, 1);
+    *seen = (struct operation){ .op = FOP_stat,
                            .line = actor->line->number,
                            .client = actor->index + CLIENTS_MAX + 1,
                            .parent = -1,
@@ -135,7 +135,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
 
 /* Ignores the letter after a name. */
 static int
-by_name (const void *a, const void *b)
+by_listed_name (const void *a, const void *b)
 {
     const char *one = *(char *const *) a, *other = *(char *const *) b;
     const size_t n = strlen (one) - 1, m = strlen (other) - 1;
@@ -145,7 +145,7 @@ by_name (const void *a, const void *b)
 }
 
 static void
-see_entries (struct seen *seen, const struct answer *answer)
+see_entries (struct operation *seen, const struct answer *answer)
 {
     for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next) {
         seen->offset = entry->d_off;
@@ -153,7 +153,7 @@ see_entries (struct seen *seen, const struct answer *answer)
             g_ptr_array_add (seen->names,
                              g_strdup_printf ("%s%c", entry->d_name, dirent_letter (entry)));
     }
-    g_ptr_array_sort (seen->names, by_name);
+    g_ptr_array_sort (seen->names, by_listed_name);
 }
 
 /* Whether the attributes that came with a name are to be judged. cluster/replicate takes those of a
@@ -168,7 +168,7 @@ judges_made (const struct actor *actor, const struct answer *answer)
  * caller meant, which the name need not stand for any more. And not attributes before and after,
  * which may be NULL. */
 static void
-see_answer (struct actor *actor, struct seen *seen, const struct answer *answer)
+see_answer (struct actor *actor, struct operation *seen, const struct answer *answer)
 {
     switch (answer->op) {
     case FOP_lookup:
@@ -207,7 +207,7 @@ actor_file (struct actor *actor)
 }
 
 static void
-keep_fd (struct actor *actor, const struct answer *answer)
+actor_keep_fd (struct actor *actor, const struct answer *answer)
 {
     *actor_file (actor) = (struct actor_file){ .fd = fd_ref (answer->fd),
                                               .number = actor->seen->fd,
@@ -216,7 +216,7 @@ keep_fd (struct actor *actor, const struct answer *answer)
 
 /* A file is closed after close(2), whatever the answer is. */
 static void
-drop_fd (struct actor *actor)
+actor_drop_fd (struct actor *actor)
 {
     if (actor->line->verb != VERB_flush)
         g_clear_pointer (&actor_file (actor)->fd, fd_unref);
@@ -230,9 +230,9 @@ fd_answer (struct actor *actor, const struct answer *answer)
     const bool lists = answer->op == FOP_readdir || answer->op == FOP_readdirp;
 
     if (opens && answer->op_ret >= 0)
-        keep_fd (actor, answer);
+        actor_keep_fd (actor, answer);
     if (answer->op == FOP_flush || (lists && answer->op_ret <= 0))
-        drop_fd (actor);
+        actor_drop_fd (actor);
 }
 
 /* A directory is one operation from its opening to its end. */
@@ -252,7 +252,7 @@ actor_log (struct actor *actor)
 {
     g_autoptr (GString) out = g_string_new (NULL);
 
-    seen_print (actor->seen, out);
+    operation_print (actor->seen, out);
     drive_log (actor->drive, "line %u, client %u: %s", actor->line->number, actor->index + 1,
                out->str);
 }
@@ -261,7 +261,7 @@ void
 drive_answered (const struct answer *answer)
 {
     struct actor *actor = answer->frame->root->maker.asked;
-    struct seen *seen = actor->seen;
+    struct operation *seen = actor->seen;
 
     seen->fault |= bricks_excuse (actor, answer);
     seen->refused = answer->op_ret < 0 && !actor->below

@@ -12,9 +12,9 @@
 
 /* Returns true if the directory still exists. No entry can be made in a removed one. */
 static bool
-is_there (const struct judge *judge, int directory)
+directory_exists (const struct judge *judge, int directory)
 {
-    const struct node *node = model_node (judge->model, directory);
+    const struct model_node *node = model_node (judge->model, directory);
 
     return node && node->nlink > 0;
 }
@@ -22,7 +22,7 @@ is_there (const struct judge *judge, int directory)
 static bool
 is_dir (const struct judge *judge, int number)
 {
-    const struct node *node = model_node (judge->model, number);
+    const struct model_node *node = model_node (judge->model, number);
 
     return node && node->type == IA_IFDIR;
 }
@@ -30,10 +30,10 @@ is_dir (const struct judge *judge, int number)
 void
 apply_lookup (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const int node = model_find (judge->model, seen->parent, seen->name);
 
-    if (judge_goes_on (judge, node < 0 ? ENOENT : 0, is_there (judge, seen->parent)))
+    if (judge_goes_on (judge, node < 0 ? ENOENT : 0, directory_exists (judge, seen->parent)))
         judge_found (judge, node);
 }
 
@@ -44,15 +44,15 @@ new_error (const struct judge *judge, int directory, const char *name)
 {
     if (model_find (judge->model, directory, name) >= 0)
         return EEXIST;
-    return is_there (judge, directory) ? 0 : ENOENT;
+    return directory_exists (judge, directory) ? 0 : ENOENT;
 }
 
 /* Makes a file of that type with the number in the answer. */
 static void
-make (struct judge *judge, ia_type_t type, mode_t mode)
+apply_make (struct judge *judge, ia_type_t type, mode_t mode)
 {
-    const struct seen *seen = judge->seen;
-    struct node *node;
+    const struct operation *seen = judge->seen;
+    struct model_node *node;
 
     if (seen->found < 0 || !model_is_dead (judge->model, seen->found)) {
         judge_number (judge, "the new file's number is another's; it", seen->found, -1);
@@ -71,11 +71,11 @@ make (struct judge *judge, ia_type_t type, mode_t mode)
 static void
 apply_new (struct judge *judge, ia_type_t type)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
 
     if (judge_goes_on (judge, new_error (judge, seen->parent, seen->name),
-                       is_there (judge, seen->parent)))
-        make (judge, type, seen->mode);
+                       directory_exists (judge, seen->parent)))
+        apply_make (judge, type, seen->mode);
 }
 
 void
@@ -94,13 +94,13 @@ apply_symlink (struct judge *judge)
 static void
 create_opens (struct judge *judge, int there)
 {
-    const struct node *node = model_node (judge->model, there);
+    const struct model_node *node = model_node (judge->model, there);
     const int want = node->type == IA_IFDIR ? EISDIR : node->type == IA_IFLNK ? ELOOP : 0;
 
     if (!judge_goes_on (judge, want, true))
         return;
     if (judge->seen->flags & O_TRUNC) {
-        struct node *change = model_change (judge->model, there);
+        struct model_node *change = model_change (judge->model, there);
         change->mtime = g_bytes_get_size (change->bytes) ? TIME_MOVED : TIME_UNKNOWN;
         node_resize (change, 0);
     }
@@ -112,7 +112,7 @@ create_opens (struct judge *judge, int there)
 void
 apply_create (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const int there = model_find (judge->model, seen->parent, seen->name);
 
     if (there >= 0 && !(seen->flags & O_EXCL)) {
@@ -120,9 +120,9 @@ apply_create (struct judge *judge)
         return;
     }
     if (!judge_goes_on (judge, new_error (judge, seen->parent, seen->name),
-                        is_there (judge, seen->parent)))
+                        directory_exists (judge, seen->parent)))
         return;
-    make (judge, IA_IFREG, seen->mode);
+    apply_make (judge, IA_IFREG, seen->mode);
     if (!judge->unseen && !judge->wrong)
         model_open (judge->model, seen->fd, seen->found, seen->flags);
 }
@@ -130,15 +130,16 @@ apply_create (struct judge *judge)
 void
 apply_link (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    const struct node *node = model_node (judge->model, seen->node);
+    const struct operation *seen = judge->seen;
+    const struct model_node *node = model_node (judge->model, seen->node);
     int want = new_error (judge, seen->newparent, seen->newname);
 
     if (want == 0 && is_dir (judge, seen->node))
         want = EPERM;
     else if (want == 0 && (!node || node->nlink == 0))
         want = ENOENT;
-    if (!judge_goes_on (judge, want, is_there (judge, seen->newparent) && node && node->nlink > 0))
+    if (!judge_goes_on (judge, want,
+                        directory_exists (judge, seen->newparent) && node && node->nlink > 0))
         return;
     model_name (judge->model, seen->newparent, seen->newname, seen->node);
     judge_iatt (judge, seen->node);
@@ -159,11 +160,11 @@ remove_error (const struct judge *judge, int node, bool directory)
 static void
 apply_remove (struct judge *judge, bool directory)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const int node = model_find (judge->model, seen->parent, seen->name);
 
     if (judge_goes_on (judge, remove_error (judge, node, directory),
-                       is_there (judge, seen->parent)))
+                       directory_exists (judge, seen->parent)))
         model_unname (judge->model, seen->parent, seen->name);
 }
 
@@ -183,7 +184,7 @@ apply_rmdir (struct judge *judge)
 
 /* Returns true if the directory is the other one, or below it. */
 static bool
-is_below (const struct judge *judge, int directory, int other)
+directory_is_below (const struct judge *judge, int directory, int other)
 {
     for (; directory > 0 && directory != other;
          directory = model_node (judge->model, directory)->parent)
@@ -195,7 +196,7 @@ is_below (const struct judge *judge, int directory, int other)
 static int
 rename_error (const struct judge *judge, int from, int to)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const bool exchange = seen->flags & RENAME_EXCHANGE;
 
     if (from < 0)
@@ -204,14 +205,14 @@ rename_error (const struct judge *judge, int from, int to)
         return EEXIST;
     if (exchange && to < 0)
         return ENOENT;
-    if (is_dir (judge, from) && is_below (judge, seen->newparent, from))
+    if (is_dir (judge, from) && directory_is_below (judge, seen->newparent, from))
         return EINVAL;
-    if (to >= 0 && is_dir (judge, to) && is_below (judge, seen->parent, to))
+    if (to >= 0 && is_dir (judge, to) && directory_is_below (judge, seen->parent, to))
         return exchange ? EINVAL : ENOTEMPTY;
     if (from == to || exchange)
         return 0;
     if (to < 0)
-        return is_there (judge, seen->newparent) ? 0 : ENOENT;
+        return directory_exists (judge, seen->newparent) ? 0 : ENOENT;
     if (is_dir (judge, from) != is_dir (judge, to))
         return is_dir (judge, from) ? ENOTDIR : EISDIR;
     return is_dir (judge, to) && model_node (judge->model, to)->entries->len ? ENOTEMPTY : 0;
@@ -220,13 +221,14 @@ rename_error (const struct judge *judge, int from, int to)
 void
 apply_rename (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     struct model *model = judge->model;
     const int from = model_find (model, seen->parent, seen->name),
               to = model_find (model, seen->newparent, seen->newname);
 
     if (!judge_goes_on (judge, rename_error (judge, from, to),
-                        is_there (judge, seen->parent) && is_there (judge, seen->newparent)))
+                        directory_exists (judge, seen->parent)
+                            && directory_exists (judge, seen->newparent)))
         return;
     if (from != to) {
         model_unname (model, seen->parent, seen->name);
@@ -241,7 +243,7 @@ apply_rename (struct judge *judge)
 /* --- listing -------------------------------------------------------------------------------- */
 
 static char
-type_letter (ia_type_t type)
+node_letter (ia_type_t type)
 {
     return type == IA_IFDIR ? 'd' : type == IA_IFLNK ? 'l' : 'f';
 }
@@ -249,17 +251,17 @@ type_letter (ia_type_t type)
 void
 apply_readdir (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    const struct node *node = model_node (judge->model, seen->node);
+    const struct operation *seen = judge->seen;
+    const struct model_node *node = model_node (judge->model, seen->node);
 
     if (!judge_goes_on (judge, 0, node && node->nlink > 0) || seen->inexact || judge->unseen
         || !node)
         return;
     GString *want = g_string_new (NULL), *is = g_string_new (NULL);
     for (guint i = 0; i < node->entries->len; i++) {
-        const struct entry *entry = &g_array_index (node->entries, struct entry, i);
+        const struct model_entry *entry = &g_array_index (node->entries, struct model_entry, i);
         g_string_append_printf (want, "%s%c ", entry->name,
-                                type_letter (model_node (judge->model, entry->node)->type));
+                                node_letter (model_node (judge->model, entry->node)->type));
     }
     for (guint i = 0; seen->names && i < seen->names->len; i++)
         g_string_append_printf (is, "%s ", (const char *) seen->names->pdata[i]);

@@ -87,7 +87,7 @@ judge_bytes (struct judge *judge, const char *what, GBytes *is, GBytes *want)
 void
 judge_iatt (struct judge *judge, int number)
 {
-    const struct node *node = model_node (judge->model, number);
+    const struct model_node *node = model_node (judge->model, number);
     const struct iatt *iatt = &judge->seen->iatt;
 
     if (judge->unseen || !judge->seen->has_iatt || !node)
@@ -110,7 +110,7 @@ void
 judge_found (struct judge *judge, int number)
 {
     const int found = judge->seen->found;
-    const struct node *node = model_node (judge->model, number);
+    const struct model_node *node = model_node (judge->model, number);
 
     if (judge->unseen)
         return;
@@ -126,7 +126,7 @@ judge_found (struct judge *judge, int number)
 /* --- bytes ---------------------------------------------------------------------------------- */
 
 void
-node_resize (struct node *node, size_t size)
+node_resize (struct model_node *node, size_t size)
 {
     gsize old;
     char *bytes = g_bytes_unref_to_data (g_steal_pointer (&node->bytes), &old);
@@ -138,7 +138,7 @@ node_resize (struct node *node, size_t size)
 }
 
 void
-node_put (struct node *node, const void *from, off_t offset, size_t size)
+node_put (struct model_node *node, const void *from, off_t offset, size_t size)
 {
     gsize old;
     char *bytes;
@@ -154,7 +154,7 @@ node_put (struct node *node, const void *from, off_t offset, size_t size)
 }
 
 GBytes *
-node_get (const struct node *node, off_t offset, size_t size)
+node_get (const struct model_node *node, off_t offset, size_t size)
 {
     const size_t whole = g_bytes_get_size (node->bytes);
 
@@ -178,8 +178,8 @@ may_write (const struct model_fd *fd)
 }
 
 /* The file that fd writes, for a change; or NULL if it can't be written, which is judged. */
-static struct node *
-written (struct judge *judge)
+static struct model_node *
+written_node (struct judge *judge)
 {
     const struct model_fd *fd = model_fd (judge->model, judge->seen->fd);
 
@@ -191,7 +191,7 @@ written (struct judge *judge)
 static void
 apply_open (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
 
     if (!judge_goes_on (judge, 0, !model_is_dead (judge->model, seen->node))
         || !model_node (judge->model, seen->node))
@@ -200,7 +200,7 @@ apply_open (struct judge *judge)
         model_open (judge->model, seen->fd, seen->node, seen->flags);
     if (!(seen->flags & O_TRUNC))
         return;
-    struct node *node = model_change (judge->model, seen->node);
+    struct model_node *node = model_change (judge->model, seen->node);
     node->mtime = g_bytes_get_size (node->bytes) ? TIME_MOVED : TIME_UNKNOWN;
     node_resize (node, 0);
 }
@@ -208,7 +208,7 @@ apply_open (struct judge *judge)
 static void
 apply_readv (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const struct model_fd *fd = model_fd (judge->model, seen->fd);
 
     if (!judge_goes_on (judge, may_read (fd) ? 0 : EBADF, true))
@@ -224,8 +224,8 @@ apply_readv (struct judge *judge)
 static void
 apply_writev (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    struct node *node = written (judge);
+    const struct operation *seen = judge->seen;
+    struct model_node *node = written_node (judge);
     const size_t size = g_bytes_get_size (seen->bytes);
     off_t offset = seen->offset;
 
@@ -241,7 +241,7 @@ apply_writev (struct judge *judge)
 }
 
 static void
-resize (struct node *node, size_t size)
+node_set_size (struct model_node *node, size_t size)
 {
     node->mtime = g_bytes_get_size (node->bytes) == size ? TIME_UNKNOWN : TIME_MOVED;
     node_resize (node, size);
@@ -250,28 +250,28 @@ resize (struct node *node, size_t size)
 static void
 apply_truncate (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
 
     if (judge_goes_on (judge, 0, !model_is_dead (judge->model, seen->node))
         && model_node (judge->model, seen->node))
-        resize (model_change (judge->model, seen->node), seen->offset);
+        node_set_size (model_change (judge->model, seen->node), seen->offset);
 }
 
 static void
 apply_ftruncate (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const struct model_fd *fd = model_fd (judge->model, seen->fd);
 
     if (judge_goes_on (judge, may_write (fd) ? 0 : EINVAL, true)) /* as ftruncate(2) specifies */
-        resize (model_change (judge->model, fd->node), seen->offset);
+        node_set_size (model_change (judge->model, fd->node), seen->offset);
 }
 
 static void
 apply_fallocate (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    struct node *node = written (judge);
+    const struct operation *seen = judge->seen;
+    struct model_node *node = written_node (judge);
     const size_t end = seen->offset + seen->size;
 
     if (!node)
@@ -284,8 +284,8 @@ apply_fallocate (struct judge *judge)
 static void
 apply_discard (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    struct node *node = written (judge);
+    const struct operation *seen = judge->seen;
+    struct model_node *node = written_node (judge);
 
     if (!node)
         return;
@@ -298,7 +298,7 @@ apply_discard (struct judge *judge)
 static void
 apply_zerofill (struct judge *judge)
 {
-    struct node *node = written (judge);
+    struct model_node *node = written_node (judge);
 
     if (!node)
         return;
@@ -307,7 +307,7 @@ apply_zerofill (struct judge *judge)
 }
 
 static int
-copy_error (const struct seen *seen, const struct model_fd *from, const struct model_fd *to,
+copy_error (const struct operation *seen, const struct model_fd *from, const struct model_fd *to,
             size_t there)
 {
     if (!may_read (from) || !may_write (to) || to->flags & O_APPEND)
@@ -322,7 +322,7 @@ copy_error (const struct seen *seen, const struct model_fd *from, const struct m
 static void
 apply_copy (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
     const struct model_fd *from = model_fd (judge->model, seen->fd),
                           *to = model_fd (judge->model, seen->fd_out);
     g_autoptr (GBytes) bytes =
@@ -336,7 +336,7 @@ apply_copy (struct judge *judge)
     judge_number (judge, "its result", seen->ret, there);
     if (!there || judge->wrong)
         return;
-    struct node *node = model_change (judge->model, to->node);
+    struct model_node *node = model_change (judge->model, to->node);
     node_put (node, g_bytes_get_data (bytes, NULL), seen->offset_out, there);
     node->mtime = TIME_MOVED;
 }
@@ -375,12 +375,12 @@ apply_fstat (struct judge *judge)
 static void
 apply_setattr (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
+    const struct operation *seen = judge->seen;
 
     if (!judge_goes_on (judge, 0, !model_is_dead (judge->model, seen->node))
         || !model_node (judge->model, seen->node))
         return;
-    struct node *node = model_change (judge->model, seen->node);
+    struct model_node *node = model_change (judge->model, seen->node);
     if (seen->flags & IATT_MODE)
         node->mode = seen->mode;
     if (seen->flags & IATT_MTIME)
@@ -392,7 +392,7 @@ apply_setattr (struct judge *judge)
 static void
 apply_readlink (struct judge *judge)
 {
-    const struct node *node = model_node (judge->model, judge->seen->node);
+    const struct model_node *node = model_node (judge->model, judge->seen->node);
 
     if (!judge_goes_on (judge, node && node->type != IA_IFLNK ? EINVAL : 0,
                         !model_is_dead (judge->model, judge->seen->node)))
@@ -404,7 +404,7 @@ apply_readlink (struct judge *judge)
 /* --- extended attributes -------------------------------------------------------------------- */
 
 static int
-xattr_error (const struct seen *seen, const struct node *node)
+xattr_error (const struct operation *seen, const struct model_node *node)
 {
     const bool set = node->xattrs[xattr_index (seen->name)];
 
@@ -420,8 +420,8 @@ xattr_error (const struct seen *seen, const struct node *node)
 static void
 apply_xattr (struct judge *judge)
 {
-    const struct seen *seen = judge->seen;
-    const struct node *node = model_node (judge->model, seen->node);
+    const struct operation *seen = judge->seen;
+    const struct model_node *node = model_node (judge->model, seen->node);
     const int i = xattr_index (seen->name);
 
     if (!judge_goes_on (judge, node ? xattr_error (seen, node) : 0,
@@ -440,7 +440,7 @@ apply_xattr (struct judge *judge)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-static apply_fn *const apply[FOP_MAX] = {
+static apply_fn *const effects[FOP_MAX] = {
     [FOP_lookup] = apply_lookup,
     [FOP_stat] = apply_stat,
     [FOP_fstat] = apply_fstat,
@@ -471,18 +471,18 @@ static apply_fn *const apply[FOP_MAX] = {
 };
 
 bool
-model_apply (struct model *model, const struct seen *seen, GString *expected)
+model_apply (struct model *model, const struct operation *seen, GString *expected)
 {
     struct judge judge = { .model = model, .seen = seen, .expected = expected };
 
-    apply[seen->op](&judge);
+    effects[seen->op](&judge);
     return !judge.wrong;
 }
 
 void
-model_apply_unseen (struct model *model, const struct seen *seen)
+model_apply_unseen (struct model *model, const struct operation *seen)
 {
     struct judge judge = { .model = model, .seen = seen, .unseen = true };
 
-    apply[seen->op](&judge);
+    effects[seen->op](&judge);
 }

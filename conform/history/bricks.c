@@ -53,7 +53,7 @@ history_inabilities (const struct conform_options *options)
 }
 
 static bool
-graph_has (const struct graph *graph, const char *type)
+graph_has_type (const struct graph *graph, const char *type)
 {
     bool found = false;
 
@@ -65,13 +65,13 @@ graph_has (const struct graph *graph, const char *type)
 bool
 bricks_have_copies (const struct graph *graph)
 {
-    return graph_has (graph, COPIES_TYPE);
+    return graph_has_type (graph, COPIES_TYPE);
 }
 
 bool
 bricks_have_parts (const struct graph *graph)
 {
-    return graph_has (graph, PARTS_TYPE);
+    return graph_has_type (graph, PARTS_TYPE);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -151,11 +151,11 @@ static bool
 may_be_killed (const struct drive *drive, unsigned brick)
 {
     return bricks_all_up (drive)
-        && (!drive->has_copies || brick == drive->history->seed % drive->bricks->len);
+        && (!drive->has_copies || brick == drive->script->seed % drive->bricks->len);
 }
 
 void
-bricks_before_line (struct drive *drive, const struct line *line)
+bricks_before_line (struct drive *drive, const struct script_line *line)
 {
     for (guint i = 0; i < drive->bricks->len && !line->calm; i++) {
         struct brick *brick = drive->bricks->pdata[i];
@@ -203,7 +203,7 @@ all_connected (const struct drive *drive)
 
 /* Without this most lines would begin while a brick is connected to, and fail. */
 bool
-bricks_wait (const struct drive *drive, const struct line *line)
+bricks_wait (const struct drive *drive, const struct script_line *line)
 {
     return !all_connected (drive) && !one_in (drive, CHANCE_HASTE, line->number, 0, HASTE_ONE_IN);
 }

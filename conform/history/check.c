@@ -22,7 +22,7 @@ struct state {
 };
 
 struct checker {
-    const struct seen *under_way[SEERS_MAX];
+    const struct operation *under_way[SEERS_MAX];
     GPtrArray *states; /* of struct state */
     GPtrArray *next;
     GHashTable *expected; /* the answers of the models, as text */
@@ -62,7 +62,7 @@ states_add (GPtrArray *states, struct model *model, uint32_t done)
 
 /* Returns true if its answer was lost. */
 static bool
-was_lost (const struct seen *seen)
+was_lost (const struct operation *seen)
 {
     return seen->late_fault
         || (seen->ret < 0 && (seen->fault || (seen->interrupted && seen->err == EINTR)));
@@ -75,7 +75,7 @@ static void
 extend_lost (struct checker *checker, const struct model *model, uint32_t done, unsigned client,
              unsigned until)
 {
-    const struct seen *seen = checker->under_way[client];
+    const struct operation *seen = checker->under_way[client];
     struct model *copy = model_copy (model);
 
     model_apply_unseen (copy, seen);
@@ -89,7 +89,7 @@ static void
 extend_by (struct checker *checker, const struct model *model, uint32_t done, unsigned client,
            unsigned until)
 {
-    const struct seen *seen = checker->under_way[client];
+    const struct operation *seen = checker->under_way[client];
     struct model *copy = model_copy (model);
     GString *expected = g_string_new (NULL);
 
@@ -126,9 +126,9 @@ static void
 mark_inexact (const GPtrArray *seens)
 {
     for (guint i = 0; i < seens->len; i++) {
-        struct seen *listing = seens->pdata[i];
+        struct operation *listing = seens->pdata[i];
         for (guint j = 0; j < seens->len && listing->op == FOP_readdir; j++) {
-            const struct seen *other = seens->pdata[j];
+            const struct operation *other = seens->pdata[j];
             if (opset_has (OPS_CHANGE_NAMES, other->op) && other->invoked < listing->responded
                 && listing->invoked < other->responded)
                 listing->inexact = true;
@@ -137,7 +137,7 @@ mark_inexact (const GPtrArray *seens)
 }
 
 static char *
-checker_complain (struct checker *checker, const struct seen *seen)
+checker_complain (struct checker *checker, const struct operation *seen)
 {
     GString *out = g_string_new (NULL);
     GHashTableIter iter;
@@ -145,7 +145,7 @@ checker_complain (struct checker *checker, const struct seen *seen)
 
     g_string_append_printf (out, "line %u, client %u: ", seen->line,
                             seen->client % (CLIENTS_MAX + 1) + 1);
-    seen_print (seen, out);
+    operation_print (seen, out);
     g_string_append (out, "\nno order of what happened so far gives this answer; by the model");
     g_hash_table_iter_init (&iter, checker->expected);
     for (bool first = true; g_hash_table_iter_next (&iter, &text, NULL); first = false)
@@ -155,7 +155,7 @@ checker_complain (struct checker *checker, const struct seen *seen)
 
 /* Processes an answer. Returns NULL or an error text. */
 static char *
-checker_answer (struct checker *checker, const struct seen *seen)
+checker_answer (struct checker *checker, const struct operation *seen)
 {
     checker->next = states_new ();
     g_hash_table_remove_all (checker->expected);
@@ -174,8 +174,8 @@ checker_answer (struct checker *checker, const struct seen *seen)
 static int
 by_time (const void *a, const void *b)
 {
-    const struct seen *one = *(const struct seen *const *) a,
-                      *other = *(const struct seen *const *) b;
+    const struct operation *one = *(const struct operation *const *) a,
+                      *other = *(const struct operation *const *) b;
 
     return (one->invoked > other->invoked) - (one->invoked < other->invoked);
 }
@@ -187,7 +187,7 @@ checker_next (const struct checker *checker, unsigned before)
     int next = -1;
 
     for (int i = 0; i < SEERS_MAX; i++) {
-        const struct seen *seen = checker->under_way[i];
+        const struct operation *seen = checker->under_way[i];
         if (seen && seen->responded < before
             && (next < 0 || seen->responded < checker->under_way[next]->responded))
             next = i;
@@ -221,7 +221,7 @@ check_order (const GPtrArray *seens)
     mark_inexact (sorted);
     states_add (checker.states, model_new (), 0);
     for (guint i = 0; i < sorted->len && !wrong; i++) {
-        const struct seen *seen = sorted->pdata[i];
+        const struct operation *seen = sorted->pdata[i];
         wrong = checker_until (&checker, seen->invoked);
         checker.under_way[seen->client] = seen;
     }

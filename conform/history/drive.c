@@ -35,7 +35,7 @@ enum {
 uint64_t
 drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event)
 {
-    struct random_source source = { drive->history->seed };
+    struct random_source source = { drive->script->seed };
 
     source.state ^= random_next (&source) + ((uint64_t) kind << 48 | (uint64_t) line << 24 | event);
     random_next (&source);
@@ -43,7 +43,7 @@ drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned 
 }
 
 bool
-drive_goes_below (const struct drive *drive, const struct line *line)
+drive_goes_below (const struct drive *drive, const struct script_line *line)
 {
     return drive->below && opset_has (OPS_CHANGE, verb_rows[line->verb].op)
         && drive_chance (drive, CHANCE_BELOW, line->number, 0) % 2;
@@ -80,7 +80,7 @@ actor_end (struct actor *actor)
 
 /* Returns true if the path leads to the file itself, false if to the directory of its name. */
 static bool
-leads_to_file (const struct line *line, bool second)
+leads_to_file (const struct script_line *line, bool second)
 {
     return !second && verb_takes (line->verb, "p");
 }
@@ -102,7 +102,7 @@ actor_set_out (struct actor *actor, const char *path, bool second)
 static void
 actor_find (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
     const bool is_directory = actor->inode->ia_type == IA_IFDIR;
 
     if (actor->at < actor->end) {
@@ -123,7 +123,7 @@ actor_find (struct actor *actor)
 }
 
 void
-actor_start (struct actor *actor, const struct line *line)
+actor_start (struct actor *actor, const struct script_line *line)
 {
     g_autoptr (GString) text = g_string_new (NULL);
 
@@ -173,7 +173,7 @@ drive_settle (struct drive *drive)
 /* --- the schedule --------------------------------------------------------------------------- */
 
 /* The best event so far. */
-struct choice {
+struct drive_event {
     enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_PARCEL, CHOOSE_THREAD,
            CHOOSE_TIMER } what;
     unsigned which, brick;
@@ -181,28 +181,28 @@ struct choice {
 };
 
 static void
-choose (struct choice *choice, int what, unsigned which, uint64_t worth)
+drive_offer (struct drive_event *choice, int what, unsigned which, uint64_t worth)
 {
     if (choice->what == CHOOSE_NOTHING || worth > choice->worth)
-        *choice = (struct choice){ what, which, .worth = worth };
+        *choice = (struct drive_event){ what, which, .worth = worth };
 }
 
 /* The minimum of two draws, so that more begins than ends. For an answer of storage in a narrow
  * history the minimum of four, so that other operations run meanwhile. */
 static uint64_t
-release_worth (const struct drive *drive, const struct held *held)
+release_worth (const struct drive *drive, const struct held_event *held)
 {
     const uint64_t a = drive_chance (drive, CHANCE_RELEASE, held->line, held->event);
     const uint64_t b = drive_chance (drive, CHANCE_RELEASE_TOO, held->line, held->event);
     const uint64_t c = drive_chance (drive, CHANCE_RELEASE_LATE, held->line, held->event);
 
-    if (held->answer && held->gate->is_storage && history_is_narrow (drive->history->seed))
+    if (held->answer && held->gate->is_storage && script_is_narrow (drive->script->seed))
         return MIN (MIN (a, b), MIN (c, c << 32 | c >> 32));
     return MIN (a, b);
 }
 
 static void
-choose_parcel (struct choice *choice, const struct drive *drive)
+drive_offer_parcels (struct drive_event *choice, const struct drive *drive)
 {
     for (guint i = 0; i < drive->bricks->len; i++) {
         const struct brick *brick = drive->bricks->pdata[i];
@@ -210,36 +210,36 @@ choose_parcel (struct choice *choice, const struct drive *drive)
         for (guint nth = 0; nth < brick->parcels->len; nth++) {
             const uint64_t worth = parcel_worth (drive, i, nth);
             if (choice->what == CHOOSE_NOTHING || worth > choice->worth)
-                *choice = (struct choice){ CHOOSE_PARCEL, nth, i, worth };
+                *choice = (struct drive_event){ CHOOSE_PARCEL, nth, i, worth };
         }
     }
 }
 
 /* Timers are called rarely while there are other events: their work is mostly meant for idle
  * times. */
-static struct choice
-drive_choose (const struct drive *drive, const struct line *next, unsigned step)
+static struct drive_event
+drive_choose (const struct drive *drive, const struct script_line *next, unsigned step)
 {
-    struct choice choice = { 0 };
+    struct drive_event choice = { 0 };
     const unsigned threads = scheduler_threads ();
 
     if (next && !drive->actors[next->client].line && !bricks_wait (drive, next))
-        choose (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
+        drive_offer (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
     for (guint i = 0; i < drive->held->len; i++)
-        choose (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
-    choose_parcel (&choice, drive);
+        drive_offer (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
+    drive_offer_parcels (&choice, drive);
     for (unsigned i = 0; i < threads; i++)
-        choose (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
+        drive_offer (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
     if (scheduler_timers ())
-        choose (&choice, CHOOSE_TIMER, 0, drive_chance (drive, CHANCE_TIMER, 0, step) >> 2);
+        drive_offer (&choice, CHOOSE_TIMER, 0, drive_chance (drive, CHANCE_TIMER, 0, step) >> 2);
     return choice;
 }
 
 /* Advances the time so that cached data expire and storage is asked again. */
 static void
-drive_begin_line (struct drive *drive, const struct line *next)
+drive_begin_line (struct drive *drive, const struct script_line *next)
 {
-    if (history_is_narrow (drive->history->seed)
+    if (script_is_narrow (drive->script->seed)
         && drive_chance (drive, CHANCE_PASS, next->number, 0) % LONG_ONE_IN == 0) {
         drive_log (drive, "  time passes");
         scheduler_pass (LONG);
@@ -249,7 +249,7 @@ drive_begin_line (struct drive *drive, const struct line *next)
 }
 
 static void
-drive_act (struct drive *drive, const struct choice *choice, const struct line *next)
+drive_act (struct drive *drive, const struct drive_event *choice, const struct script_line *next)
 {
     switch (choice->what) {
     case CHOOSE_START: drive_begin_line (drive, next); break;
@@ -297,13 +297,13 @@ drive_stuck (const struct drive *drive)
 static char *
 drive_lines (struct drive *drive)
 {
-    const GPtrArray *lines = drive->history->lines;
+    const GPtrArray *lines = drive->script->lines;
     guint begun = 0;
 
     for (unsigned step = 0; begun < lines->len || drive->held->len || !drive_is_idle (drive);
          step++) {
-        const struct line *next = begun < lines->len ? lines->pdata[begun] : NULL;
-        const struct choice choice = drive_choose (drive, next, step);
+        const struct script_line *next = begun < lines->len ? lines->pdata[begun] : NULL;
+        const struct drive_event choice = drive_choose (drive, next, step);
 
         if (choice.what == CHOOSE_NOTHING)
             return drive_stuck (drive);
@@ -320,7 +320,7 @@ drive_lines (struct drive *drive)
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
-    const struct line line = { .number = 1000001 + (verb == VERB_ls),
+    const struct script_line line = { .number = 1000001 + (verb == VERB_ls),
                                .client = actor->index,
                                .verb = verb,
                                .path = (char *) path,
@@ -330,7 +330,7 @@ drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char
     actor_start (actor, &line);
     drive_settle (drive);
     for (unsigned step = 0; actor->line; step++) {
-        const struct choice choice = drive_choose (drive, NULL, step);
+        const struct drive_event choice = drive_choose (drive, NULL, step);
         if (choice.what == CHOOSE_NOTHING)
             return drive_stuck (drive);
         drive_act (drive, &choice, NULL);
@@ -354,11 +354,11 @@ drive_close_all (struct drive *drive)
 
 /* Returns the last answer to the look, of those from number `first` on: an earlier one is of
  * another path. */
-static const struct seen *
-last_seen (const struct drive *drive, guint first, enum fop op)
+static const struct operation *
+last_operation (const struct drive *drive, guint first, enum fop op)
 {
     for (guint i = drive->seens->len; i-- > first;) {
-        const struct seen *seen = drive->seens->pdata[i];
+        const struct operation *seen = drive->seens->pdata[i];
         if (seen->op == op && seen->client == CLIENTS_MAX)
             return seen;
     }
@@ -373,8 +373,8 @@ drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
     const enum verb verb = letter == 'd' ? VERB_ls : letter == 'l' ? VERB_readlink : VERB_cat;
     const guint first = drive->seens->len;
     char *wrong = drive_line (drive, actor, verb, path, 0);
-    const struct seen *found = last_seen (drive, first, FOP_lookup),
-                      *what = last_seen (drive, first, verb_rows[verb].op);
+    const struct operation *found = last_operation (drive, first, FOP_lookup),
+                      *what = last_operation (drive, first, verb_rows[verb].op);
 
     if (wrong)
         return wrong;

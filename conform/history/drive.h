@@ -14,10 +14,10 @@ struct drive;
 struct actor {
     struct drive *drive;
     unsigned index;
-    const struct line *line; /* NULL: idle */
+    const struct script_line *line; /* NULL: idle */
     unsigned events;         /* events of the line so far: random decisions depend on it */
     call_stack_t *root;
-    struct seen *seen;       /* under way; belongs to drive->seens */
+    struct operation *seen;       /* under way; belongs to drive->seens */
     unsigned asked;          /* of a listing: time of its last call, on drive->clock */
     bool answered;           /* the answer was not processed yet */
 
@@ -36,7 +36,7 @@ struct actor {
         bool below; /* opened below drive->below */
     } files[CLIENT_FDS], own; /* own: of the verbs cat and ls */
     bool below;      /* the current call goes to drive->below */
-    enum stage {
+    enum actor_stage {
         STAGE_FIND,
         STAGE_DO,
         STAGE_MORE,
@@ -44,7 +44,7 @@ struct actor {
 };
 
 /* A call or an answer that a gate holds back. */
-struct held {
+struct held_event {
     unsigned line, event;
     bool answer;
     const struct gate *gate;
@@ -62,7 +62,7 @@ struct gate {
 };
 
 struct drive {
-    const struct history *history;
+    const struct script *script;
     struct graph *graph;
     xlator_t xlator; /* for the clients */
     xlator_list_t child;
@@ -93,7 +93,7 @@ struct drive {
 /* A random number that depends only on the seed and the arguments. */
 uint64_t drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event);
 /* Whether a line of a path goes to drive->below. */
-bool drive_goes_below (const struct drive *drive, const struct line *line);
+bool drive_goes_below (const struct drive *drive, const struct script_line *line);
 void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* gate.c: one above the top and one on every edge, inserted before the graph is activated;
@@ -122,13 +122,13 @@ struct late {
     unsigned time;
 };
 void drive_late (struct drive *drive, const struct call *call);
-void drive_late_answer (struct drive *drive, struct seen *seen);
+void drive_late_answer (struct drive *drive, struct operation *seen);
 char *drive_late_check (const struct drive *drive);
 
 /* drive.c: runs the history, and then reads everything back. Returns NULL, or an error text apart
  * from the answers, freed with g_free. */
 char *drive_run (struct drive *drive);
-void actor_start (struct actor *actor, const struct line *line);
+void actor_start (struct actor *actor, const struct script_line *line);
 
 /* bricks.c. bricks_make: false after a message; adds to settings, and counts storages.
  * bricks_all_begin: all are there and connected to; NULL or an error text. bricks_excuse: whether a
@@ -139,8 +139,8 @@ bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *
 bool bricks_have_copies (const struct graph *graph);
 bool bricks_have_parts (const struct graph *graph);
 void bricks_calm (struct drive *drive, bool calm);
-void bricks_before_line (struct drive *drive, const struct line *line);
-bool bricks_wait (const struct drive *drive, const struct line *line);
+void bricks_before_line (struct drive *drive, const struct script_line *line);
+bool bricks_wait (const struct drive *drive, const struct script_line *line);
 uint64_t parcel_worth (const struct drive *drive, unsigned brick, unsigned nth);
 char *bricks_all_begin (struct drive *drive);
 bool bricks_excuse (const struct actor *actor, const struct answer *answer);

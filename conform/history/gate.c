@@ -32,12 +32,12 @@ actor_of (const struct gate *gate, const call_frame_t *frame)
 /* --- holding back --------------------------------------------------------------------------- */
 
 /* Identifies the event in the history: a line and a count. */
-static struct held
+static struct held_event
 gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
 {
     struct actor *actor = actor_of (gate, frame);
 
-    return (struct held){ .line = actor ? actor->line->number : 0,
+    return (struct held_event){ .line = actor ? actor->line->number : 0,
                           .event = actor ? actor->events++ : gate->own_events++,
                           .answer = answer,
                           .gate = gate,
@@ -47,7 +47,7 @@ gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
 /* For narrow histories, in which one operation should be on its way for long. Lookups of the path
  * to its file are held as rarely as other events. */
 static unsigned
-narrow_one_in (const struct gate *gate, const struct held *event)
+narrow_one_in (const struct gate *gate, const struct held_event *event)
 {
     const struct actor *actor = event->actor;
     const bool leads = actor && actor->stage == STAGE_FIND && actor->line->verb != VERB_stat;
@@ -58,19 +58,19 @@ narrow_one_in (const struct gate *gate, const struct held *event)
 }
 
 static bool
-gate_holds (const struct gate *gate, const struct held *event)
+gate_holds (const struct gate *gate, const struct held_event *event)
 {
     unsigned one_in = HOLD_ONE_IN;
 
     if (gate->drive->calm || (event->actor && event->actor->line->calm))
         return false;
-    if (history_is_narrow (gate->drive->history->seed))
+    if (script_is_narrow (gate->drive->script->seed))
         one_in = narrow_one_in (gate, event);
     return drive_chance (gate->drive, CHANCE_HOLD, event->line, event->event) % one_in == 0;
 }
 
 static void
-held_log (const struct held *held, const char *what)
+held_log (const struct held_event *held, const char *what)
 {
     drive_log (held->gate->drive, "  %s the %s line %u %s '%s'", what,
                held->answer ? "answer to" : "call of", held->line, held->answer ? "from" : "to",
@@ -78,9 +78,9 @@ held_log (const struct held *held, const char *what)
 }
 
 static void
-gate_keep (struct gate *gate, const struct held *event, void *stub)
+gate_keep (struct gate *gate, const struct held_event *event, void *stub)
 {
-    struct held *held = g_memdup2 (event, sizeof *event);
+    struct held_event *held = g_memdup2 (event, sizeof *event);
 
     held->stub = stub;
     g_ptr_array_add (gate->drive->held, held);
@@ -89,7 +89,7 @@ gate_keep (struct gate *gate, const struct held *event, void *stub)
 
 /* The client interrupts the request; a later answer may be EINTR. */
 static void
-held_interrupt (const struct held *held)
+held_interrupt (const struct held_event *held)
 {
     struct drive *drive = held->gate->drive;
 
@@ -104,7 +104,7 @@ held_interrupt (const struct held *held)
 void
 gate_release (struct drive *drive, unsigned i)
 {
-    g_autofree struct held *held = g_ptr_array_steal_index (drive->held, i);
+    g_autofree struct held_event *held = g_ptr_array_steal_index (drive->held, i);
     struct gate *gate = (struct gate *) held->gate;
 
     held_log (held, "lets go");
@@ -123,7 +123,7 @@ gate_release (struct drive *drive, unsigned i)
  * caller would be told. Exception: writes of a translator that has answered the clients' writes,
  * since it has to report the error. */
 static int
-gate_fault (const struct gate *gate, const struct held *event, enum fop op)
+gate_fault (const struct gate *gate, const struct held_event *event, enum fop op)
 {
     static const int errors[] = { EIO, ENOSPC, EDQUOT };
     const struct drive *drive = gate->drive;
@@ -132,14 +132,14 @@ gate_fault (const struct gate *gate, const struct held *event, enum fop op)
 
     if (!gate->is_storage || !(event->actor || late) || drive->calm
         || drive_chance (drive, CHANCE_FAULT, event->line, event->event) % 1000
-               >= drive->history->faults)
+               >= drive->script->faults)
         return 0;
     return errors[drive_chance (drive, CHANCE_ERROR, event->line, event->event)
                   % G_N_ELEMENTS (errors)];
 }
 
 static void
-fault_log (const struct held *event, int op_errno)
+fault_log (const struct held_event *event, int op_errno)
 {
     if (event->actor)
         event->actor->seen->fault = true;
@@ -151,7 +151,7 @@ fault_log (const struct held *event, int op_errno)
 
 /* A write that a translator makes by itself: kept until its answer. */
 static struct call *
-late_keep (const struct gate *gate, const struct call *call)
+late_write_keep (const struct gate *gate, const struct call *call)
 {
     const struct drive *drive = gate->drive;
     struct call late = { .fd = call->fd, .offset = call->offset, .size = call->size };
@@ -164,7 +164,7 @@ late_keep (const struct gate *gate, const struct call *call)
 }
 
 static void
-late_end (const struct gate *gate, const struct answer *answer)
+late_write_end (const struct gate *gate, const struct answer *answer)
 {
     g_autofree struct call *late = answer->cookie;
 
@@ -188,7 +188,8 @@ gate_any_fop (const struct call *call)
 {
     struct gate *gate = gate_of (call->this);
     const bool released = gate->released == call->frame;
-    const struct held event = released ? (struct held){ 0 } : gate_event (gate, call->frame, false);
+    const struct held_event event = released ? (struct held_event){ 0 }
+                                             : gate_event (gate, call->frame, false);
     const int fault = released ? 0 : gate_fault (gate, &event, call->op);
     struct call_stub *stub;
 
@@ -204,19 +205,19 @@ gate_any_fop (const struct call *call)
         gate_keep (gate, &event, stub);
         return;
     }
-    call_wind (call, FIRST_CHILD (call->this), late_keep (gate, call));
+    call_wind (call, FIRST_CHILD (call->this), late_write_keep (gate, call));
 }
 
 static void
 gate_any_fop_cbk (const struct answer *answer)
 {
     struct gate *gate = gate_of (answer->this);
-    const struct held event = gate_event (gate, answer->frame, true);
+    const struct held_event event = gate_event (gate, answer->frame, true);
     const int fault = answer->op_ret < 0 || !event.actor ? 0
                                                          : gate_fault (gate, &event, answer->op);
     struct answer_stub *stub;
 
-    late_end (gate, answer);
+    late_write_end (gate, answer);
     if (fault) {
         fault_log (&event, fault);
         answer_fail (answer, fault);

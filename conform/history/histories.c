@@ -14,7 +14,7 @@
 
 /* The log without its first line, which only counts. */
 static void
-tell_log (GString *out, const char *log)
+history_report_log (GString *out, const char *log)
 {
     const char *start = strchr (log, '\n');
 
@@ -25,10 +25,10 @@ tell_log (GString *out, const char *log)
 /* Saves the shortened history, so that the user can run it again. Returns its path, freed with
  * g_free. */
 static char *
-save (const struct conform_options *options, const struct history *history, const char *text)
+history_save (const struct conform_options *options, const struct script *script, const char *text)
 {
     g_autofree char *name = g_strdup_printf ("windlass-history-%" G_GUINT64_FORMAT ".txt",
-                                             history->seed);
+                                             script->seed);
     char *path = g_build_filename (options->directory, name, NULL);
 
     if (g_file_set_contents (path, text, -1, NULL))
@@ -38,25 +38,27 @@ save (const struct conform_options *options, const struct history *history, cons
 }
 
 static void
-tell (const struct conform_options *options, struct conform_report *report, const char *name,
-      const struct history *history, const struct verdict *verdict)
+history_report (const struct conform_options *options, struct conform_report *report,
+                const char *name, const struct script *script,
+                const struct history_verdict *verdict)
 {
     GString *out = g_string_new (NULL);
-    g_autofree char *text = history_text (history), *path = save (options, history, text);
+    g_autofree char *text = script_text (script), *path = history_save (options, script, text);
     g_autofree char *word = path ? g_shell_quote (path) : NULL;
     g_autofree char *more = word ? g_strdup_printf ("--history %s", word) : NULL;
     g_autofree char *command = conform_repeat (options, "history", more);
 
     g_string_append_printf (out, "%s\n\nthe history, as short as it would go:\n%s", verdict->text,
                             text);
-    tell_log (out, verdict->log);
+    history_report_log (out, verdict->log);
     conform_fail (report, name, command, out->str);
     g_string_free (out, TRUE);
 }
 
 /* Includes a checksum of all events, which is the same whenever the same history is run. */
 static void
-tell_passed (struct conform_report *report, const char *name, const struct verdict *verdict)
+history_report_passed (struct conform_report *report, const char *name,
+                       const struct history_verdict *verdict)
 {
     g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, verdict->log, -1);
     g_autofree char *text = g_strdup_printf ("%s: %u operations, %.12s", name, verdict->seen, sum);
@@ -67,11 +69,11 @@ tell_passed (struct conform_report *report, const char *name, const struct verdi
 /* Returns 1 if it failed and was reported. */
 static int
 run_one (const struct conform_options *options, struct conform_report *report, const char *name,
-         const struct history *history, bool shrink)
+         const struct script *script, bool shrink)
 {
-    struct verdict verdict = { 0 };
-    struct history *shortest;
-    int r = history_run (options, history, &verdict);
+    struct history_verdict verdict = { 0 };
+    struct script *shortest;
+    int r = history_run (options, script, &verdict);
 
     if (r < 0)
         return r;
@@ -79,17 +81,17 @@ run_one (const struct conform_options *options, struct conform_report *report, c
         if (verdict.by_design)
             conform_by_design (report, name, verdict.by_design);
         else
-            tell_passed (report, name, &verdict);
+            history_report_passed (report, name, &verdict);
         verdict_clear (&verdict);
         return 0;
     }
-    shortest = shrink ? history_shrink (options, history, SHRINK_RUNS) : history_copy (history);
+    shortest = shrink ? script_shrink (options, script, SHRINK_RUNS) : script_copy (script);
     verdict_clear (&verdict);
     r = history_run (options, shortest, &verdict);
     if (r == 0)
-        tell (options, report, name, shortest, &verdict);
+        history_report (options, report, name, shortest, &verdict);
     verdict_clear (&verdict);
-    history_free (shortest);
+    script_free (shortest);
     return r < 0 ? r : 1;
 }
 
@@ -97,15 +99,15 @@ static int
 run_file (const struct conform_options *options, struct conform_report *report)
 {
     g_autofree char *error = NULL;
-    struct history *history = history_read (options->history, &error);
+    struct script *script = script_read (options->history, &error);
     int r;
 
-    if (!history) {
+    if (!script) {
         fprintf (stderr, "windlass conform: %s\n", error);
         return -1;
     }
-    r = run_one (options, report, "history", history, false);
-    history_free (history);
+    r = run_one (options, report, "history", script, false);
+    script_free (script);
     return error_or_0 (r);
 }
 
@@ -114,11 +116,11 @@ run_seed (const struct conform_options *options, struct conform_report *report, 
           unsigned abilities)
 {
     g_autofree char *name = g_strdup_printf ("history/%" G_GUINT64_FORMAT, seed);
-    struct history *history = history_make (seed, options->clients, options->steps, options->faults,
-                                            abilities);
-    const int r = run_one (options, report, name, history, true);
+    struct script *script = script_make (seed, options->clients, options->steps, options->faults,
+                                         abilities);
+    const int r = run_one (options, report, name, script, true);
 
-    history_free (history);
+    script_free (script);
     return r;
 }
 

@@ -95,7 +95,7 @@ extern const struct verb_row verb_rows[VERB_MAX]; /* wind.c */
 char verb_takes (enum verb verb, const char *letters);
 
 /* One action of one client. Fields that the verb does not use are 0 or NULL. */
-struct line {
+struct script_line {
     unsigned number; /* stays when other lines are removed: random decisions about the line, and the
                         bytes it writes, depend on it */
     unsigned client; /* from 0 */
@@ -110,36 +110,36 @@ struct line {
     bool calm; /* the line is not held back */
 };
 
-struct history {
+struct script {
     uint64_t seed;
     unsigned clients;
     unsigned faults;  /* failures per 1000 calls of storage */
     GPtrArray *lines; /* of struct line */
 };
 
-struct history *history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
-                              unsigned abilities);
+struct script *script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
+                            unsigned abilities);
 /* One of four histories is narrow: some clients ask for an object, some change it, and answers of
  * storage are held back for long. So a cache that keeps an outdated answer returns it once more. */
 static inline bool
-history_is_narrow (uint64_t seed)
+script_is_narrow (uint64_t seed)
 {
     return seed % 4 == 1;
 }
 
 /* A history without lines. */
-struct history *history_begin (uint64_t seed, unsigned clients, unsigned faults);
-struct history *history_copy (const struct history *history); /* with lines of its own */
-void history_free (struct history *history);                  /* takes NULL */
+struct script *script_begin (uint64_t seed, unsigned clients, unsigned faults);
+struct script *script_copy (const struct script *script); /* with lines of its own */
+void script_free (struct script *script);                  /* takes NULL */
 
 /* As text, a line for each; history_read parses it. Lines that begin with `#` are comments. Freed
  * with g_free. */
-char *history_text (const struct history *history);
-void line_print (const struct line *line, GString *out);
+char *script_text (const struct script *script);
+void line_print (const struct script_line *line, GString *out);
 
 /* Returns NULL on error, and *ret_error ("FILE:LINE: what is wrong, what is allowed"; freed with
  * g_free). */
-struct history *history_read (const char *path, char **ret_error);
+struct script *script_read (const char *path, char **ret_error);
 
 /* The bytes that the line with that number writes. Freed with g_free. */
 char *line_bytes (unsigned number, size_t size);
@@ -148,7 +148,7 @@ char *line_bytes (unsigned number, size_t size);
 
 /* A file has a number: that of its gfid, in the order of first appearance; 0 is the root. Opens are
  * numbered too, across all clients. -1: none. */
-struct seen {
+struct operation {
     enum fop op; /* FOP_readdir stands for a directory from opendir to its end */
     unsigned line, client; /* below SEERS_MAX */
     /* the request */
@@ -177,8 +177,8 @@ struct seen {
     bool inexact;     /* a directory that changed while it was read: not judged */
 };
 
-void seen_free (struct seen *seen);
-void seen_print (const struct seen *seen, GString *out); /* "write f3 4096 20 = 20" */
+void operation_free (struct operation *seen);
+void operation_print (const struct operation *seen, GString *out); /* "write f3 4096 20 = 20" */
 
 /* --- the model: model.c, apply.c -------------------------------------------------------------- */
 
@@ -191,10 +191,10 @@ bool model_equal (const struct model *a, const struct model *b);
 
 /* Applies the operation, if the model gives the same answer. Otherwise puts the model's answer in
  * expected (may be NULL); the model must not be used any more. */
-bool model_apply (struct model *model, const struct seen *seen, GString *expected);
+bool model_apply (struct model *model, const struct operation *seen, GString *expected);
 
 /* Applies the operation whatever its answer was, for an operation whose answer was lost. */
-void model_apply_unseen (struct model *model, const struct seen *seen);
+void model_apply_unseen (struct model *model, const struct operation *seen);
 
 /* --- judging: check.c ------------------------------------------------------------------------- */
 
@@ -204,7 +204,7 @@ char *check_order (const GPtrArray *seens);
 
 /* --- running: run.c --------------------------------------------------------------------------- */
 
-struct verdict {
+struct history_verdict {
     bool failed;
     char *text;    /* the errors, as lines */
     char *log;     /* the events, as lines: equal for equal histories */
@@ -214,9 +214,9 @@ struct verdict {
 
 /* Runs it in a child; any kind of end gives a verdict. Returns 0, or a negative errno after a
  * message if it could not be run at all. */
-int history_run (const struct conform_options *options, const struct history *history,
-                 struct verdict *ret_verdict);
-void verdict_clear (struct verdict *verdict);
+int history_run (const struct conform_options *options, const struct script *script,
+                 struct history_verdict *ret_verdict);
+void verdict_clear (struct history_verdict *verdict);
 
 /* bricks.c: the abilities (CAN_*) that translators of the volfile take away. */
 unsigned history_inabilities (const struct conform_options *options);
@@ -229,7 +229,7 @@ int history_probe (const struct conform_options *options, unsigned *ret_abilitie
 
 /* Returns a shorter history that fails too, possibly in another way; `runs` limits the number of
  * runs. */
-struct history *history_shrink (const struct conform_options *options,
-                                const struct history *history, unsigned runs);
+struct script *script_shrink (const struct conform_options *options,
+                              const struct script *script, unsigned runs);
 
 #endif

@@ -10,11 +10,11 @@
 #include <fcntl.h>
 
 /* The open that made the description, or NULL. */
-static const struct seen *
+static const struct operation *
 open_of (const struct drive *drive, int fd)
 {
     for (guint i = 0; i < drive->seens->len; i++) {
-        const struct seen *seen = drive->seens->pdata[i];
+        const struct operation *seen = drive->seens->pdata[i];
         if (seen->fd == fd && seen->responded != G_MAXUINT && seen->ret >= 0
             && (seen->op == FOP_open || seen->op == FOP_create))
             return seen;
@@ -23,19 +23,19 @@ open_of (const struct drive *drive, int fd)
 }
 
 static int
-node_of (const struct drive *drive, int fd)
+node_of_open (const struct drive *drive, int fd)
 {
-    const struct seen *open = open_of (drive, fd);
+    const struct operation *open = open_of (drive, fd);
 
     return !open ? -1 : open->op == FOP_create ? open->found : open->node;
 }
 
 static bool
-is_part (const struct drive *drive, const struct seen *seen, int node, const struct call *call)
+is_part (const struct drive *drive, const struct operation *seen, int node, const struct call *call)
 {
-    const struct seen *open = seen->op == FOP_writev ? open_of (drive, seen->fd) : NULL;
+    const struct operation *open = seen->op == FOP_writev ? open_of (drive, seen->fd) : NULL;
 
-    if (!open || node_of (drive, seen->fd) != node
+    if (!open || node_of_open (drive, seen->fd) != node
         || (seen->responded != G_MAXUINT && seen->ret <= 0))
         return false;
     if (call->fd->flags & O_APPEND || open->flags & O_APPEND)
@@ -52,14 +52,14 @@ drive_late (struct drive *drive, const struct call *call)
 
     g_array_append_val (drive->lates, late);
     for (guint i = 0; i < drive->seens->len; i++) {
-        struct seen *seen = drive->seens->pdata[i];
+        struct operation *seen = drive->seens->pdata[i];
         if (is_part (drive, seen, late.node, call))
             seen->late_fault = true;
     }
 }
 
 static bool
-asks (const struct seen *seen)
+asks (const struct operation *seen)
 {
     return seen->op == FOP_fsync || seen->op == FOP_flush;
 }
@@ -67,12 +67,12 @@ asks (const struct seen *seen)
 /* The time of the last earlier fsync or flush of the description that was answered with an error,
  * or 0. begun: the time of its call, else that of its answer. */
 static unsigned
-told_before (const struct drive *drive, const struct seen *seen, bool begun)
+told_before (const struct drive *drive, const struct operation *seen, bool begun)
 {
     unsigned last = 0;
 
     for (guint i = 0; i < drive->seens->len; i++) {
-        const struct seen *other = drive->seens->pdata[i];
+        const struct operation *other = drive->seens->pdata[i];
         if (asks (other) && other->fd == seen->fd && other->ret < 0
             && other->responded < seen->responded)
             last = MAX (last, begun ? other->invoked : other->responded);
@@ -83,9 +83,9 @@ told_before (const struct drive *drive, const struct seen *seen, bool begun)
 /* The answer's error may be that of a late failure, unless an earlier error of the description has
  * reported it. A failure during that earlier operation may not have been included. */
 void
-drive_late_answer (struct drive *drive, struct seen *seen)
+drive_late_answer (struct drive *drive, struct operation *seen)
 {
-    const int node = asks (seen) && seen->ret < 0 ? node_of (drive, seen->fd) : -1;
+    const int node = asks (seen) && seen->ret < 0 ? node_of_open (drive, seen->fd) : -1;
 
     for (guint i = 0; node >= 0 && i < drive->lates->len; i++) {
         const struct late *late = &g_array_index (drive->lates, struct late, i);
@@ -97,12 +97,12 @@ drive_late_answer (struct drive *drive, struct seen *seen)
 /* Returns true if a write of the description was answered before the failure, and none of its
  * flushes may have reported it. */
 static bool
-has_to_know (const struct drive *drive, const struct seen *fsync, const struct late *late)
+has_to_know (const struct drive *drive, const struct operation *fsync, const struct late *late)
 {
     bool wrote = false;
 
     for (guint i = 0; i < drive->seens->len; i++) {
-        const struct seen *seen = drive->seens->pdata[i];
+        const struct operation *seen = drive->seens->pdata[i];
         if (seen->fd != fsync->fd || seen->invoked > fsync->responded)
             continue;
         if (seen->op == FOP_flush)
@@ -116,9 +116,9 @@ char *
 drive_late_check (const struct drive *drive)
 {
     for (guint i = 0; i < drive->seens->len; i++) {
-        const struct seen *seen = drive->seens->pdata[i];
+        const struct operation *seen = drive->seens->pdata[i];
         const int node = seen->op == FOP_fsync && seen->ret >= 0 && seen->responded != G_MAXUINT
-                           ? node_of (drive, seen->fd)
+                           ? node_of_open (drive, seen->fd)
                            : -1;
 
         for (guint j = 0; node >= 0 && j < drive->lates->len; j++) {

@@ -233,7 +233,7 @@ some_verb (struct maker *maker, unsigned client)
 
 /* A client without an open file opens one instead; a client with too many closes one. */
 static void
-line_choose_fd (struct maker *maker, struct line *line)
+line_choose_fd (struct maker *maker, struct script_line *line)
 {
     const bool opens = verb_takes (line->verb, "pn");
     int fd;
@@ -253,7 +253,7 @@ line_choose_fd (struct maker *maker, struct line *line)
 /* The first read of a newly opened file begins at its start; and writes are large enough to be
  * read. Makes no random choice, so that other histories stay the same. */
 static void
-line_put_in_order (struct maker *maker, struct line *line)
+line_put_in_order (struct maker *maker, struct script_line *line)
 {
     off_t *next = &maker->next[line->client][line->fd];
 
@@ -269,12 +269,12 @@ line_put_in_order (struct maker *maker, struct line *line)
     *next += (off_t) line->size;
 }
 
-static struct line *
+static struct script_line *
 line_make (struct maker *maker, unsigned number, unsigned clients)
 {
     /* The model knows no rights: an owner who isn't root may search each directory, too. */
     static const mode_t modes[] = { 0744, 0700, 0755, 0711 };
-    struct line *line = g_new0 (struct line, 1);
+    struct script_line *line = g_new0 (struct script_line, 1);
 
     line->number = number;
     line->client = below (maker, clients);
@@ -316,9 +316,9 @@ some_bits (struct maker *maker, uint32_t bits)
 
 /* The lines that make the initial objects. */
 static void
-theme_begin (struct maker *maker, struct history *history)
+theme_begin (struct maker *maker, struct script *script)
 {
-    struct line *line = g_new0 (struct line, 1);
+    struct script_line *line = g_new0 (struct script_line, 1);
 
     line->number = 1;
     line->verb = maker->theme->begins;
@@ -327,7 +327,7 @@ theme_begin (struct maker *maker, struct history *history)
     line->mode = line->verb == VERB_mkdir ? 0755 : 0644;
     line->calm = true;
     maker->open[0][0] = line->verb == VERB_create;
-    g_ptr_array_add (history->lines, line);
+    g_ptr_array_add (script->lines, line);
 }
 
 static void
@@ -346,13 +346,13 @@ theme_choose (struct maker *maker)
     maker->apart = below (maker, 2);
 }
 
-struct history *
-history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
-              unsigned abilities)
+struct script *
+script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
+             unsigned abilities)
 {
     struct maker maker = { .random = { seed }, .abilities = abilities };
     const uint32_t always = BIT (create) | BIT (open) | BIT (read) | BIT (write);
-    struct history *history = history_begin (seed, clients, faults);
+    struct script *script = script_begin (seed, clients, faults);
 
     maker.in_order = seed % 3 == 0;
     maker.left_out = (uint32_t) (random_next (&maker.random) | random_next (&maker.random))
@@ -360,13 +360,13 @@ history_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
     maker.path = any_path (&maker);
     maker.offset = any_offset (&maker);
     maker.size = any_size (&maker);
-    if (history_is_narrow (seed)) {
+    if (script_is_narrow (seed)) {
         theme_choose (&maker);
         if (maker.theme->begins != VERB_MAX)
-            theme_begin (&maker, history);
+            theme_begin (&maker, script);
     }
-    for (unsigned i = history->lines->len; i < steps; i++)
-        g_ptr_array_add (history->lines, line_make (&maker, i + 1, clients));
+    for (unsigned i = script->lines->len; i < steps; i++)
+        g_ptr_array_add (script->lines, line_make (&maker, i + 1, clients));
     g_free (maker.path);
-    return history;
+    return script;
 }

@@ -7,24 +7,24 @@
 /* --- files ---------------------------------------------------------------------------------- */
 
 static void
-entry_clear (void *entry)
+model_entry_clear (void *entry)
 {
-    g_free (((struct entry *) entry)->name);
+    g_free (((struct model_entry *) entry)->name);
 }
 
 static GArray *
 entries_new (void)
 {
-    GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct entry));
+    GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct model_entry));
 
-    g_array_set_clear_func (entries, entry_clear);
+    g_array_set_clear_func (entries, model_entry_clear);
     return entries;
 }
 
-static struct node *
-node_copy (const struct node *node)
+static struct model_node *
+node_copy (const struct model_node *node)
 {
-    struct node *copy = g_memdup2 (node, sizeof *node);
+    struct model_node *copy = g_memdup2 (node, sizeof *node);
 
     copy->refs = 1;
     copy->bytes = g_bytes_ref (node->bytes);
@@ -34,8 +34,8 @@ node_copy (const struct node *node)
         return copy;
     copy->entries = entries_new ();
     for (guint i = 0; i < node->entries->len; i++) {
-        const struct entry *from = &g_array_index (node->entries, struct entry, i);
-        const struct entry entry = { g_strdup (from->name), from->node };
+        const struct model_entry *from = &g_array_index (node->entries, struct model_entry, i);
+        const struct model_entry entry = { g_strdup (from->name), from->node };
         g_array_append_val (copy->entries, entry);
     }
     return copy;
@@ -44,7 +44,7 @@ node_copy (const struct node *node)
 static void
 node_unref (void *data)
 {
-    struct node *node = data;
+    struct model_node *node = data;
 
     if (!node || --node->refs > 0)
         return;
@@ -57,7 +57,7 @@ node_unref (void *data)
 }
 
 static bool
-bytes_equal (GBytes *a, GBytes *b)
+node_bytes_equal (GBytes *a, GBytes *b)
 {
     return a == b || (a && b && g_bytes_equal (a, b));
 }
@@ -68,8 +68,8 @@ entries_equal (const GArray *a, const GArray *b)
     if (!a || !b || a->len != b->len)
         return a == b;
     for (guint i = 0; i < a->len; i++) {
-        const struct entry *one = &g_array_index (a, struct entry, i),
-                           *other = &g_array_index (b, struct entry, i);
+        const struct model_entry *one = &g_array_index (a, struct model_entry, i),
+                           *other = &g_array_index (b, struct model_entry, i);
         if (one->node != other->node || strcmp (one->name, other->name) != 0)
             return false;
     }
@@ -77,15 +77,15 @@ entries_equal (const GArray *a, const GArray *b)
 }
 
 static bool
-node_equal (const struct node *a, const struct node *b)
+node_equal (const struct model_node *a, const struct model_node *b)
 {
     if (a == b || !a || !b)
         return a == b;
     bool same = a->type == b->type && a->mode == b->mode && a->nlink == b->nlink
-             && a->mtime == b->mtime && a->parent == b->parent && bytes_equal (a->bytes, b->bytes)
-             && entries_equal (a->entries, b->entries);
+             && a->mtime == b->mtime && a->parent == b->parent
+             && node_bytes_equal (a->bytes, b->bytes) && entries_equal (a->entries, b->entries);
     for (int i = 0; i < XATTRS; i++)
-        same = same && bytes_equal (a->xattrs[i], b->xattrs[i]);
+        same = same && node_bytes_equal (a->xattrs[i], b->xattrs[i]);
     return same;
 }
 
@@ -110,7 +110,7 @@ model_copy (const struct model *model)
     copy->nodes = g_ptr_array_new_full (model->nodes->len, node_unref);
     copy->fds = g_array_copy (model->fds);
     for (guint i = 0; i < model->nodes->len; i++) {
-        struct node *node = model->nodes->pdata[i];
+        struct model_node *node = model->nodes->pdata[i];
         if (node)
             node->refs++;
         g_ptr_array_add (copy->nodes, node);
@@ -148,16 +148,16 @@ model_equal (const struct model *a, const struct model *b)
     return true;
 }
 
-struct node *
+struct model_node *
 model_node (const struct model *model, int number)
 {
     return number >= 0 && (guint) number < model->nodes->len ? model->nodes->pdata[number] : NULL;
 }
 
-struct node *
+struct model_node *
 model_change (struct model *model, int number)
 {
-    struct node *node = model_node (model, number);
+    struct model_node *node = model_node (model, number);
 
     if (node->refs == 1)
         return node;
@@ -166,13 +166,13 @@ model_change (struct model *model, int number)
     return model->nodes->pdata[number];
 }
 
-struct node *
+struct model_node *
 model_make (struct model *model, int number, ia_type_t type, mode_t mode)
 {
-    struct node *node = g_new0 (struct node, 1);
+    struct model_node *node = g_new0 (struct model_node, 1);
 
-    *node =
-        (struct node){ .refs = 1, .type = type, .mode = mode, .bytes = g_bytes_new_static ("", 0) };
+    *node = (struct model_node){ .refs = 1, .type = type, .mode = mode };
+    node->bytes = g_bytes_new_static ("", 0);
     if (type == IA_IFDIR)
         node->entries = entries_new ();
     if ((guint) number >= model->nodes->len)
@@ -217,7 +217,7 @@ model_close (struct model *model, int number)
 bool
 model_is_dead (const struct model *model, int number)
 {
-    const struct node *node = model_node (model, number);
+    const struct model_node *node = model_node (model, number);
     bool dead = !node || node->nlink == 0;
 
     for (guint i = 0; i < model->fds->len && dead; i++)
@@ -232,18 +232,19 @@ entries_place (const GArray *entries, const char *name)
 {
     guint i = 0;
 
-    while (i < entries->len && strcmp (g_array_index (entries, struct entry, i).name, name) < 0)
+    while (i < entries->len
+           && strcmp (g_array_index (entries, struct model_entry, i).name, name) < 0)
         i++;
     return i;
 }
 
-static struct entry *
+static struct model_entry *
 model_entry (const struct model *model, int directory, const char *name)
 {
-    const struct node *dir = model_node (model, directory);
+    const struct model_node *dir = model_node (model, directory);
     const guint i = dir && dir->entries ? entries_place (dir->entries, name) : 0;
-    struct entry *entry = dir && dir->entries && i < dir->entries->len
-                            ? &g_array_index (dir->entries, struct entry, i)
+    struct model_entry *entry = dir && dir->entries && i < dir->entries->len
+                            ? &g_array_index (dir->entries, struct model_entry, i)
                             : NULL;
 
     return entry && strcmp (entry->name, name) == 0 ? entry : NULL;
@@ -252,7 +253,7 @@ model_entry (const struct model *model, int directory, const char *name)
 int
 model_find (const struct model *model, int directory, const char *name)
 {
-    const struct entry *entry = model_entry (model, directory, name);
+    const struct model_entry *entry = model_entry (model, directory, name);
 
     return entry ? entry->node : -1;
 }
@@ -260,8 +261,8 @@ model_find (const struct model *model, int directory, const char *name)
 void
 model_name (struct model *model, int directory, const char *name, int number)
 {
-    struct node *dir = model_change (model, directory), *node = model_change (model, number);
-    const struct entry entry = { g_strdup (name), number };
+    struct model_node *dir = model_change (model, directory), *node = model_change (model, number);
+    const struct model_entry entry = { g_strdup (name), number };
 
     g_array_insert_val (dir->entries, entries_place (dir->entries, name), entry);
     dir->mtime = TIME_MOVED;
@@ -274,7 +275,7 @@ void
 model_unname (struct model *model, int directory, const char *name)
 {
     const int number = model_find (model, directory, name);
-    struct node *dir = model_change (model, directory);
+    struct model_node *dir = model_change (model, directory);
 
     g_array_remove_index (dir->entries, entries_place (dir->entries, name));
     dir->mtime = TIME_MOVED;
@@ -284,11 +285,12 @@ model_unname (struct model *model, int directory, const char *name)
 static void
 entries_renumber (struct model *model, int directory, int from, int to)
 {
-    const struct node *dir = model_node (model, directory);
+    const struct model_node *dir = model_node (model, directory);
 
     for (guint i = 0; dir && dir->entries && i < dir->entries->len; i++)
-        if (g_array_index (dir->entries, struct entry, i).node == from)
-            g_array_index (model_change (model, directory)->entries, struct entry, i).node = to;
+        if (g_array_index (dir->entries, struct model_entry, i).node == from)
+            g_array_index (model_change (model, directory)->entries, struct model_entry, i).node
+                = to;
     if (dir && dir->entries && dir->parent == from)
         model_change (model, directory)->parent = to;
 }

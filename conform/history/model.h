@@ -11,13 +11,13 @@
 #define TIME_MOVED 0
 #define TIME_UNKNOWN (-1)
 
-struct entry {
+struct model_entry {
     char *name;
     int node;
 };
 
 /* A file, shared by all models that contain it unchanged: only change it through model_change. */
-struct node {
+struct model_node {
     int refs;
     ia_type_t type;
     mode_t mode;
@@ -40,15 +40,16 @@ struct model {
     GArray *fds;      /* of struct model_fd */
 };
 
-struct node *model_node (const struct model *model, int number); /* NULL if there is none */
-struct node *model_change (struct model *model, int number);     /* the same, as this model's own
-                                                                    copy */
+/* Returns NULL if there is none. */
+struct model_node *model_node (const struct model *model, int number);
+/* The same, as this model's own copy, which may be changed. */
+struct model_node *model_change (struct model *model, int number);
 struct model_fd *model_fd (const struct model *model, int number); /* NULL: not open */
 void model_open (struct model *model, int number, int node, uint32_t flags);
 void model_close (struct model *model, int number);
 
 /* Makes a node with that number, which must be unused; it has no name. */
-struct node *model_make (struct model *model, int number, ia_type_t type, mode_t mode);
+struct model_node *model_make (struct model *model, int number, ia_type_t type, mode_t mode);
 
 /* Returns true if no client can reach it any more. */
 bool model_is_dead (const struct model *model, int number);
@@ -68,7 +69,7 @@ int xattr_index (const char *name);
 
 struct judge {
     struct model *model;
-    const struct seen *seen;
+    const struct operation *seen;
     GString *expected; /* NULL: not wanted */
     bool unseen;       /* the answer was lost: it is not compared */
     bool wrong;
@@ -88,10 +89,10 @@ void judge_found (struct judge *judge, int node);
 void judge_iatt (struct judge *judge, int node);
 
 /* Replaces size bytes of a file from offset by bytes (NULL: zeros), with zeros in a gap before. */
-void node_put (struct node *node, const void *bytes, off_t offset, size_t size);
-void node_resize (struct node *node, size_t size);
+void node_put (struct model_node *node, const void *bytes, off_t offset, size_t size);
+void node_resize (struct model_node *node, size_t size);
 /* the existing bytes in that range; freed with g_bytes_unref */
-GBytes *node_get (const struct node *node, off_t offset, size_t size);
+GBytes *node_get (const struct model_node *node, off_t offset, size_t size);
 
 /* Operations on names. */
 typedef void apply_fn (struct judge *judge);

@@ -51,8 +51,8 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
 
 /* The kit's settings come first: the first of two settings counts. Returns NULL after a message. */
 static struct graph *
-load (const struct conform_options *options, const char *scratch, uint64_t seed,
-      GPtrArray *bricks, unsigned *ret_storages)
+history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
+              GPtrArray *bricks, unsigned *ret_storages)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
@@ -92,9 +92,9 @@ static const struct xlator_api client_api = {
 
 static void
 drive_begin (struct drive *drive, const struct conform_options *options,
-             const struct history *history, struct graph *graph, GPtrArray *bricks)
+             const struct script *script, struct graph *graph, GPtrArray *bricks)
 {
-    *drive = (struct drive){ .history = history,
+    *drive = (struct drive){ .script = script,
                              .options = options,
                              .graph = graph,
                              .bricks = bricks,
@@ -106,15 +106,15 @@ drive_begin (struct drive *drive, const struct conform_options *options,
     drive->has_copies = bricks_have_copies (graph);
     drive->has_parts = bricks_have_parts (graph);
     drive->answers_early = graph_touches (graph) & TOUCHES_ANSWERS;
-    drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) seen_free);
+    drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) operation_free);
     drive->numbers = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
     g_hash_table_insert (drive->numbers, g_memdup2 (&gfid_root, sizeof gfid_root),
                          GINT_TO_POINTER (1));
     drive->log = g_string_new (NULL);
     drive->tree = g_string_new (NULL);
     drive->size_max = 2 * FILE_SIZE_MAX;
-    for (guint i = 0; i < history->lines->len; i++) { /* all are opened for appending */
-        const struct line *line = history->lines->pdata[i];
+    for (guint i = 0; i < script->lines->len; i++) { /* all are opened for appending */
+        const struct script_line *line = script->lines->pdata[i];
         drive->size_max += line->verb == VERB_write ? line->size : 0;
     }
     for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
@@ -176,8 +176,8 @@ drive_judge (struct drive *drive, FILE *log)
 }
 
 static int
-child_run (const struct conform_options *options, const struct history *history,
-           const char *scratch, FILE *log, FILE *text)
+history_child_run (const struct conform_options *options, const struct script *script,
+                   const char *scratch, FILE *log, FILE *text)
 {
     unsigned storages = 0;
     struct graph *graph;
@@ -185,11 +185,11 @@ child_run (const struct conform_options *options, const struct history *history,
     GPtrArray *bricks = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_free);
     g_autofree char *wrong = NULL, *back = g_build_filename (scratch, "back-0", NULL);
 
-    scheduler_begin (history->seed);
-    graph = load (options, scratch, history->seed, bricks, &storages);
+    scheduler_begin (script->seed);
+    graph = history_load (options, scratch, script->seed, bricks, &storages);
     if (!graph)
         return CHILD_UNABLE;
-    drive_begin (&drive, options, history, graph, bricks);
+    drive_begin (&drive, options, script, graph, bricks);
     gates_insert (&drive);
     if (!conform_below (options, graph, &drive.below))
         return CHILD_UNABLE;
@@ -244,8 +244,8 @@ struct papers {
 };
 
 static void G_GNUC_NORETURN
-child (const struct conform_options *options, const struct history *history, const char *scratch,
-       const struct papers *papers)
+history_child (const struct conform_options *options, const struct script *script,
+               const char *scratch, const struct papers *papers)
 {
     int status;
 
@@ -253,7 +253,7 @@ child (const struct conform_options *options, const struct history *history, con
     dup2 (fileno (papers->said), STDOUT_FILENO);
     log_open ("-");
     alarm (PATIENCE);
-    status = child_run (options, history, scratch, papers->log, papers->text);
+    status = history_child_run (options, script, scratch, papers->log, papers->text);
     fflush (papers->log);
     fflush (papers->text);
     fflush (stderr);
@@ -275,9 +275,9 @@ how_it_died (int status, const char *said)
 }
 
 static int
-parent (pid_t pid, const struct papers *papers, struct verdict *ret_verdict)
+parent (pid_t pid, const struct papers *papers, struct history_verdict *ret_verdict)
 {
-    struct verdict verdict = { 0 };
+    struct history_verdict verdict = { 0 };
     int status = 0;
 
     while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
@@ -301,24 +301,24 @@ parent (pid_t pid, const struct papers *papers, struct verdict *ret_verdict)
 }
 
 void
-verdict_clear (struct verdict *verdict)
+verdict_clear (struct history_verdict *verdict)
 {
     g_free (verdict->text);
     g_free (verdict->log);
-    *verdict = (struct verdict){ 0 };
+    *verdict = (struct history_verdict){ 0 };
 }
 
 /* A history ends at the first error: if the author allows one line of it, it is allowed. */
 static void
-verdict_allow (const struct conform_options *options, struct verdict *verdict)
+verdict_allow (const struct conform_options *options, struct history_verdict *verdict)
 {
     g_free (conform_without_allowed (options, "history", verdict->text, &verdict->by_design));
     verdict->failed = !verdict->by_design;
 }
 
 int
-history_run (const struct conform_options *options, const struct history *history,
-             struct verdict *ret_verdict)
+history_run (const struct conform_options *options, const struct script *script,
+             struct history_verdict *ret_verdict)
 {
     const struct papers papers = { paper (), paper (), paper () };
     g_autofree char *scratch = conform_scratch (options);
@@ -332,7 +332,7 @@ history_run (const struct conform_options *options, const struct history *histor
     pid = fork ();
     if (pid == 0) {
         conform_die_with (self);
-        child (options, history, scratch, &papers);
+        history_child (options, script, scratch, &papers);
     }
     r = pid < 0 ? -errno : parent (pid, &papers, ret_verdict);
     conform_scratch_remove (scratch);

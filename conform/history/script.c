@@ -49,32 +49,32 @@ static const struct flag {
 static void
 line_free (void *data)
 {
-    struct line *line = data;
+    struct script_line *line = data;
 
     g_free (line->path);
     g_free (line->word);
     g_free (line);
 }
 
-static struct history *
-history_new (uint64_t seed, unsigned clients)
+static struct script *
+script_new (uint64_t seed, unsigned clients)
 {
-    struct history *history = g_new0 (struct history, 1);
+    struct script *script = g_new0 (struct script, 1);
 
-    history->seed = seed;
-    history->clients = clients;
-    history->lines = g_ptr_array_new_with_free_func (line_free);
-    return history;
+    script->seed = seed;
+    script->clients = clients;
+    script->lines = g_ptr_array_new_with_free_func (line_free);
+    return script;
 }
 
-struct history *
-history_copy (const struct history *history)
+struct script *
+script_copy (const struct script *script)
 {
-    struct history *copy = history_new (history->seed, history->clients);
+    struct script *copy = script_new (script->seed, script->clients);
 
-    copy->faults = history->faults;
-    for (guint i = 0; i < history->lines->len; i++) {
-        struct line *line = g_memdup2 (history->lines->pdata[i], sizeof *line);
+    copy->faults = script->faults;
+    for (guint i = 0; i < script->lines->len; i++) {
+        struct script_line *line = g_memdup2 (script->lines->pdata[i], sizeof *line);
         line->path = g_strdup (line->path);
         line->word = g_strdup (line->word);
         g_ptr_array_add (copy->lines, line);
@@ -83,21 +83,21 @@ history_copy (const struct history *history)
 }
 
 void
-history_free (struct history *history)
+script_free (struct script *script)
 {
-    if (!history)
+    if (!script)
         return;
-    g_ptr_array_unref (history->lines);
-    g_free (history);
+    g_ptr_array_unref (script->lines);
+    g_free (script);
 }
 
-struct history *
-history_begin (uint64_t seed, unsigned clients, unsigned faults)
+struct script *
+script_begin (uint64_t seed, unsigned clients, unsigned faults)
 {
-    struct history *history = history_new (seed, clients);
+    struct script *script = script_new (seed, clients);
 
-    history->faults = faults;
-    return history;
+    script->faults = faults;
+    return script;
 }
 
 /* Blocks of eight bytes: the position in the write, and letters that identify the write. */
@@ -115,7 +115,7 @@ line_bytes (unsigned number, size_t size)
 /* --- printing ------------------------------------------------------------------------------- */
 
 static void
-print_flags (const struct line *line, char argument, GString *out)
+print_flags (const struct script_line *line, char argument, GString *out)
 {
     const gsize before = out->len;
 
@@ -133,7 +133,7 @@ print_flags (const struct line *line, char argument, GString *out)
 }
 
 static void
-print_one (const struct line *line, char argument, GString *out)
+print_one (const struct script_line *line, char argument, GString *out)
 {
     switch (argument) {
     case 'p':
@@ -154,7 +154,7 @@ print_one (const struct line *line, char argument, GString *out)
 }
 
 void
-line_print (const struct line *line, GString *out)
+line_print (const struct script_line *line, GString *out)
 {
     g_string_append_printf (out, "%u c%u %s", line->number, line->client + 1,
                             verb_rows[line->verb].name);
@@ -165,16 +165,16 @@ line_print (const struct line *line, GString *out)
 }
 
 char *
-history_text (const struct history *history)
+script_text (const struct script *script)
 {
     GString *out = g_string_new (NULL);
 
-    g_string_append_printf (out, "seed %" G_GUINT64_FORMAT "\nclients %u\n", history->seed,
-                            history->clients);
-    if (history->faults)
-        g_string_append_printf (out, "faults %u\n", history->faults);
-    for (guint i = 0; i < history->lines->len; i++) {
-        line_print (history->lines->pdata[i], out);
+    g_string_append_printf (out, "seed %" G_GUINT64_FORMAT "\nclients %u\n", script->seed,
+                            script->clients);
+    if (script->faults)
+        g_string_append_printf (out, "faults %u\n", script->faults);
+    for (guint i = 0; i < script->lines->len; i++) {
+        line_print (script->lines->pdata[i], out);
         g_string_append_c (out, '\n');
     }
     return g_string_free (out, FALSE);
@@ -236,7 +236,7 @@ read_path (char argument, const char *path)
 }
 
 static const char *
-read_word (char argument, const char *word)
+script_read_word (char argument, const char *word)
 {
     switch (argument) {
     case 'd': return read_path (argument, word);
@@ -248,7 +248,7 @@ read_word (char argument, const char *word)
 }
 
 static const char *
-read_number_of (struct line *line, char argument, const char *word)
+read_number_of (struct script_line *line, char argument, const char *word)
 {
     uint64_t n;
 
@@ -264,7 +264,7 @@ read_number_of (struct line *line, char argument, const char *word)
 }
 
 static const char *
-read_one (struct line *line, char argument, const char *word)
+script_read_argument (struct script_line *line, char argument, const char *word)
 {
     uint64_t n = 0;
 
@@ -279,7 +279,7 @@ read_one (struct line *line, char argument, const char *word)
     case 't':
     case 'a':
         line->word = g_strdup (word);
-        return read_word (argument, word);
+        return script_read_word (argument, word);
     case 'f':
     case 'g':
         if (word[0] != 'f' || !read_number (word + 1, CLIENT_FDS - 1, 10, &n))
@@ -312,17 +312,17 @@ read_verb (const char *word, enum verb *ret_verb)
 
 /* Returns NULL or an error text. */
 static const char *
-read_line (struct history *history, char **words)
+script_read_line (struct script *script, char **words)
 {
-    struct line *line = g_new0 (struct line, 1);
+    struct script_line *line = g_new0 (struct script_line, 1);
     const char *wrong = NULL;
     uint64_t number, client;
     unsigned n = g_strv_length (words);
 
-    g_ptr_array_add (history->lines, line);
+    g_ptr_array_add (script->lines, line);
     if (n < 3 || !read_number (words[0], 1000000, 10, &number))
         return "a line is NUMBER cCLIENT WHAT ...";
-    if (words[1][0] != 'c' || !read_number (words[1] + 1, history->clients, 10, &client)
+    if (words[1][0] != 'c' || !read_number (words[1] + 1, script->clients, 10, &client)
         || client == 0)
         return "a client is c1, c2, ... up to `clients`";
     if (!read_verb (words[2], &line->verb))
@@ -331,26 +331,26 @@ read_line (struct history *history, char **words)
     line->client = client - 1;
     words += 3;
     for (const char *argument = verb_rows[line->verb].arguments; *argument && !wrong; argument++)
-        wrong = read_one (line, *argument, *words), words += *words != NULL;
+        wrong = script_read_argument (line, *argument, *words), words += *words != NULL;
     line->calm = !wrong && *words && strcmp (*words, "calm") == 0;
     return wrong ? wrong : words[line->calm] ? "something is left over" : NULL;
 }
 
 static const char *
-read_setting (struct history *history, char **words)
+read_setting (struct script *script, char **words)
 {
     uint64_t n;
 
     if (!words[1] || words[2])
         return "one number is wanted";
     if (strcmp (words[0], "seed") == 0)
-        return read_number (words[1], G_MAXUINT64, 10, &history->seed) ? NULL : "not a seed";
+        return read_number (words[1], G_MAXUINT64, 10, &script->seed) ? NULL : "not a seed";
     if (strcmp (words[0], "faults") == 0) {
-        history->faults = read_number (words[1], 1000, 10, &n) ? n : 1001;
-        return history->faults <= 1000 ? NULL : "faults are at most 1000, of 1000 calls";
+        script->faults = read_number (words[1], 1000, 10, &n) ? n : 1001;
+        return script->faults <= 1000 ? NULL : "faults are at most 1000, of 1000 calls";
     }
-    history->clients = read_number (words[1], CLIENTS_MAX, 10, &n) ? n : 0;
-    return history->clients ? NULL : "clients are 1 to 8";
+    script->clients = read_number (words[1], CLIENTS_MAX, 10, &n) ? n : 0;
+    return script->clients ? NULL : "clients are 1 to 8";
 }
 
 static bool
@@ -361,7 +361,7 @@ is_setting (const char *word)
 }
 
 static const char *
-read_text_line (struct history *history, const char *text)
+read_text_line (struct script *script, const char *text)
 {
     g_auto (GStrv) all = g_strsplit_set (text, " \t\r", -1);
     g_autoptr (GPtrArray) words = g_ptr_array_new ();
@@ -372,30 +372,30 @@ read_text_line (struct history *history, const char *text)
     g_ptr_array_add (words, NULL);
     if (!words->pdata[0])
         return NULL;
-    return (is_setting (words->pdata[0]) ? read_setting : read_line) (history,
-                                                                      (char **) words->pdata);
+    return is_setting (words->pdata[0]) ? read_setting (script, (char **) words->pdata)
+                                        : script_read_line (script, (char **) words->pdata);
 }
 
-struct history *
-history_read (const char *path, char **ret_error)
+struct script *
+script_read (const char *path, char **ret_error)
 {
     g_autoptr (GError) error = NULL;
     g_autofree char *text = NULL;
-    struct history *history = history_new (0, 1);
+    struct script *script = script_new (0, 1);
     const char *wrong = NULL;
     unsigned number = 0;
 
     if (!g_file_get_contents (path, &text, NULL, &error)) {
         *ret_error = g_strdup (error->message);
-        history_free (history);
+        script_free (script);
         return NULL;
     }
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
     for (; lines[number] && !wrong; number++)
-        wrong = read_text_line (history, lines[number]);
+        wrong = read_text_line (script, lines[number]);
     if (!wrong)
-        return history;
+        return script;
     *ret_error = g_strdup_printf ("%s:%u: %s: '%s'", path, number, wrong, lines[number - 1]);
-    history_free (history);
+    script_free (script);
     return NULL;
 }

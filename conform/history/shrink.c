@@ -6,25 +6,25 @@
 
 struct shrinker {
     const struct conform_options *options;
-    struct history *best;
+    struct script *best;
     unsigned runs; /* runs that are left */
 };
 
 /* Takes ownership of the candidate. It becomes the best if it fails. */
 static bool
-shrinker_try (struct shrinker *shrinker, struct history *candidate)
+shrinker_try (struct shrinker *shrinker, struct script *candidate)
 {
-    struct verdict verdict = { 0 };
+    struct history_verdict verdict = { 0 };
     bool failed;
 
     if (shrinker->runs == 0 || history_run (shrinker->options, candidate, &verdict) < 0) {
-        history_free (candidate);
+        script_free (candidate);
         return false;
     }
     shrinker->runs--;
     failed = verdict.failed;
     verdict_clear (&verdict);
-    history_free (failed ? shrinker->best : candidate);
+    script_free (failed ? shrinker->best : candidate);
     if (failed)
         shrinker->best = candidate;
     return failed;
@@ -39,7 +39,7 @@ shrink_chunks (struct shrinker *shrinker, unsigned chunk)
 
     for (unsigned end = shrinker->best->lines->len; end > 0; end = end > chunk ? end - chunk : 0) {
         const unsigned from = end > chunk ? end - chunk : 0;
-        struct history *candidate = history_copy (shrinker->best);
+        struct script *candidate = script_copy (shrinker->best);
 
         g_ptr_array_remove_range (candidate->lines, from, end - from);
         any = shrinker_try (shrinker, candidate) || any;
@@ -60,10 +60,10 @@ shrink_lines (struct shrinker *shrinker)
 /* --- one line ------------------------------------------------------------------------------- */
 
 /* Changes the line; returns true if there was something to change. */
-typedef bool change_fn (struct line *line);
+typedef bool change_fn (struct script_line *line);
 
 static bool
-change_calm (struct line *line)
+change_calm (struct script_line *line)
 {
     const bool changes = !line->calm;
 
@@ -72,7 +72,7 @@ change_calm (struct line *line)
 }
 
 static bool
-change_size (struct line *line)
+change_size (struct script_line *line)
 {
     const bool changes = line->size > 8;
 
@@ -81,7 +81,7 @@ change_size (struct line *line)
 }
 
 static bool
-change_half (struct line *line)
+change_half (struct script_line *line)
 {
     const bool changes = line->size > 8;
 
@@ -90,7 +90,7 @@ change_half (struct line *line)
 }
 
 static bool
-change_offset (struct line *line)
+change_offset (struct script_line *line)
 {
     const bool changes = line->offset || line->offset_out;
 
@@ -100,7 +100,7 @@ change_offset (struct line *line)
 
 /* Rounds to a number that is easy to read. */
 static bool
-change_round (struct line *line)
+change_round (struct script_line *line)
 {
     const off_t before = line->offset;
 
@@ -109,7 +109,7 @@ change_round (struct line *line)
 }
 
 static bool
-change_client (struct line *line)
+change_client (struct script_line *line)
 {
     const bool changes = line->client > 0;
 
@@ -123,12 +123,12 @@ shrink_each (struct shrinker *shrinker, change_fn *change)
     bool any = false;
 
     for (guint i = 0; i < shrinker->best->lines->len; i++) {
-        struct history *candidate = history_copy (shrinker->best);
+        struct script *candidate = script_copy (shrinker->best);
 
         if (change (candidate->lines->pdata[i]))
             any = shrinker_try (shrinker, candidate) || any;
         else
-            history_free (candidate);
+            script_free (candidate);
     }
     return any;
 }
@@ -136,10 +136,10 @@ shrink_each (struct shrinker *shrinker, change_fn *change)
 static bool
 shrink_faults (struct shrinker *shrinker)
 {
-    struct history *candidate = history_copy (shrinker->best);
+    struct script *candidate = script_copy (shrinker->best);
 
     if (candidate->faults == 0) {
-        history_free (candidate);
+        script_free (candidate);
         return false;
     }
     candidate->faults = 0;
@@ -161,19 +161,19 @@ shrink_once (struct shrinker *shrinker)
 
 /* Reduces the number of clients to those that lines name. */
 static void
-drop_clients (struct history *history)
+drop_clients (struct script *script)
 {
     unsigned clients = 1;
 
-    for (guint i = 0; i < history->lines->len; i++)
-        clients = MAX (clients, ((struct line *) history->lines->pdata[i])->client + 1);
-    history->clients = clients;
+    for (guint i = 0; i < script->lines->len; i++)
+        clients = MAX (clients, ((struct script_line *) script->lines->pdata[i])->client + 1);
+    script->clients = clients;
 }
 
-struct history *
-history_shrink (const struct conform_options *options, const struct history *history, unsigned runs)
+struct script *
+script_shrink (const struct conform_options *options, const struct script *script, unsigned runs)
 {
-    struct shrinker shrinker = { options, history_copy (history), runs };
+    struct shrinker shrinker = { options, script_copy (script), runs };
 
     while (shrink_once (&shrinker) && shrinker.runs)
         continue;

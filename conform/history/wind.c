@@ -16,12 +16,12 @@
 
 /* --- winding -------------------------------------------------------------------------------- */
 
-static struct seen *
-seen_new (struct actor *actor, enum fop op)
+static struct operation *
+operation_new (struct actor *actor, enum fop op)
 {
-    struct seen *seen = g_new0 (struct seen, 1);
+    struct operation *seen = g_new0 (struct operation, 1);
 
-    *seen = (struct seen){ .op = op,
+    *seen = (struct operation){ .op = op,
                            .line = actor->line->number,
                            .client = actor->index,
                            .node = -1,
@@ -67,7 +67,7 @@ actor_look_up (struct actor *actor)
                         known = inode_grep (actor->inode, name);
     g_autoptr (inode_t) parent = inode_ref (actor->inode);
     loc_t loc = { .name = name, .parent = parent, .inode = known ? known : fresh };
-    struct seen *seen = seen_new (actor, FOP_lookup);
+    struct operation *seen = operation_new (actor, FOP_lookup);
 
     actor->below = false;
     seen->parent = actor->node;
@@ -79,10 +79,10 @@ actor_look_up (struct actor *actor)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* The last name of the first path, whose directory was found before. */
-static struct seen *
+static struct operation *
 seen_name (struct actor *actor, enum fop op)
 {
-    struct seen *seen = seen_new (actor, op);
+    struct operation *seen = operation_new (actor, op);
 
     seen->parent = actor->second ? actor->parent : actor->node;
     const char *slash = strrchr (actor->line->path, '/');
@@ -98,9 +98,9 @@ seen_name (struct actor *actor, enum fop op)
 static void
 wind_create (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
     struct graph *graph = actor->drive->graph;
-    struct seen *seen = seen_name (actor, FOP_create);
+    struct operation *seen = seen_name (actor, FOP_create);
     g_autoptr (inode_t) fresh = inode_new (graph->itable);
     loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
     g_autoptr (fd_t) fd = fd_new (&graph->fd_maker, NULL, line->flags, 1000 + (pid_t) actor->index);
@@ -118,7 +118,7 @@ wind_create (struct actor *actor)
 static void
 wind_mkdir (struct actor *actor)
 {
-    struct seen *seen = seen_name (actor, FOP_mkdir);
+    struct operation *seen = seen_name (actor, FOP_mkdir);
     g_autoptr (inode_t) fresh = inode_new (actor->drive->graph->itable);
     loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
 
@@ -132,7 +132,7 @@ static void
 wind_symlink (struct actor *actor)
 {
     const char *target = actor->line->word;
-    struct seen *seen = seen_name (actor, FOP_symlink);
+    struct operation *seen = seen_name (actor, FOP_symlink);
     g_autoptr (inode_t) fresh = inode_new (actor->drive->graph->itable);
     loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = fresh };
 
@@ -145,7 +145,7 @@ wind_symlink (struct actor *actor)
 static void
 wind_unlink (struct actor *actor)
 {
-    struct seen *seen = seen_name (actor, FOP_unlink);
+    struct operation *seen = seen_name (actor, FOP_unlink);
     g_autoptr (inode_t) inode = inode_grep (actor->inode, seen->name);
     loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = inode };
 
@@ -156,7 +156,7 @@ wind_unlink (struct actor *actor)
 static void
 wind_rmdir (struct actor *actor)
 {
-    struct seen *seen = seen_name (actor, FOP_rmdir);
+    struct operation *seen = seen_name (actor, FOP_rmdir);
     g_autoptr (inode_t) inode = inode_grep (actor->inode, seen->name);
     loc_t loc = { .name = seen->name, .parent = actor->inode, .inode = inode };
 
@@ -167,7 +167,7 @@ wind_rmdir (struct actor *actor)
 static void
 wind_rename (struct actor *actor)
 {
-    struct seen *seen = seen_name (actor, FOP_rename);
+    struct operation *seen = seen_name (actor, FOP_rename);
     g_autoptr (inode_t) inode = inode_grep (actor->parent_inode, seen->name),
                         target = inode_grep (actor->inode, seen->newname);
     loc_t oldloc = { .name = seen->name, .parent = actor->parent_inode, .inode = inode };
@@ -185,7 +185,7 @@ wind_rename (struct actor *actor)
 static void
 wind_link (struct actor *actor)
 {
-    struct seen *seen = seen_name (actor, FOP_link);
+    struct operation *seen = seen_name (actor, FOP_link);
     loc_t oldloc = { .inode = actor->parent_inode };
     loc_t newloc = { .name = seen->newname, .parent = actor->inode, .inode = oldloc.inode };
 
@@ -197,10 +197,10 @@ wind_link (struct actor *actor)
 
 /* --- objects of a path ------------------------------------------------------------------------ */
 
-static struct seen *
+static struct operation *
 seen_object (struct actor *actor, enum fop op)
 {
-    struct seen *seen = seen_new (actor, op);
+    struct operation *seen = operation_new (actor, op);
 
     seen->node = actor->node;
     return seen;
@@ -210,7 +210,7 @@ static void
 wind_open (struct actor *actor)
 {
     const uint32_t flags = actor->line->flags;
-    struct seen *seen = seen_object (actor, FOP_open);
+    struct operation *seen = seen_object (actor, FOP_open);
     g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, flags,
                                   1000 + (pid_t) actor->index);
     loc_t loc = { .inode = actor->inode };
@@ -224,7 +224,7 @@ wind_open (struct actor *actor)
 static void
 wind_opendir (struct actor *actor)
 {
-    struct seen *seen = seen_object (actor, FOP_readdir);
+    struct operation *seen = seen_object (actor, FOP_readdir);
     g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, O_RDONLY,
                                   1000 + (pid_t) actor->index);
     loc_t loc = { .inode = actor->inode };
@@ -258,7 +258,7 @@ static void
 wind_truncate (struct actor *actor)
 {
     loc_t loc = { .inode = actor->inode };
-    struct seen *seen = seen_object (actor, FOP_truncate);
+    struct operation *seen = seen_object (actor, FOP_truncate);
 
     seen->offset = actor->line->offset;
     actor_wind (actor, FOP_truncate,
@@ -269,10 +269,10 @@ wind_truncate (struct actor *actor)
 static void
 wind_setattr (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
     struct iatt iatt = { .ia_prot = line->mode, .ia_mtime = line->offset };
     loc_t loc = { .inode = actor->inode };
-    struct seen *seen = seen_object (actor, FOP_setattr);
+    struct operation *seen = seen_object (actor, FOP_setattr);
 
     seen->flags = verb_takes (line->verb, "m") ? IATT_MODE : IATT_MTIME;
     seen->mode = line->mode;
@@ -282,10 +282,10 @@ wind_setattr (struct actor *actor)
     loc_wipe_path (&loc);
 }
 
-static struct seen *
+static struct operation *
 seen_xattr (struct actor *actor, enum fop op)
 {
-    struct seen *seen = seen_object (actor, op);
+    struct operation *seen = seen_object (actor, op);
 
     seen->name = g_strdup (actor->line->word);
     return seen;
@@ -294,9 +294,9 @@ seen_xattr (struct actor *actor, enum fop op)
 static void
 wind_setxattr (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
     loc_t loc = { .inode = actor->inode };
-    struct seen *seen = seen_xattr (actor, FOP_setxattr);
+    struct operation *seen = seen_xattr (actor, FOP_setxattr);
     g_autofree char *value = g_strdup_printf ("of line %u", line->number);
     g_autoptr (dict_t) dict = dict_new ();
 
@@ -332,11 +332,11 @@ wind_removexattr (struct actor *actor)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-static struct seen *
+static struct operation *
 seen_fd (struct actor *actor, enum fop op)
 {
-    const struct line *line = actor->line;
-    struct seen *seen = seen_new (actor, op);
+    const struct script_line *line = actor->line;
+    struct operation *seen = operation_new (actor, op);
 
     seen->fd = actor_file (actor)->number;
     seen->offset = line->offset;
@@ -350,7 +350,7 @@ static void
 wind_read (struct actor *actor)
 {
     const bool whole = !verb_takes (actor->line->verb, "s");
-    struct seen *seen = seen_fd (actor, FOP_readv);
+    struct operation *seen = seen_fd (actor, FOP_readv);
 
     seen->offset = whole ? 0 : actor->line->offset;
     seen->size = whole ? actor->drive->size_max : actor->line->size;
@@ -362,8 +362,8 @@ wind_read (struct actor *actor)
 static void
 wind_write (struct actor *actor)
 {
-    const struct line *line = actor->line;
-    struct seen *seen = seen_fd (actor, FOP_writev);
+    const struct script_line *line = actor->line;
+    struct operation *seen = seen_fd (actor, FOP_writev);
     g_autofree char *bytes = line_bytes (line->number, line->size);
     struct iobuf *iobuf = iobuf_new (MAX (line->size, 1));
     struct iobref *iobref = iobref_new ();
@@ -416,7 +416,7 @@ wind_ftruncate (struct actor *actor)
 static void
 wind_fallocate (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
 
     seen_fd (actor, FOP_fallocate);
     actor_wind (actor, FOP_fallocate,
@@ -429,7 +429,7 @@ wind_fallocate (struct actor *actor)
 static void
 wind_discard (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
 
     seen_fd (actor, FOP_discard);
     actor_wind (actor, FOP_discard,
@@ -440,7 +440,7 @@ wind_discard (struct actor *actor)
 static void
 wind_zerofill (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
 
     seen_fd (actor, FOP_zerofill);
     actor_wind (actor, FOP_zerofill,
@@ -453,7 +453,7 @@ wind_zerofill (struct actor *actor)
 static void
 wind_copy (struct actor *actor)
 {
-    const struct line *line = actor->line;
+    const struct script_line *line = actor->line;
     const struct actor_file *from = actor_file (actor), *to = &actor->files[line->fd_out];
     g_autoptr (fd_t) fd_out = fd_ref (to->fd);
 
@@ -462,7 +462,7 @@ wind_copy (struct actor *actor)
         actor_end (actor);
         return;
     }
-    struct seen *seen = seen_fd (actor, FOP_copy_file_range);
+    struct operation *seen = seen_fd (actor, FOP_copy_file_range);
     seen->fd_out = to->number;
     seen->offset_out = line->offset_out;
     actor_wind (actor, FOP_copy_file_range,
@@ -549,7 +549,7 @@ wind_readdir (struct actor *actor, fd_t *fd, off_t offset)
 void
 actor_more (struct actor *actor)
 {
-    const struct seen *seen = actor->seen;
+    const struct operation *seen = actor->seen;
     g_autoptr (fd_t) fd = fd_ref (actor->own.fd);
 
     if (!fd)

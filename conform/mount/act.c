@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const struct actor *actor;
+static const struct act_identity *actor;
 static const struct run_place *place;
 static pid_t runs_cases; /* not a child of a case */
 static int out, twin = -1;
 static unsigned running; /* the number of the case */
 
 void
-act_begin (const struct actor *who, const struct run_place *where, int fd)
+act_begin (const struct act_identity *who, const struct run_place *where, int fd)
 {
     actor = who;
     place = where;
@@ -26,7 +26,7 @@ act_begin (const struct actor *who, const struct run_place *where, int fd)
     runs_cases = getpid ();
 }
 
-const struct actor *
+const struct act_identity *
 act_actor (void)
 {
     return actor;

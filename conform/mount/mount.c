@@ -13,7 +13,7 @@ struct mount_run {
     const struct conform_options *options;
     struct conform_report *report;
     struct stage *stage;
-    const struct actor *actor;
+    const struct act_identity *actor;
     GPtrArray *logs;   /* of the theme: for each case, the lines that the daemon logged meanwhile,
                           or NULL */
     unsigned restarts;
@@ -351,7 +351,7 @@ run_theme (struct mount_run *run, const struct mount_theme *theme)
 }
 
 static void
-run_as (struct mount_run *run, const struct actor *actor)
+run_as (struct mount_run *run, const struct act_identity *actor)
 {
     run->actor = actor;
     for (const struct mount_theme *theme = mount_themes;
@@ -417,7 +417,7 @@ stage_begin (const struct conform_options *options)
 /* Runs everything for one actor on the stage, and frees the stage. */
 static int
 run_actor (const struct conform_options *options, struct conform_report *report,
-           const struct actor *actor, struct stage *stage)
+           const struct act_identity *actor, struct stage *stage)
 {
     struct mount_run run = { .options = options, .report = report, .stage = stage };
 
@@ -446,7 +446,7 @@ struct counts {
 
 static void
 beside_main (const struct beside *beside, int to, const struct conform_options *options,
-             const struct actor *actor, pid_t parent)
+             const struct act_identity *actor, pid_t parent)
 {
     struct conform_report report;
     struct counts counts;
@@ -469,7 +469,7 @@ beside_main (const struct beside *beside, int to, const struct conform_options *
 /* Returns 0, or a negative errno after a message. ours: the stage of this process. */
 static int
 beside_start (struct beside *beside, const struct conform_options *options,
-              const struct actor *actor, const struct stage *ours)
+              const struct act_identity *actor, const struct stage *ours)
 {
     const pid_t self = getpid ();
     int ends[2] = { -1, -1 };
@@ -517,10 +517,10 @@ beside_end (struct beside *beside, struct conform_report *report)
 int
 conform_mount (const struct conform_options *options, struct conform_report *report)
 {
-    const struct actor root = { "root", 0, 0, true };
-    const struct actor user = geteuid () == 0
-                                ? (struct actor){ "user", 65534, 65534, true }
-                                : (struct actor){ "user", geteuid (), getegid (), false };
+    const struct act_identity root = { "root", 0, 0, true };
+    const struct act_identity user = geteuid () == 0
+                                ? (struct act_identity){ "user", 65534, 65534, true }
+                                : (struct act_identity){ "user", geteuid (), getegid (), false };
     struct stage *stage;
     struct beside beside;
     int r, r_beside;

@@ -56,7 +56,7 @@ extern const struct mount_theme mount_themes[]; /* ends with a row without name 
 
 /* --- act.c: for cases. All of it is the child's own; a child runs one case at a time --- */
 
-struct actor {
+struct act_identity {
     const char *name; /* "root" or "user" */
     uid_t uid;
     gid_t gid;
@@ -65,8 +65,8 @@ struct actor {
 
 /* Call before the first case. out: descriptor for output lines. */
 struct run_place;
-void act_begin (const struct actor *actor, const struct run_place *place, int out);
-const struct actor *act_actor (void);
+void act_begin (const struct act_identity *actor, const struct run_place *place, int out);
+const struct act_identity *act_actor (void);
 /* A case begins. twin: make, make_file and age work in this directory, which is the working
  * directory as seen below the mount; -1: in the working directory. */
 void act_case (unsigned number, int twin);
@@ -159,7 +159,7 @@ struct run_place {
  * start. */
 int run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from,
                const struct run_place *place, const char *theme,
-               const struct actor *actor, const struct run_watch *watch);
+               const struct act_identity *actor, const struct run_watch *watch);
 
 /* --- stage.c: directories and the daemon --- */
 

@@ -48,7 +48,7 @@ outcome_free (struct outcome *outcome)
 
 /* Makes a directory for the actor and enters it. */
 static bool
-enter (const char *name, const struct actor *actor)
+enter (const char *name, const struct act_identity *actor)
 {
     if (mkdir (name, 0755) < 0 && errno != EEXIST)
         return false;
@@ -60,7 +60,8 @@ enter (const char *name, const struct actor *actor)
 /* Makes it below the mount, where nothing is refused, and enters it in both places. The working
  * directory is then that of the mount. */
 static bool
-enter_twin (const char *name, unsigned number, int theme, int twin, const struct actor *actor)
+enter_twin (const char *name, unsigned number, int theme, int twin,
+            const struct act_identity *actor)
 {
     int below;
 
@@ -73,7 +74,7 @@ enter_twin (const char *name, unsigned number, int theme, int twin, const struct
 
 static void
 child_case (const struct mount_case *c, unsigned number, int theme, int twin,
-            const struct actor *actor)
+            const struct act_identity *actor)
 {
     g_autofree char *text = g_strdup_printf ("%u", number);
 
@@ -119,7 +120,8 @@ child_descriptors (int out, int theme, int twin)
 
 /* Makes the directory of a theme, below the mount if place has a twin. */
 static bool
-child_enter (const struct run_place *place, const char *theme, const struct actor *actor, int out)
+child_enter (const struct run_place *place, const char *theme, const struct act_identity *actor,
+             int out)
 {
     int twin = -1;
 
@@ -137,7 +139,7 @@ child_enter (const struct run_place *place, const char *theme, const struct acto
 
 static void
 child_main (GPtrArray *list, unsigned from, const struct run_place *place, const char *theme,
-            const struct actor *actor, int out)
+            const struct act_identity *actor, int out)
 {
     setpgid (0, 0);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
@@ -246,7 +248,7 @@ reader_end (struct reader *reader, bool over, int status)
 
 int
 run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const struct run_place *place,
-           const char *theme, const struct actor *actor, const struct run_watch *watch)
+           const char *theme, const struct act_identity *actor, const struct run_watch *watch)
 {
     struct reader reader = { .outcomes = outcomes, .watch = watch, .next = from };
     int ends[2], status = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 void
-seen_free (struct seen *seen)
+operation_free (struct operation *seen)
 {
     g_free ((char *) seen->name);
     g_free ((char *) seen->newname);
@@ -25,14 +25,14 @@ print_place (GString *out, int node, const char *name)
 }
 
 static bool
-has_range (enum fop op)
+operation_has_range (enum fop op)
 {
     return op == FOP_readv || op == FOP_writev || op == FOP_fallocate || op == FOP_discard
         || op == FOP_zerofill || op == FOP_copy_file_range;
 }
 
 static void
-print_asked (const struct seen *seen, GString *out)
+print_asked (const struct operation *seen, GString *out)
 {
     g_string_append (out, fop_name (seen->op));
     print_place (out, seen->node, NULL);
@@ -41,7 +41,7 @@ print_asked (const struct seen *seen, GString *out)
     print_place (out, seen->newparent, seen->newname);
     if (seen->fd >= 0)
         g_string_append_printf (out, " fd%d", seen->fd);
-    if (has_range (seen->op))
+    if (operation_has_range (seen->op))
         g_string_append_printf (out, " offset %lld size %zu", (long long) seen->offset, seen->size);
     if (seen->fd_out >= 0)
         g_string_append_printf (out, " to fd%d offset %lld", seen->fd_out,
@@ -53,7 +53,7 @@ print_asked (const struct seen *seen, GString *out)
 }
 
 static void
-print_data (const struct seen *seen, GString *out)
+print_data (const struct operation *seen, GString *out)
 {
     gsize size;
     const char *data = g_bytes_get_data (seen->data, &size);
@@ -66,7 +66,7 @@ print_data (const struct seen *seen, GString *out)
 }
 
 static void
-print_answered (const struct seen *seen, GString *out)
+print_answered (const struct operation *seen, GString *out)
 {
     if (seen->ret < 0) {
         g_string_append_printf (out, " = %s", g_strerror (seen->err));
@@ -86,7 +86,7 @@ print_answered (const struct seen *seen, GString *out)
 }
 
 void
-seen_print (const struct seen *seen, GString *out)
+operation_print (const struct operation *seen, GString *out)
 {
     print_asked (seen, out);
     print_answered (seen, out);
