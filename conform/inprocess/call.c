@@ -84,7 +84,7 @@ op_one_of (enum fop op, const enum fop *ops)
 }
 
 bool
-call_changes (enum fop op)
+choice_may_change (enum fop op)
 {
     return opset_has (OPS_CHANGE | OPS_CHANGE_LOCKS | OPSET_OF (FOP_flush), op);
 }

@@ -359,7 +359,7 @@ void choices_list (GArray *choices, bool pairs);
 char *choice_name (const struct choice *choice);
 /* Makes the call and appends its answer. Returns op_ret or a negative errno. */
 int call_make (struct world *world, const struct choice *choice, GString *out);
-bool call_changes (enum fop op);
+bool choice_may_change (enum fop op);
 
 /* --- worker.c --- */
 

@@ -265,7 +265,7 @@ case_call (const struct in_case *c)
     if (before && case_refused (c, r, before))
         return true;
     const int r_bare = call_make (worker.bare, &c->choice, bare);
-    const bool changed = call_changes (c->choice.op) && (r >= 0 || r_bare >= 0);
+    const bool changed = choice_may_change (c->choice.op) && (r >= 0 || r_bare >= 0);
     const bool interrupted = r == -EINTR && (variant->interrupt_before || variant->interrupt_held);
 
     worker.stack->dirty |= changed;

@@ -375,8 +375,6 @@ struct fuse_local {
 /* Returns a new request about an inode, or about a name in it; NULL if it was refused and answered.
  * frame->local isn't set. */
 call_frame_t *request_begin (fuse_req_t req, fuse_ino_t about, enum fop op);
-/* Returns whether the operation changes the file system. */
-bool request_modifies (enum fop op);
 /* Returns whether the kernel didn't tell the caller's ids; the kernel has then checked the caller's
  * rights itself. */
 bool request_is_anonymous (fuse_req_t req);

@@ -15,13 +15,6 @@
 
 #define UNKNOWN_ID ((uid_t) -1) /* stands for an id that an idmapped mount can't map */
 
-bool
-request_modifies (enum fop op)
-{
-    /* For open and ioctl it depends on flags or command: ops/open.c, ops/ioctl.c. */
-    return opset_has (OPS_CHANGE & ~(OPSET_OF (FOP_open) | OPSET_OF (FOP_ioctl)), op);
-}
-
 static bool
 op_makes (enum fop op)
 {
@@ -41,14 +34,15 @@ op_is_owed (const struct bridge *bridge, enum fop op)
 }
 
 /* Returns the error for a request that is refused at once, or 0. A new inode needs an owner, so a
- * caller without a known id can't create one. */
+ * caller without a known id can't create one. ops/open.c and ops/ioctl.c, which know flags and
+ * command, refuse what open and ioctl may not do in a read-only mount. */
 static int
 request_refused (struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
 {
     if (G_UNLIKELY (__atomic_load_n (&bridge->looks_until, __ATOMIC_RELAXED))
         && !op_is_owed (bridge, op) && ring_caller_dies (bridge, about, ctx->pid))
         return EINTR;
-    if (G_UNLIKELY (bridge->settings.read_only) && request_modifies (op) && !(about & INODE_REALM))
+    if (G_UNLIKELY (bridge->settings.read_only) && fop_changes (op, 0) && !(about & INODE_REALM))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID)
         && (op_makes (op) || !bridge->terms.idmapped))

@@ -8,6 +8,8 @@
 #include "core/table/opset.h"
 #include "posix_world.h"
 
+#include <linux/fs.h>
+
 #define ON(type, name, below) \
     "end-volume\nvolume " name "\ntype " type "\nsubvolumes " below "\n"
 #define CACHES                                                                                     \
@@ -114,6 +116,23 @@ START_TEST (sets_are_those_of_the_table)
 }
 END_TEST
 
+/* What an open or an ioctl changes depends on its flags or its command. */
+START_TEST (a_call_changes_by_its_flags)
+{
+    ck_assert (!fop_changes (FOP_open, O_RDWR));
+    ck_assert (fop_changes (FOP_open, O_RDWR | O_TRUNC));
+    ck_assert (fop_changes (FOP_create, O_RDWR));
+    ck_assert (fop_changes (FOP_ioctl, (uint32_t) FS_IOC_SETFLAGS));
+    ck_assert (fop_changes (FOP_ioctl, (uint32_t) FS_IOC32_SETFLAGS));
+    ck_assert (fop_changes (FOP_ioctl, (uint32_t) FS_IOC_FSSETXATTR));
+    ck_assert (!fop_changes (FOP_ioctl, (uint32_t) FS_IOC_GETFLAGS));
+    ck_assert (!fop_changes (FOP_lk, 0));
+    ck_assert (!fop_changes (FOP_readv, O_TRUNC));
+    ck_assert (fop_changes (FOP_setattr, 0));
+    ck_assert_uint_eq (fop_effects (CHANGES_NAMES | CHANGES_IF_TRUNC, O_RDWR), CHANGES_NAMES);
+}
+END_TEST
+
 TEST_PROGRAM (test_effects)
 {
     Suite *suite = suite_create ("effects");
@@ -123,6 +142,7 @@ TEST_PROGRAM (test_effects)
                          G_N_ELEMENTS (translators));
     tcase_add_test (tcase, several_children_leave_no_operation_out);
     tcase_add_test (tcase, sets_are_those_of_the_table);
+    tcase_add_test (tcase, a_call_changes_by_its_flags);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

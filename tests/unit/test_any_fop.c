@@ -15,6 +15,7 @@
 #include "../program.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 
 #define ANSWER 7 /* op_ret of every answer */
@@ -48,7 +49,8 @@ sample (const char *name)
     if (s)
         return s;
     s = g_new0 (struct sample, 1);
-    s->number = g_str_hash (name) & 0x7fffffff;
+    s->number = strcmp (name, "cmd") == 0 ? (uint32_t) FS_IOC_SETFLAGS
+                                          : g_str_hash (name) & 0x7fffffff;
     s->inode = inode_new (table);
     s->loc = (loc_t){ .name = name, .parent = itable_root (table), .inode = s->inode };
     s->fd = fd_new (&maker, s->inode, O_RDWR, 1);
@@ -269,11 +271,9 @@ static const unsigned effect_rows[FOP_MAX] = { FOP_LIST (COUNT_ROWS) };
 static void
 middle_bracket (const struct call *call)
 {
-    const bool only_with_trunc = opset_has (OPS_CHANGE_IF_TRUNC, call->op)
-                              && !opset_has (OPS_CHANGE_NAMES, call->op)
-                              && !(call->flags & O_TRUNC);
+    const bool changes = call_changes (call) || opset_has (OPS_CHANGE_LOCKS, call->op);
     const char *const op = fop_name (call->op);
-    const unsigned rows = only_with_trunc ? 0 : effect_rows[call->op];
+    const unsigned rows = changes ? effect_rows[call->op] : 0;
 
     open_changes = ended_changes = 0;
     change_bracket_call (&bracket, call);

@@ -23,13 +23,10 @@ struct changes {
 static struct change *
 add (struct changes *changes, unsigned matters, const struct call *call, unsigned what)
 {
-    const bool cuts = what & CHANGES_IF_TRUNC && call->flags & O_TRUNC
-                   && !(call->op == FOP_create && call->flags & O_EXCL);
+    const bool is_new = call->op == FOP_create && call->flags & O_EXCL;
     struct change *change = &changes->at[changes->n];
 
-    if (cuts)
-        what |= CHANGES_DATA | CHANGES_ATTRIBUTES;
-    what &= matters;
+    what = matters & fop_effects (what, is_new ? call->flags & ~(uint32_t) O_TRUNC : call->flags);
     if (!what)
         return NULL;
     *change = (struct change){ .number = changes->n++, .what = what };

@@ -26,8 +26,8 @@
 struct change {
     unsigned number; /* index in the order of fops.def, from 0; the operation's changes are an
                       * array */
-    unsigned what;   /* the CHANGES_* that the bracket asked for; CHANGES_IF_TRUNC is translated to
-                      * the others */
+    unsigned what;   /* those of the effects of this call that the bracket asked for: CHANGES_* but
+                      * CHANGES_IF_TRUNC */
     /* The inode that changes, with a reference. NULL: it isn't known which inode the name stands
      * for, if any. At the end of a successful create or tmpfile: the file. */
     inode_t *inode;

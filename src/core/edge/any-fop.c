@@ -161,6 +161,12 @@ call_pass (const struct call *call)
     ops[call->op].pass (call);
 }
 
+bool
+call_changes (const struct call *call)
+{
+    return fop_changes (call->op, call->flags);
+}
+
 void
 call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site)
 {

@@ -42,7 +42,7 @@ struct call {
     int32_t count;
     struct iobref *iobref;
     const char *name;      /* name of an extended attribute, or target of a symbolic link */
-    uint32_t flags;
+    uint32_t flags;        /* of an ioctl: its command */
     dict_t *xdata;
     const void *args;      /* struct writev_call and the like: all arguments */
 };
@@ -78,6 +78,10 @@ struct answer {
 
 typedef void any_fop_t (const struct call *call);
 typedef void any_fop_cbk_t (const struct answer *answer);
+
+/* Returns whether the call changes stored state: not an open without O_TRUNC, nor an ioctl with a
+ * command that sets nothing. */
+bool call_changes (const struct call *call);
 
 /* Winds to the first child, whose answer goes directly to this translator's parent. */
 void call_pass (const struct call *call);

@@ -31,7 +31,7 @@
 #define SEE_NAME_basename(to)
 #define SEE_FLAGS_flags(to) (to)->flags = flags;
 #define SEE_FLAGS_valid(to)
-#define SEE_FLAGS_cmd(to)
+#define SEE_FLAGS_cmd(to) (to)->flags = cmd;
 #define SEE_FLAGS_events(to)
 #define SEE_DICT_dict(to)
 #define SEE_DICT_xdata(to) (to)->xdata = xdata;

@@ -39,6 +39,8 @@ enum {
     CHANGES_NAMES = 1 << 3,      /* a name in a directory, and the directory's own attributes */
     CHANGES_LOCKS = 1 << 4,      /* record locks, flock */
     CHANGES_IF_TRUNC = 1 << 5,   /* data and attributes, if the call's flags have O_TRUNC */
+    ONLY_IF_SETS = 1 << 6,       /* the row's effects, only if the command of the ioctl sets
+                                  * something */
 };
 
 /* lookup_fop: the type of a translator's function, as in `static lookup_fop rot13_lookup;`. */

@@ -3,6 +3,40 @@
 #include "core/base/suggest.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+
+/* --- effects ---------------------------------------------------------------------------------- */
+
+static const unsigned opset_effects[FOP_MAX] = {
+#define FOP(name) [FOP_##name] = EFFECTS_##name,
+#include "fops.def"
+};
+
+static bool
+ioctl_sets (uint32_t cmd)
+{
+    return cmd == FS_IOC_SETFLAGS || cmd == FS_IOC32_SETFLAGS || cmd == FS_IOC_FSSETXATTR
+        || cmd == FS_IOC_SETVERSION || cmd == FS_IOC32_SETVERSION;
+}
+
+unsigned
+fop_effects (unsigned what, uint32_t flags)
+{
+    if (what & ONLY_IF_SETS && !ioctl_sets (flags))
+        return 0;
+    if (what & CHANGES_IF_TRUNC && flags & O_TRUNC)
+        what |= CHANGES_DATA | CHANGES_ATTRIBUTES;
+    return what & ~(unsigned) (CHANGES_IF_TRUNC | ONLY_IF_SETS);
+}
+
+bool
+fop_changes (enum fop op, uint32_t flags)
+{
+    return fop_effects (opset_effects[op], flags) & ~(unsigned) CHANGES_LOCKS;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* Operations in GlusterFS's list that don't exist here. */
 static const char *const absent[] = {

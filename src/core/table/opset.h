@@ -20,54 +20,53 @@ opset_has (opset_t set, enum fop op)
     return set & OPSET_OF (op);
 }
 
-/* The operations that have an effect, by the EFFECT rows of fops.def. */
-#define FOP(name) | ((0
+/* EFFECTS_writev: the effects of the operation, from all its EFFECT rows in fops.def. */
+#define FOP(name) , EFFECTS_##name = 0
 #define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_DATA ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_DATA = 0
-#include "fops.def"
-};
-#define FOP(name) | ((0
-#define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_ATTRIBUTES ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_ATTRIBUTES = 0
-#include "fops.def"
-};
-#define FOP(name) | ((0
-#define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_XATTRS ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_XATTRS = 0
-#include "fops.def"
-};
-#define FOP(name) | ((0
-#define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_NAMES ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_NAMES = 0
-#include "fops.def"
-};
-#define FOP(name) | ((0
-#define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_LOCKS ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_LOCKS = 0
-#include "fops.def"
-};
-#define FOP(name) | ((0
-#define EFFECT(what, argument) | (what)
-#define REPLY(name) ) & CHANGES_IF_TRUNC ? OPSET_OF (FOP_##name) : 0)
-enum {
-    OPS_CHANGE_IF_TRUNC = 0
+enum { EFFECTS_none = 0
 #include "fops.def"
 };
 
-/* The operations that change stored state. open does with O_TRUNC, ioctl with some commands. */
-#define OPS_CHANGE                                                                                 \
-    (OPS_CHANGE_DATA | OPS_CHANGE_ATTRIBUTES | OPS_CHANGE_XATTRS | OPS_CHANGE_NAMES                \
-     | OPS_CHANGE_IF_TRUNC)
+/* OPS_CHANGE_DATA: the operations that have this effect. */
+#define OPSET_IF(name, effect_) | (EFFECTS_##name & (effect_) ? OPSET_OF (FOP_##name) : 0)
+enum {
+#define FOP(name) OPSET_IF (name, CHANGES_DATA)
+    OPS_CHANGE_DATA = 0
+#include "fops.def"
+    ,
+#define FOP(name) OPSET_IF (name, CHANGES_ATTRIBUTES)
+    OPS_CHANGE_ATTRIBUTES = 0
+#include "fops.def"
+    ,
+#define FOP(name) OPSET_IF (name, CHANGES_XATTRS)
+    OPS_CHANGE_XATTRS = 0
+#include "fops.def"
+    ,
+#define FOP(name) OPSET_IF (name, CHANGES_NAMES)
+    OPS_CHANGE_NAMES = 0
+#include "fops.def"
+    ,
+#define FOP(name) OPSET_IF (name, CHANGES_LOCKS)
+    OPS_CHANGE_LOCKS = 0
+#include "fops.def"
+    ,
+#define FOP(name) OPSET_IF (name, CHANGES_IF_TRUNC)
+    OPS_CHANGE_IF_TRUNC = 0
+#include "fops.def"
+    ,
+/* The operations that change stored state. open does with O_TRUNC, ioctl with some commands:
+ * fop_changes. */
+#define FOP(name) OPSET_IF (name, ~CHANGES_LOCKS)
+    OPS_CHANGE = 0
+#include "fops.def"
+};
+
+/* Returns the effects that an operation has with these flags, which are the command of an ioctl:
+ * CHANGES_IF_TRUNC and ONLY_IF_SETS in what are replaced by what they stand for. */
+unsigned fop_effects (unsigned what, uint32_t flags);
+
+/* Returns whether an operation with these flags changes stored state. */
+bool fop_changes (enum fop op, uint32_t flags);
 
 /* Parses names separated by commas or blanks, in any case, in the spelling of fops.def or of
  * GlusterFS; NULL, "" and "all" mean all operations. Names of operations that only GlusterFS has

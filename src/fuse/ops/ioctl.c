@@ -27,13 +27,6 @@ cmd_of_compat (uint32_t cmd)
     }
 }
 
-/* Commands that change the file, for a read-only mount. */
-static bool
-ioctl_modifies (uint32_t cmd)
-{
-    return cmd == FS_IOC_SETFLAGS || cmd == FS_IOC_FSSETXATTR || cmd == FS_IOC_SETVERSION;
-}
-
 static void
 fuse_ioctl (fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi,
             unsigned flags, const void *in_buf, size_t in_size, size_t out_size)
@@ -53,7 +46,7 @@ fuse_ioctl (fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse
         request_err (frame, -1, ENOTTY);
         return;
     }
-    if (bridge_of (req)->settings.read_only && ioctl_modifies (cmd)) {
+    if (bridge_of (req)->settings.read_only && fop_changes (FOP_ioctl, cmd)) {
         request_err (frame, -1, EROFS);
         return;
     }

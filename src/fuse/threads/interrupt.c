@@ -121,7 +121,7 @@ interrupt_request (fuse_req_t req, void *data)
                                   .pid = root->pid,
                                   .about = root->about,
                                   .may_answer = !bridge->settings.exclusive
-                                             || !request_modifies (root->op) };
+                                             || !fop_changes (root->op, 0) };
     for (unsigned i = 0; i < G_N_ELEMENTS (one->inodes); i++)
         one->inodes[i] = root->maker.lent_inodes[i] ? inode_ref (root->maker.lent_inodes[i]) : NULL;
     for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)

@@ -2,7 +2,6 @@
 /* The rules of operations on attributes and on extended attributes. */
 #include "posix-acl.h"
 
-#include <linux/fs.h>
 #include <linux/xattr.h>
 
 #define TIMES (IATT_ATIME | IATT_MTIME | IATT_ATIME_NOW | IATT_MTIME_NOW)
@@ -281,10 +280,5 @@ posix_acl_fremovexattr (struct acl_look *look)
 int
 posix_acl_ioctl (struct acl_look *look)
 {
-    const struct ioctl_call *args = look->call->args;
-
-    if (args->cmd == FS_IOC_SETFLAGS || args->cmd == FS_IOC32_SETFLAGS
-        || args->cmd == FS_IOC_FSSETXATTR)
-        return acl_owns (look, args->fd->inode);
-    return 0;
+    return call_changes (look->call) ? acl_owns (look, look->call->fd->inode) : 0;
 }
