@@ -2,7 +2,7 @@
 xlatorencryptionexecdir = $(pkglibdir)/xlator/encryption
 xlatorencryptionexec_PROGRAMS = xlators/encryption/rot-13.so
 
-xlators_encryption_rot_13_so_SOURCES = %D%/rest.c %D%/rot13.c %D%/rot13.h %D%/rotate.c
+xlators_encryption_rot_13_so_SOURCES = %D%/rot13.c %D%/rot13.h
 xlators_encryption_rot_13_so_CPPFLAGS = $(module_cpp)
 xlators_encryption_rot_13_so_CFLAGS = $(module_cflags)
 xlators_encryption_rot_13_so_LDFLAGS = $(module_link)
