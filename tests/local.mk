@@ -88,6 +88,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_power_cut.c \
     %D%/graph/test_power_cut_random.c \
     %D%/graph/test_quick_read.c \
+    %D%/graph/test_read_only.c \
     %D%/graph/test_readdir_ahead.c \
     %D%/graph/test_roots.c \
     %D%/graph/test_rot13.c \
@@ -151,7 +152,6 @@ test_modules = \
     tests/xlators/test/online.so \
     tests/xlators/test/oops.so \
     tests/xlators/test/options.so \
-    tests/xlators/test/readonly.so \
     tests/xlators/test/pass.so \
     tests/xlators/test/last.so \
     tests/xlators/test/slow.so \

@@ -22,6 +22,7 @@ dist_volfiles_DATA = \
     %D%/posix-acl.vol \
     %D%/power-cut.vol \
     %D%/read-ahead.vol \
+    %D%/read-only.vol \
     %D%/replicate.vol \
     %D%/quick-read.vol \
     %D%/readdir-ahead.vol \
@@ -39,5 +40,6 @@ dist_presets_DATA = \
     %D%/presets/cached.vol \
     %D%/presets/faulty.vol \
     %D%/presets/plain.vol \
+    %D%/presets/read-only.vol \
     %D%/presets/rot-13.vol \
     %D%/presets/slow.vol

@@ -31,9 +31,6 @@ static const struct foreign foreigners[] = {
     { "features/cdc", NULL, NULL, 0,
       "the servers compress what is read, and expect what is written to be compressed; 'gluster "
       "volume set VOLUME network.compression off' ends that" },
-    { "features/read-only", NULL, NULL, 0,
-      "without it, programs could change the volume; a volfile without it, mounted with '-o ro', "
-      "does the same" },
     { "features/worm", NULL, NULL, 0,
       "without it, programs could change files that it keeps as they are" },
     { "encryption/crypt", NULL, NULL, 0,

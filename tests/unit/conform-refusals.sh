@@ -14,19 +14,27 @@ volfile () {
     printf 'volume %s\n type %s\n%s\n subvolumes posix\nend-volume\n' "$1" "$2" \
         "$(printf ' option %s\n' "${@:3}")" >>"$1.vol"
 }
-volfile ro test/readonly 'opens off'
-volfile opens test/readonly 'opens on'
-volfile forgets test/readonly 'forgets on'
+echo 'write-ops -> error EROFS' >rules # files may be opened for writing
+volfile ro features/read-only 'read-only on'
+volfile opens debug/fault "rules $TEST_DIR/rules"
+volfile forgets defects/pass 'defect made-and-refused'
 volfile rot test/names
 sed -i '/^ option $/d' rot.vol
-printf '%s\n' '# nothing changes' 'refuse EROFS' 'by     test/readonly' 'call   *' \
-    'why    nothing changes through it' >ro.allow
+# allow NAME: NAME.allow, for the type in NAME.vol.
+allow () {
+    printf '%s\n' '# nothing changes' 'refuse EROFS' \
+        "by     $(sed -n '/^volume posix/,/^end/d; s/^ type //p' "$1.vol")" 'call   *' \
+        'why    nothing changes through it' >"$1.allow"
+}
+allow ro
+allow opens
+allow forgets
 
 # --- without --allow: one failure, which names the volume, the operation and the way out ----------
 
 out=$(conform ro.vol 2>&1) && fail "a tree can't be made, and the kit passes"
 expect_match "who refuses" \
-    "no tree: 'ro' \\(test/readonly\\), mkdir: it failed with EROFS, .* --allow" "$out"
+    "no tree: 'ro' \\(features/read-only\\), mkdir: it failed with EROFS, .* --allow" "$out"
 expect_match "it ends there" '^0 passed, 1 failed, 0 skipped, 0 differ by design$' "$out"
 
 # --- in the process --------------------------------------------------------------------------------
@@ -35,33 +43,33 @@ short='in-process/@(straight|mixed|failing)/+([a-z_])'
 out=$(conform --in-process --case "$short" --allow ro.allow ro.vol) || fail "refusals fail: $out"
 expect_match "what is refused, and what is not" \
     '^[4-9][0-9] passed, 0 failed, 0 skipped, [5-9][0-9] differ by design$' "$out"
-out=$(conform --in-process --case "$short" --allow ro.allow opens.vol) || fail "opens fail: $out"
+out=$(conform --in-process --case "$short" --allow opens.allow opens.vol) || fail "opens fail: $out"
 
 # A refusal that changes something all the same is found; so is one of another errno or operation.
-out=$(conform --in-process --case '*/straight/mkdir' --allow ro.allow forgets.vol) &&
+out=$(conform --in-process --case '*/straight/mkdir' --allow forgets.allow forgets.vol) &&
     fail "a refusal that made the directory passes"
 expect_match "what changed" 'refused, but something changed: mkdir' "$out"
 sed 's/EROFS/EPERM/' ro.allow >eperm.allow
 expect_error "no tree: 'ro' .*EROFS|result differs" \
     conform --in-process --case '*/straight/mkdir' --allow eperm.allow ro.vol
-sed 's/^call.*/call mkdir/' ro.allow >mkdir.allow
-expect_error "result differs: .opens. \(test/readonly\), rmdir" \
+sed 's/^call.*/call mkdir/' opens.allow >mkdir.allow
+expect_error "result differs: .opens. \(debug/fault\), rmdir" \
     conform --in-process --case '*/straight/rmdir' --allow mkdir.allow opens.vol
 
 # --- histories -------------------------------------------------------------------------------------
 
 for volume in ro opens; do
-    out=$(conform --case history --histories 100 --seed 1 --allow ro.allow $volume.vol) ||
+    out=$(conform --case history --histories 100 --seed 1 --allow $volume.allow $volume.vol) ||
         fail "histories of $volume.vol fail: $out"
     expect_match "they pass" '^100 passed, 0 failed' "$out"
 done
-out=$(conform --case history --histories 100 --seed 1 --allow ro.allow forgets.vol) &&
+out=$(conform --case history --histories 100 --seed 1 --allow forgets.allow forgets.vol) &&
     fail "histories don't find a refusal that made the directory"
 
 # --- what --allow refuses --------------------------------------------------------------------------
 
 printf 'refuse EROFS\ncall *\nwhy x\n' >half
-printf 'refuse EXYZ\nby test/readonly\ncall *\nwhy x\n' >errno
+printf 'refuse EXYZ\nby features/read-only\ncall *\nwhy x\n' >errno
 printf 'refuse EROFS\nby test/other\ncall *\nwhy x\n' >other
 printf 'case x\nline y\ncall *\nwhy x\n' >mixed
 expect_error "half:1:1: this paragraph has no 'by'" conform --allow half ro.vol

@@ -165,8 +165,8 @@ volfile_is_passive (const xlator_t *xl)
 {
     static const char *const types[] = {
         "debug/delay-gen", "debug/error-gen", "debug/fault", "debug/io-stats", "debug/trace",
-        "encryption/rot-13", "features/utime", "meta/meta", "storage/posix", "system/posix-acl",
-        NULL,
+        "encryption/rot-13", "features/read-only", "features/utime", "meta/meta", "storage/posix",
+        "system/posix-acl", NULL,
     };
 
     return g_strv_contains (types, xl->type) || g_str_has_prefix (xl->type, "performance/");

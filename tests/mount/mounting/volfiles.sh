@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Each volfile that comes with Windlass mounts, and a file written through it reads the same.
+# Each volfile that comes with Windlass mounts, and a file written through it reads the same, or the
+# volfile is there to refuse it.
 . "$(dirname "$0")/../lib.sh"
 
 for file in "$SOURCE_DIR"/volfiles/*.vol; do
@@ -9,6 +10,11 @@ for file in "$SOURCE_DIR"/volfiles/*.vol; do
     expect_ok "$WINDLASS" check "$VOL"
     grep -q 'type protocol/client' "$VOL" && continue # mounted by mount/brick/brick
     mount_volfile "$VOL"
+    if grep -q 'type features/read-only' "$VOL"; then
+        expect_error 'Read-only file system' touch "$MNT/file"
+        unmount
+        continue
+    fi
     echo "written through ${file##*/}" >"$MNT/file"
     expect "what is read through ${file##*/}" "written through ${file##*/}" "$(cat "$MNT/file")"
     expect_ok rm "$MNT/file"

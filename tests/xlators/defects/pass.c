@@ -19,7 +19,7 @@ enum defect {
     XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE,
     BYTES_LATER, WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
-    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED, WRONG_NUMBER,
+    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED, WRONG_NUMBER, MADE_AND_REFUSED,
 };
 
 typedef struct {
@@ -79,6 +79,7 @@ static const char *const pass_defects[] = {
     "own-key-errno",
     "lost-confirmed",
     "wrong-number",
+    "made-and-refused",
     NULL,
 };
 
@@ -392,6 +393,10 @@ pass_mkdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         op_errno = -op_errno;
     if (has (this, WRONG_INODE) && buf)
         other.ia_type = IA_IFREG;
+    if (has (this, MADE_AND_REFUSED)) {
+        STACK_UNWIND (mkdir, frame, -1, EROFS, NULL, NULL, NULL, NULL, NULL);
+        return;
+    }
     STACK_UNWIND (mkdir, frame, op_ret, op_errno, inode, buf ? &other : NULL, preparent, postparent,
                   xdata);
 }
