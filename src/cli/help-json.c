@@ -166,6 +166,7 @@ static void
 help_json_row (struct json *json, const struct xlator_option *row, bool online)
 {
     g_autofree char *allowed = option_allowed (row);
+    g_autofree const char **names = option_value_names (row);
 
     json_open (json, NULL, '{');
     json_string (json, "name", row->key[0]);
@@ -178,7 +179,7 @@ help_json_row (struct json *json, const struct xlator_option *row, bool online)
     json_string (json, "allowed", allowed);
     json_string (json, "default", row->value);
     help_json_range (json, row);
-    json_strings (json, "values", row->values);
+    json_strings (json, "values", names);
     json_bool (json, "required", row->required);
     json_bool (json, "online", row->online && online);
     json_bool (json, "secret", row->secret);

@@ -25,9 +25,9 @@ option_values_shown (const struct xlator_option *row)
         return "[on|off]";
     if (row->type != OPTION_ENUM)
         return "VALUE";
-    for (const char *const *value = row->values; *value; value++)
-        if (!flag || !g_strv_contains (synonyms, *value))
-            g_string_append_printf (text, "%s%s", text->len ? "|" : flag ? "[" : "", *value);
+    for (const struct option_choice *at = row->values; at->name; at++)
+        if (!flag || !g_strv_contains (synonyms, at->name))
+            g_string_append_printf (text, "%s%s", text->len ? "|" : flag ? "[" : "", at->name);
     g_string_append (text, flag ? "]" : "");
     return g_intern_string (text->str);
 }

@@ -29,9 +29,6 @@
 #define WRITE_HEADER 80
 #define PAYLOAD_OFFSET 4096
 
-/* Options with three values. The meaning of "auto" depends on what the kernel supports. */
-enum choice { CHOICE_AUTO, CHOICE_ON, CHOICE_OFF };
-
 /* Whether the kernel may read and write files by itself, in the order of the option's values. */
 enum passthrough_choice { PASSTHROUGH_AUTO, PASSTHROUGH_OFF, PASSTHROUGH_REQUIRED };
 
@@ -47,10 +44,9 @@ enum limit_class { LIMIT_DATA, LIMIT_NAMES, LIMIT_SYNC, LIMIT_CLASSES };
 
 struct bridge_settings {
     double attribute_timeout, entry_timeout, negative_timeout; /* seconds */
-    int direct_io, keep_cache; /* index in choice_values: use choice_of */
-    int acl; /* index in acl_values: use acl_of */
-    int passthrough; /* PASSTHROUGH_* */
-    int passthrough_direct, lock_forwarding; /* index in choice_values */
+    int direct_io, keep_cache, passthrough_direct, lock_forwarding; /* enum option_switch */
+    int acl;                                                        /* enum decides */
+    int passthrough;                                                /* PASSTHROUGH_* */
     bool read_only, writeback, auto_invalidation, readdirp, idmapped, exclusive, follow_callers,
         passthrough_append, selinux, short_numbers;
     int64_t gid_timeout, stuck_after; /* nanoseconds */
@@ -203,8 +199,6 @@ struct bridge {
 
 /* --- options.c: the rows of options, and their values --- */
 int bridge_options_read (struct bridge *bridge, const char *const *options, char **ret_error);
-enum choice choice_of (int value);
-enum decides acl_of (int value);
 
 /* --- rights.c: the decider about rights --- */
 

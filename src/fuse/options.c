@@ -2,326 +2,194 @@
 /* The bridge's options. Names and meaning are those of GlusterFS's mount/fuse. */
 #include "fuse/internal.h"
 
-
-/* The spellings of a boolean, and auto. */
-static const char *const choice_values[] = { "auto", "on",  "yes", "true",  "enable",
-                                             "1",    "off", "no",  "false", "disable",
-                                             "0",    NULL };
-
-enum choice
-choice_of (int value)
-{
-    return value == 0 ? CHOICE_AUTO : value <= 5 ? CHOICE_ON : CHOICE_OFF;
-}
-
-/* The spellings of a boolean, and translator. */
-static const char *const acl_values[] = { "on", "yes",   "true",    "enable", "1",          "off",
-                                          "no", "false", "disable", "0",      "translator", NULL };
-
-static const char *const passthrough_values[] = { "auto", "off", "required",
-                                                  NULL }; /* in the order of enum
-                                                           * passthrough_choice */
-
-enum decides
-acl_of (int value)
-{
-    return value < 5 ? DECIDES_KERNEL : value < 10 ? DECIDES_KERNEL_BY_MODE : DECIDES_TRANSLATOR;
-}
-
-static const char *const transport_values[] = { "tcp", "socket", NULL };
-static const char *const io_uring_values[] = { "auto", "off", "required", NULL };
+static const struct option_choice acl_choices[] = {
+    OPTION_NAMES_ON (DECIDES_KERNEL), OPTION_NAMES_OFF (DECIDES_KERNEL_BY_MODE),
+    { "translator", DECIDES_TRANSLATOR }, {},
+};
+static const struct option_choice passthrough_choices[] = {
+    { "auto", PASSTHROUGH_AUTO }, { "off", PASSTHROUGH_OFF }, { "required", PASSTHROUGH_REQUIRED },
+    {},
+};
+static const struct option_choice io_uring_choices[] = {
+    { "auto", IO_URING_AUTO }, { "off", IO_URING_OFF }, { "required", IO_URING_REQUIRED }, {},
+};
+static const struct option_choice transport_choices[] = { { "tcp", 0 }, { "socket", 0 }, {} };
 
 #define META_DIR_NAME "meta-dir-name"
 #define EXCLUSIVE "exclusive"
 
-#define FIELD(field_) OPTION_FIELD (struct bridge_settings, field_)
-#define LIMIT(key_, class_, what_) \
-    { \
-        .key = { key_ }, .type = OPTION_INT, FIELD (limits[class_]), .value = "0", .min = 0, \
-        .max = LIMIT_MOST, \
-        .help = "how many " what_ " may run at a time, not counting those that began more than " \
-                "half a millisecond ago; 0: two for each processor" \
-    }
-#define INERT(key_, type_, help_) { .key = { key_ }, .type = type_, .inert = true, .help = help_ }
+#define LIMIT(key_, class_, what_)                                                                 \
+    { OPTION (key_, INT, struct bridge_settings, limits[class_], "0"), .min = 0,                   \
+      .max = LIMIT_MOST,                                                                           \
+      .help = "how many " what_ " may run at a time, not counting those that began more than "     \
+              "half a millisecond ago; 0: two for each processor" }
 
 const struct xlator_option bridge_options[] = {
-    { .key = { "attribute-timeout" },
-      .type = OPTION_DOUBLE,
-      FIELD (attribute_timeout),
-      .value = "1.0",
-      .min = 0,
-      .max = 4294967295.0,
+    { OPTION ("attribute-timeout", DOUBLE, struct bridge_settings, attribute_timeout, "1.0"),
+      .min = 0, .max = 4294967295.0,
       .help = "seconds for which the kernel caches attributes; 0: the kernel asks the daemon each "
               "time" },
-    { .key = { "entry-timeout" },
-      .type = OPTION_DOUBLE,
-      FIELD (entry_timeout),
-      .value = "1.0",
-      .min = 0,
+    { OPTION ("entry-timeout", DOUBLE, struct bridge_settings, entry_timeout, "1.0"), .min = 0,
       .max = 4294967295.0,
       .help = "seconds for which the kernel caches a name; 0: the kernel asks the daemon each "
               "time" },
-    { .key = { "negative-timeout" },
-      .type = OPTION_DOUBLE,
-      FIELD (negative_timeout),
-      .value = "0.0",
-      .min = 0,
-      .max = 4294967295.0,
+    { OPTION ("negative-timeout", DOUBLE, struct bridge_settings, negative_timeout, "0.0"),
+      .min = 0, .max = 4294967295.0,
       .help = "seconds for which the kernel remembers that a name does not exist; 0: the kernel "
               "asks the daemon each time" },
-    { .key = { "direct-io-mode" },
-      .type = OPTION_ENUM,
-      FIELD (direct_io),
-      .value = "auto",
-      .values = choice_values,
+    { OPTION ("direct-io-mode", ENUM, struct bridge_settings, direct_io, "auto"),
+      .values = option_switches,
       .help = "whether reads and writes bypass the kernel's page cache; auto: off" },
-    { .key = { "read-only" },
-      .type = OPTION_BOOL,
-      FIELD (read_only),
-      .value = "off",
+    { OPTION ("read-only", BOOL, struct bridge_settings, read_only, "off"),
       .help = "refuse every request that would change a file or a directory" },
-    { .key = { "fopen-keep-cache" },
-      .type = OPTION_ENUM,
-      FIELD (keep_cache),
-      .value = "auto",
-      .values = choice_values,
+    { OPTION ("fopen-keep-cache", ENUM, struct bridge_settings, keep_cache, "auto"),
+      .values = option_switches,
       .help = "whether the kernel keeps the cached pages of a file when the file is opened again; "
               "auto: on if the kernel itself drops the pages of a changed file" },
-    { .key = { "auto-invalidation" },
-      .type = OPTION_BOOL,
-      FIELD (auto_invalidation),
-      .value = "on",
-      .help =
-          "have the kernel drop a file's cached pages when its size or modification time changes" },
-    { .key = { "kernel-writeback-cache" },
-      .type = OPTION_BOOL,
-      FIELD (writeback),
-      .value = "off",
+    { OPTION ("auto-invalidation", BOOL, struct bridge_settings, auto_invalidation, "on"),
+      .help = "have the kernel drop a file's cached pages when its size or modification time "
+              "changes" },
+    { OPTION ("kernel-writeback-cache", BOOL, struct bridge_settings, writeback, "off"),
       .help = "let the kernel collect writes and send them to the daemon later; meanwhile no other "
               "program may change the files in the directory" },
-    { .key = { "attr-times-granularity" },
-      .type = OPTION_INT,
-      FIELD (time_granularity),
-      .value = "0",
-      .min = 0,
-      .max = 1000000000,
+    { OPTION ("attr-times-granularity", INT, struct bridge_settings, time_granularity, "0"),
+      .min = 0, .max = 1000000000,
       .help = "resolution of file times in nanoseconds, for kernel-writeback-cache; 0 means 1" },
-    { .key = { EXCLUSIVE },
-      .type = OPTION_BOOL,
-      FIELD (exclusive),
-      .value = "off",
+    { OPTION (EXCLUSIVE, BOOL, struct bridge_settings, exclusive, "off"),
       .help = "promise that no other program changes the directory: the kernel then caches names, "
               "including names that do not exist, attributes, listings and data for a day; a "
               "change behind the mount is not visible, and may be overwritten" },
-    { .key = { "use-readdirp" },
-      .type = OPTION_BOOL,
-      FIELD (readdirp),
-      .value = "yes",
+    { OPTION ("use-readdirp", BOOL, struct bridge_settings, readdirp, "yes"),
       .help = "return attributes along with the names of a directory when the kernel asks for "
               "them, unless it still has those of a listing less than half a second ago" },
-    { .key = { "enable-ino32" },
-      .type = OPTION_BOOL,
-      FIELD (short_numbers),
-      .value = "off",
+    { OPTION ("enable-ino32", BOOL, struct bridge_settings, short_numbers, "off"),
       .help = "give all callers inode numbers of 32 bits and directory offsets of 31, for 32-bit "
               "programs, which cannot list a directory or stat a file whose numbers are larger" },
-    { .key = { "acl" },
-      .type = OPTION_ENUM,
-      FIELD (acl),
-      .value = "on",
-      .values = acl_values,
+    { OPTION ("acl", ENUM, struct bridge_settings, acl, "on"), .values = acl_choices,
       .help = "on: the kernel checks POSIX ACLs; off: the kernel checks only mode bits; "
               "translator: the kernel checks nothing; system/posix-acl decides, and must be in the "
               "graph" },
-    { .key = { "selinux" },
-      .type = OPTION_BOOL,
-      FIELD (selinux),
-      .value = "off",
+    { OPTION ("selinux", BOOL, struct bridge_settings, selinux, "off"),
       .help = "on: a file without a security label is said to have none (ENODATA), as on any "
               "machine that runs SELinux; off: labels are said to be unsupported (EOPNOTSUPP) for "
               "such a file, so that ls -l asks for no further one" },
-    { .key = { "passthrough" },
-      .type = OPTION_ENUM,
-      FIELD (passthrough),
-      .value = "auto",
-      .values = passthrough_values,
+    { OPTION ("passthrough", ENUM, struct bridge_settings, passthrough, "auto"),
+      .values = passthrough_choices,
       .help = "let the kernel itself read and write the files of storage if no translator has to "
               "see the data (Linux 6.9, root); required: refuse to mount if this is not possible" },
-    { .key = { "passthrough-direct" },
-      .type = OPTION_ENUM,
-      FIELD (passthrough_direct),
-      .value = "on",
-      .values = choice_values,
+    { OPTION ("passthrough-direct", ENUM, struct bridge_settings, passthrough_direct, "on"),
+      .values = option_switches,
       .help = "use passthrough also for files that are opened with O_DIRECT, except files that are "
               "opened only for writing; on file systems that require aligned direct I/O (ext4, "
               "xfs), reads and writes must stay aligned even after fcntl removes O_DIRECT; auto: "
               "only on file systems without this requirement (tmpfs, btrfs)" },
-    { .key = { "passthrough-append" },
-      .type = OPTION_BOOL,
-      FIELD (passthrough_append),
-      .value = "off",
+    { OPTION ("passthrough-append", BOOL, struct bridge_settings, passthrough_append, "off"),
       .help = "use passthrough also for files that are opened with O_APPEND: small appends are "
               "eight times as fast, but a program that removes O_APPEND with fcntl, or writes with "
               "RWF_NOAPPEND, still appends, and gets no error" },
-    { .key = { "idmapped-mounts" },
-      .type = OPTION_BOOL,
-      FIELD (idmapped),
-      .value = "off",
+    { OPTION ("idmapped-mounts", BOOL, struct bridge_settings, idmapped, "off"),
       .help = "let root make idmapped mounts of this mount, with other user and group ids; then "
               "only the kernel checks permissions, possibly against cached attributes" },
-    { .key = { "lock-forwarding" },
-      .type = OPTION_ENUM,
-      FIELD (lock_forwarding),
-      .value = "auto",
-      .values = choice_values,
+    { OPTION ("lock-forwarding", ENUM, struct bridge_settings, lock_forwarding, "auto"),
+      .values = option_switches,
       .help = "send the record locks and flocks of callers to storage, which locks the files "
               "themselves, where their other users see the locks; off: the kernel keeps the locks, "
               "and only processes on this mount see them; auto: on if storage is a server" },
-    { .key = { "gid-timeout" },
-      .type = OPTION_TIME,
-      FIELD (gid_timeout),
-      .value = "1",
+    { OPTION ("gid-timeout", TIME, struct bridge_settings, gid_timeout, "1"),
       .help = "how long the daemon caches the supplementary groups of a process; a dropped group "
               "stays effective for this time" },
-    { .key = { "lru-limit" },
-      .type = OPTION_INT,
-      FIELD (lru_limit),
-      .value = "1024",
-      .min = 0,
-      .max = 1e12,
+    { OPTION ("lru-limit", INT, struct bridge_settings, lru_limit, "1024"), .min = 0, .max = 1e12,
       .help = "how many inodes the daemon keeps after the kernel has forgotten them; 0: none; file "
               "handles of other forgotten inodes are stale" },
-    { .key = { "stuck-after" },
-      .type = OPTION_TIME,
-      FIELD (stuck_after),
-      .value = "30",
-      .min = 0,
+    { OPTION ("stuck-after", TIME, struct bridge_settings, stuck_after, "30"), .min = 0,
       .max = 86400,
       .help = "time without an answer after which the daemon logs a request, once, with the "
               "translator that has the request; 0: never" },
-    { .key = { "latency-measurement", "measure-latency" },
-      .type = OPTION_BOOL,
-      FIELD (measure),
-      .value = "off",
+    { OPTION ("latency-measurement", BOOL, struct bridge_settings, measure, "off"),
+      .key[1] = "measure-latency",
       .help = "count and time the calls to translators from the start, as windlass stats "
               "MOUNTPOINT --on does" },
-    { .key = { "read-ahead" },
-      .type = OPTION_SIZE,
-      FIELD (read_ahead),
-      .value = "1MB",
-      .min = 0,
+    { OPTION ("read-ahead", SIZE, struct bridge_settings, read_ahead, "1MB"), .min = 0,
       .max = 1 << 30,
       .help = "how far the kernel reads ahead, if the daemon may set this; 0: the kernel keeps its "
               "own value" },
-    { .key = { META_DIR_NAME },
-      .type = OPTION_STRING,
-      FIELD (meta_dir_name),
-      .value = ".meta",
+    { OPTION (META_DIR_NAME, STRING, struct bridge_settings, meta_dir_name, ".meta"),
       .check = option_check_name,
       .help = "the name of the directory in the root of the mount that shows the state of the "
               "daemon to the owner of the mount and to root; see windlass-meta(7); empty: no "
               "directory" },
-    { .key = { "background-qlen" },
-      .type = OPTION_INT,
-      FIELD (background_qlen),
-      .value = "64",
-      .min = 16,
+    { OPTION ("background-qlen", INT, struct bridge_settings, background_qlen, "64"), .min = 16,
       .max = 65535,
       .help = "how many requests that no caller waits for, such as read-ahead, the kernel may send "
               "at once" },
-    { .key = { "congestion-threshold" },
-      .type = OPTION_INT,
-      FIELD (congestion_threshold),
-      .value = "48",
-      .min = 12,
-      .max = 65535,
+    { OPTION ("congestion-threshold", INT, struct bridge_settings, congestion_threshold, "48"),
+      .min = 12, .max = 65535,
       .help = "number of requests that no caller waits for at which the kernel treats the mount as "
               "congested" },
-    { .key = { "reader-thread-count" },
-      .type = OPTION_INT,
-      FIELD (reader_threads),
-      .value = "0",
-      .min = 0,
+    { OPTION ("reader-thread-count", INT, struct bridge_settings, reader_threads, "0"), .min = 0,
       .max = READERS_MAX - 1,
       .help = "how many threads wait for requests while other threads serve requests; the daemon "
               "starts more threads when needed; 0: three" },
     LIMIT ("data-limit", LIMIT_DATA, "reads, writes and the like"),
     LIMIT ("name-limit", LIMIT_NAMES, "operations on names, attributes and locks"),
     LIMIT ("sync-limit", LIMIT_SYNC, "fsyncs"),
-    { .key = { "follow-callers" },
-      .type = OPTION_BOOL,
-      FIELD (follow_callers),
-      .value = "off",
-      .help = "bind the thread that handles a request to the caller's processor if no other "
-              "thread has to wake up first; the daemon must see callers in /proc" },
-    { .key = { "io-uring" },
-      .type = OPTION_ENUM,
-      FIELD (io_uring),
-      .value = "auto",
-      .values = io_uring_values,
+    { OPTION ("follow-callers", BOOL, struct bridge_settings, follow_callers, "off"),
+      .help = "bind the thread that handles a request to the caller's processor if no other thread "
+              "has to wake up first; the daemon must see callers in /proc" },
+    { OPTION ("io-uring", ENUM, struct bridge_settings, io_uring, "auto"),
+      .values = io_uring_choices,
       .help = "receive requests through io_uring if the kernel supports it; off: receive requests "
               "from /dev/fuse; required: refuse to mount without io_uring" },
-    { .key = { "io-uring-queue-depth" },
-      .type = OPTION_INT,
-      FIELD (io_uring_depth),
-      .value = "1024",
-      .min = 2,
-      .max = 4096,
+    { OPTION ("io-uring-queue-depth", INT, struct bridge_settings, io_uring_depth, "1024"),
+      .min = 2, .max = 4096,
       .help = "how many requests of one processor's callers may be in flight through io_uring; "
               "only requests in flight take memory" },
-    { .key = { "io-uring-pinned" },
-      .type = OPTION_BOOL,
-      FIELD (io_uring_pinned),
-      .value = "on",
+    { OPTION ("io-uring-pinned", BOOL, struct bridge_settings, io_uring_pinned, "on"),
       .help = "bind each thread that takes requests from an io_uring to the processor of the "
               "callers" },
-    { .key = { "io-uring-haste" },
-      .type = OPTION_INT,
-      FIELD (io_uring_haste),
-      .value = "10",
-      .min = 0,
+    { OPTION ("io-uring-haste", INT, struct bridge_settings, io_uring_haste, "10"), .min = 0,
       .max = 39,
       .help = "amount by which the daemon lowers the nice value of the threads that take requests "
               "from an io_uring, so that they run before other threads; needs CAP_SYS_NICE; 0: "
               "unchanged" },
-    INERT ("strict-volfile-check", OPTION_BOOL, "for management servers only"),
-    INERT ("client-pid", OPTION_INT, "for management servers only"),
-    INERT ("uid-map-root", OPTION_INT, "has no effect"),
-    INERT ("sync-to-mount", OPTION_BOOL, "has no effect: the program always waits for the mount"),
-    INERT ("resolve-gids", OPTION_BOOL,
-           "has no effect: the groups of a request are always those of the calling process"),
-    INERT ("no-root-squash", OPTION_BOOL,
-           "has no effect: only a volume's servers squash root (server.root-squash)"),
-    INERT ("root-squash", OPTION_BOOL,
-           "has no effect: only a volume's servers squash root (server.root-squash)"),
-    INERT ("capability", OPTION_BOOL, "has no effect: file capabilities always work"),
-    INERT ("event-history", OPTION_BOOL, "has no effect"),
-    INERT ("thin-client", OPTION_BOOL, "has no effect: the bricks themselves are asked"),
-    { .key = { "flush-handle-interrupt", "fuse-flush-handle-interrupt" },
-      .type = OPTION_BOOL,
-      .inert = true,
-      .help = "has no effect: every request can be interrupted" },
-    { .key = { "transport" },
-      .type = OPTION_ENUM,
-      .values = transport_values,
-      .inert = true,
-      .help = "has no effect: servers are always reached by TCP" },
-    INERT ("fetch-attempts", OPTION_INT,
-           "has no effect: each server is asked for the volfile once before the mount works"),
-    INERT ("volfile-check", OPTION_BOOL, "has no effect: a volfile is always checked"),
-    INERT ("process-name", OPTION_STRING, "has no effect: the process is named windlass"),
-    INERT ("mem-accounting", OPTION_BOOL, "has no effect"),
-    INERT ("global-threading", OPTION_BOOL,
-           "has no effect: all parts share their threads in any case"),
-    INERT ("io-engine", OPTION_STRING, "has no effect: see io-uring"),
-    INERT ("localtime-logging", OPTION_BOOL, "has no effect: times in the log are of UTC"),
-    INERT ("halo-max-latency", OPTION_INT, "has no effect: all bricks of a replica count"),
-    INERT ("halo-max-replicas", OPTION_INT, "has no effect: all bricks of a replica count"),
-    INERT ("halo-min-replicas", OPTION_INT, "has no effect: all bricks of a replica count"),
-    INERT ("invalidate-limit", OPTION_INT,
-           "has no effect: only the kernel decides which inodes it forgets"),
-    INERT ("fuse-dev-eperm-ratelimit-ns", OPTION_INT, "has no effect"),
-    { .key = { NULL } },
+    { OPTION_INERT ("strict-volfile-check", BOOL, "for management servers only") },
+    { OPTION_INERT ("client-pid", INT, "for management servers only") },
+    { OPTION_INERT ("uid-map-root", INT, "has no effect") },
+    { OPTION_INERT ("sync-to-mount", BOOL,
+                    "has no effect: the program always waits for the mount") },
+    { OPTION_INERT ("resolve-gids", BOOL,
+                    "has no effect: the groups of a request are always those of the calling "
+                    "process") },
+    { OPTION_INERT ("no-root-squash", BOOL,
+                    "has no effect: only a volume's servers squash root (server.root-squash)") },
+    { OPTION_INERT ("root-squash", BOOL,
+                    "has no effect: only a volume's servers squash root (server.root-squash)") },
+    { OPTION_INERT ("capability", BOOL, "has no effect: file capabilities always work") },
+    { OPTION_INERT ("event-history", BOOL, "has no effect") },
+    { OPTION_INERT ("thin-client", BOOL, "has no effect: the bricks themselves are asked") },
+    { OPTION_INERT ("flush-handle-interrupt", BOOL,
+                    "has no effect: every request can be "
+                    "interrupted"), .key[1] = "fuse-flush-handle-interrupt" },
+    { OPTION_INERT ("transport", ENUM,
+                    "has no effect: servers are always reached by "
+                    "TCP"), .values = transport_choices },
+    { OPTION_INERT ("fetch-attempts", INT,
+                    "has no effect: each server is asked for the volfile once before the mount "
+                    "works") },
+    { OPTION_INERT ("volfile-check", BOOL, "has no effect: a volfile is always checked") },
+    { OPTION_INERT ("process-name", STRING, "has no effect: the process is named windlass") },
+    { OPTION_INERT ("mem-accounting", BOOL, "has no effect") },
+    { OPTION_INERT ("global-threading", BOOL,
+                    "has no effect: all parts share their threads in any case") },
+    { OPTION_INERT ("io-engine", STRING, "has no effect: see io-uring") },
+    { OPTION_INERT ("localtime-logging", BOOL, "has no effect: times in the log are of UTC") },
+    { OPTION_INERT ("halo-max-latency", INT, "has no effect: all bricks of a replica count") },
+    { OPTION_INERT ("halo-max-replicas", INT, "has no effect: all bricks of a replica count") },
+    { OPTION_INERT ("halo-min-replicas", INT, "has no effect: all bricks of a replica count") },
+    { OPTION_INERT ("invalidate-limit", INT,
+                    "has no effect: only the kernel decides which inodes it forgets") },
+    { OPTION_INERT ("fuse-dev-eperm-ratelimit-ns", INT, "has no effect") },
+    {},
 };
 
 static struct option_setting *

@@ -128,7 +128,7 @@ lack_of_ours (const struct bridge *bridge)
     if (bridge->settings.writeback)
         return "the kernel can't collect writes and do them itself as well "
                "(kernel-writeback-cache)";
-    if (choice_of (bridge->settings.direct_io) == CHOICE_ON)
+    if (bridge->settings.direct_io == SWITCH_ON)
         return "reads and writes are to go past the page cache (direct-io-mode)";
     if (bridge->settings.idmapped) /* With mapped ids, setuid is removed when the kernel hands a
                                     * write on. A write by the kernel itself, as the daemon, would
@@ -330,11 +330,11 @@ static bool
 passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags,
                xlator_t *storage)
 {
-    const enum choice choice = choice_of (bridge->settings.passthrough_direct);
+    const enum option_switch choice = bridge->settings.passthrough_direct;
 
-    if (choice == CHOICE_OFF)
+    if (choice == SWITCH_OFF)
         return false;
-    if (choice == CHOICE_ON && (flags & O_ACCMODE) != O_WRONLY)
+    if (choice == SWITCH_ON && (flags & O_ACCMODE) != O_WRONLY)
         return true;
     return storage->api->passthrough.lend (storage, frame, inode, takes_any_direct, NULL) > 0;
 }

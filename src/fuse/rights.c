@@ -60,7 +60,7 @@ forget_at_once (struct bridge *bridge, const char *key, double *timeout, char **
                              "would use names that it "
                              "remembers without asking whether the caller may",
                              key,
-                             acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR
+                             bridge->settings.acl == DECIDES_TRANSLATOR
                                  ? "'acl=translator'"
                                  : "no_default_permissions, where several users use the mount",
                              setting->text);

@@ -62,11 +62,11 @@ want (struct fuse_conn_info *conn, unsigned cap, bool on)
 static void
 want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
 {
-    const enum choice choice = choice_of (bridge->settings.lock_forwarding);
+    const enum option_switch choice = bridge->settings.lock_forwarding;
 
     bridge->terms.remote = xlator_is_remote (bridge->graph->top);
-    bridge->terms.locks = choice == CHOICE_ON
-                       || (choice == CHOICE_AUTO && bridge->terms.remote);
+    bridge->terms.locks = choice == SWITCH_ON
+                       || (choice == SWITCH_AUTO && bridge->terms.remote);
     want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
 }
 
@@ -131,7 +131,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
 {
     struct bridge *bridge = userdata;
     const struct bridge_settings *settings = &bridge->settings;
-    enum choice keep = choice_of (settings->keep_cache);
+    enum option_switch keep = settings->keep_cache;
 
     /* No splice: answers come from memory, and requests go to the buffers that are wound, so a pipe
      * in between has no use. */
@@ -147,7 +147,7 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     want (conn, FUSE_CAP_DONT_MASK, true);
     /* With this flag the kernel always checks rights. */
     want (conn, FUSE_CAP_POSIX_ACL,
-          bridge->terms.checked && acl_of (settings->acl) == DECIDES_KERNEL);
+          bridge->terms.checked && settings->acl == DECIDES_KERNEL);
     want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
     want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
     want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
@@ -166,14 +166,14 @@ session_init (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.is_root = geteuid () == 0 && process_has_first_user_namespace ();
     bridge->terms.labels = settings->selinux || access ("/sys/fs/selinux/enforce", F_OK) == 0;
     bridge->terms.expires = bridge->terms.init.offered & FLAG_HAS_EXPIRE_ONLY;
-    bridge->terms.direct_io = choice_of (settings->direct_io) == CHOICE_ON;
+    bridge->terms.direct_io = settings->direct_io == SWITCH_ON;
     bridge->terms.spares_flush = !bridge->terms.locks && flush_is_storage_only (bridge);
     bridge->terms.direct_opens = !bridge->terms.writeback
                               && bridge->terms.init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
     if (bridge->terms.direct_io || bridge->terms.direct_opens)
         bridge->terms.init.wanted |= FLAG_DIRECT_IO_ALLOW_MMAP;
-    bridge->terms.keep_cache = keep == CHOICE_ON
-                      || (keep == CHOICE_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
+    bridge->terms.keep_cache = keep == SWITCH_ON
+                      || (keep == SWITCH_AUTO && conn->want & FUSE_CAP_AUTO_INVAL_DATA);
 }
 
 /* --- creation --- */
@@ -361,7 +361,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
         bridge->terms.checked = !has_option (mount_options, "no_default_permissions");
         bridge->terms.for_others = has_option (mount_options, "allow_other")
                           || has_option (mount_options, "allow_root");
-        if (acl_of (bridge->settings.acl) == DECIDES_TRANSLATOR)
+        if (bridge->settings.acl == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge,
                                             has_option (mount_options, "default_permissions"),
                                             ret_error);

@@ -11,27 +11,13 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static const char *const level_values[] = {
-    "NONE",   "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING",
-    "NOTICE", "INFO",  "DEBUG", "TRACE",    NULL,
-};
-
 const struct xlator_option common_options[] = {
-    {
-        .key = { "log-level" },
-        .type = OPTION_ENUM,
-        .values = level_values,
-        .online = true,
-        .help = "the level of this translator's own log messages; TRACE logs each request to the "
-                "translator, and the answer",
-    },
-    {
-        .key = { "pass-through" },
-        .type = OPTION_BOOL,
-        .value = "off",
-        .help = "requests go directly to the first subvolume, as if this translator did not exist",
-    },
-    { .key = { NULL } },
+    { .key = { "log-level" }, .type = OPTION_ENUM, .values = option_log_levels, .online = true,
+      .help = "the level of this translator's own log messages; TRACE logs each request to the "
+              "translator, and the answer" },
+    { .key = { "pass-through" }, .type = OPTION_BOOL, .value = "off",
+      .help = "requests go directly to the first subvolume, as if this translator did not exist" },
+    {},
 };
 
 /* Indices in common_options. */
@@ -390,8 +376,8 @@ setting_apply (struct volfile *volfile, xlator_t *xl, const struct option_settin
             xlator_value_check (volfile, xl, setting);
         return;
     }
-    for (size_t i = 0; row->values && row->values[i]; i++)
-        g_ptr_array_add (values, (char *) row->values[i]);
+    for (const struct option_choice *at = row->values; at && at->name; at++)
+        g_ptr_array_add (values, (char *) at->name);
     suggestion = suggest_text (suggest_near (setting->text, values));
     problem_error (volfile, setting_place (setting), xl->name, "option '%s' %s, got '%s'%s%s",
                    row->key[0], allowed, setting_shown (setting), suggestion, purpose);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
-static const char *const words[] = { "none", "data", "all", NULL };
+static const struct option_choice words[] = { { "none", 0 }, { "data", 1 }, { "all", 2 }, {} };
 
 #define ROW(type_, c_type_, ...) \
     { \

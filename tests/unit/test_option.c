@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const colors[] = { "red", "green", NULL };
+static const struct option_choice colors[] = { { "red", 0 }, { "crimson", 0 }, { "green", 1 }, {} };
 
 /* Parses text as type within min and max. Returns the value as a double, or NAN if it is
  * refused. */
@@ -175,8 +175,11 @@ END_TEST
 
 START_TEST (enums)
 {
-    CHECK_VALUES (OPTION_ENUM, 0, 0, { "red", 0 }, { "GREEN", 1 }, { "blue", NAN }, { "", NAN },
-                  { "gree", NAN }, { "1", NAN });
+    CHECK_VALUES (OPTION_ENUM, 0, 0, { "red", 0 }, { "Crimson", 0 }, { "GREEN", 1 },
+                  { "blue", NAN }, { "", NAN }, { "gree", NAN }, { "1", NAN });
+    ck_assert_str_eq (option_choice_name (colors, 0), "red");
+    ck_assert_str_eq (option_choice_name (colors, 1), "green");
+    ck_assert_ptr_null (option_choice_name (colors, 2));
 }
 END_TEST
 
@@ -254,7 +257,7 @@ START_TEST (allowed_texts)
     check_allowed ((struct xlator_option){ .type = OPTION_TIME, .min = 0.5, .max = 60 },
                    "0.5s to 60s");
     check_allowed ((struct xlator_option){ .type = OPTION_ENUM, .values = colors },
-                   "one of red, green");
+                   "one of red, crimson, green");
     check_allowed ((struct xlator_option){ .type = OPTION_PATH, .min = 1, .max = 2 },
                    "an absolute path without '..'");
     check_allowed (

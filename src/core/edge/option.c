@@ -4,6 +4,7 @@
  * 0, -EINVAL if the text has the wrong syntax, or -ERANGE if the value is not allowed.
  */
 #include "core/edge/option.h"
+#include "core/base/log.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -250,9 +251,9 @@ parse_path (const char *text)
 static int
 parse_enum (const struct xlator_option *option, const char *text, int *ret_value)
 {
-    for (int i = 0; option->values && option->values[i]; i++) {
-        if (g_ascii_strcasecmp (option->values[i], text) == 0) {
-            *ret_value = i;
+    for (const struct option_choice *at = option->values; at && at->name; at++) {
+        if (g_ascii_strcasecmp (at->name, text) == 0) {
+            *ret_value = at->number;
             return 0;
         }
     }
@@ -260,7 +261,7 @@ parse_enum (const struct xlator_option *option, const char *text, int *ret_value
 }
 
 /* A value for a field of any type. */
-union option_value {
+union option_field_value {
     bool boolean;
     int number;
     int64_t integer;
@@ -271,7 +272,7 @@ union option_value {
 
 static int
 option_parse_value (const struct xlator_option *option, const char *text,
-                    union option_value *ret_value)
+                    union option_field_value *ret_value)
 {
     switch (option->type) {
     case OPTION_BOOL:
@@ -308,7 +309,7 @@ option_is_text (const struct xlator_option *option)
 }
 
 static void
-option_store (const struct xlator_option *option, const char *text, const union option_value *value,
+option_store (const struct xlator_option *option, const char *text, const union option_field_value *value,
               void *field)
 {
     if (option_is_text (option)) {
@@ -360,7 +361,7 @@ option_check_name (const char *text, char **ret_allowed)
 int
 option_parse (const struct xlator_option *option, const char *text, void *field, char **ret_allowed)
 {
-    union option_value value = { 0 };
+    union option_field_value value = { 0 };
     int r = option_parse_value (option, text, &value);
 
     if (r < 0) {
@@ -453,13 +454,50 @@ option_range_text (const struct xlator_option *option)
     return g_strdup_printf ("%s to %s", min, max);
 }
 
+/* --- choices -------------------------------------------------------------------------------- */
+
+const struct option_choice option_switches[] = {
+    { "auto", SWITCH_AUTO }, OPTION_NAMES_ON (SWITCH_ON), OPTION_NAMES_OFF (SWITCH_OFF), {},
+};
+
+const struct option_choice option_log_levels[] = {
+    { "NONE", GF_LOG_NONE },       { "EMERG", GF_LOG_EMERG },   { "ALERT", GF_LOG_ALERT },
+    { "CRITICAL", GF_LOG_CRITICAL }, { "ERROR", GF_LOG_ERROR },   { "WARNING", GF_LOG_WARNING },
+    { "NOTICE", GF_LOG_NOTICE },   { "INFO", GF_LOG_INFO },     { "DEBUG", GF_LOG_DEBUG },
+    { "TRACE", GF_LOG_TRACE },     {},
+};
+
+const char **
+option_value_names (const struct xlator_option *option)
+{
+    const char **names = NULL;
+    size_t n = 0;
+
+    if (option->type != OPTION_ENUM)
+        return NULL;
+    while (option->values && option->values[n].name)
+        n++;
+    names = g_new0 (const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        names[i] = option->values[i].name;
+    return names;
+}
+
+const char *
+option_choice_name (const struct option_choice *choices, int number)
+{
+    while (choices->name && choices->number != number)
+        choices++;
+    return choices->name;
+}
+
 static char *
 option_values_text (const struct xlator_option *option)
 {
-    g_autofree char *values = option->values ? g_strjoinv (", ", (char **) option->values)
-                                             : g_strdup ("");
+    g_autofree const char **names = option_value_names (option);
+    g_autofree char *text = g_strjoinv (", ", (char **) names);
 
-    return g_strdup_printf ("one of %s", values);
+    return g_strdup_printf ("one of %s", text);
 }
 
 char *

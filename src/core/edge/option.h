@@ -23,9 +23,27 @@ enum option_type {
                        nanoseconds */
     OPTION_PATH,    /* absolute, without ..; char * */
     OPTION_STRING,  /* anything; char * */
-    OPTION_ENUM,    /* one of values, any case; int, its index */
+    OPTION_ENUM,    /* the name of one of values, any case; int, its number */
     OPTION_XLATOR,  /* the name of a volume; char * */
 };
+
+/* A value of an OPTION_ENUM. Several names may have the same number. */
+struct option_choice {
+    const char *name;
+    int number;
+};
+
+/* All names of a boolean, as choices. */
+#define OPTION_NAMES_ON(number_)                                                                   \
+    { "on", number_ }, { "yes", number_ }, { "true", number_ }, { "enable", number_ },             \
+    { "1", number_ }
+#define OPTION_NAMES_OFF(number_)                                                                  \
+    { "off", number_ }, { "no", number_ }, { "false", number_ }, { "disable", number_ },           \
+    { "0", number_ }
+
+/* Choices for several options: "auto" or a boolean; the levels of the log (gf_loglevel_t). */
+enum option_switch { SWITCH_AUTO, SWITCH_ON, SWITCH_OFF };
+extern const struct option_choice option_switches[], option_log_levels[];
 
 struct option_share {
     bool percent;
@@ -52,7 +70,7 @@ struct xlator_option {
     double min, max;      /* both 0: no range. In the field's unit, for OPTION_TIME in seconds */
     int (*check) (const char *text, char **ret_allowed); /* checks a text further; returns as
                                                           * option_parse */
-    const char *const *values; /* OPTION_ENUM: the allowed values, NULL at the end */
+    const struct option_choice *values; /* OPTION_ENUM: the last has no name */
     bool root; /* for OPTION_PATH: a directory, which init gets opened: core/edge/root.h */
     bool required;
     const char *excludes; /* name of another option that must not be set as well */
@@ -65,6 +83,19 @@ struct xlator_option {
     bool inert;           /* accepted for GlusterFS, without effect; the first use logs that */
     const char *help;     /* one sentence, without a full stop */
 };
+
+/* The beginning of a row: the key, the type, the field, and the default, which may be NULL. Members
+ * that the row needs besides follow it, .key[1] for an alias among them:
+ *
+ *   { OPTION ("cache-size", SIZE, private_t, cache_size, "1MB"), .min = 4096, .online = true,
+ *     .help = "the maximum memory of all files" },
+ */
+#define OPTION(key_, type_, struct_, field_, value_)                                               \
+    .key = { key_ }, .type = OPTION_##type_, OPTION_FIELD (struct_, field_), .value = value_
+
+/* The beginning of a row of an option that GlusterFS has and that does nothing here. */
+#define OPTION_INERT(key_, type_, help_)                                                           \
+    .key = { key_ }, .type = OPTION_##type_, .inert = true, .help = help_
 
 #define OPTION_FIELD(struct_, field_)                                                              \
     .offset = offsetof (struct_, field_), .size = sizeof (((struct_ *) 0)->field_)
@@ -81,6 +112,13 @@ bool option_is_local (const struct xlator_option *option, const char *text);
 
 /* For .check: accepts the name of a file in a directory, or an empty text. */
 int option_check_name (const char *text, char **ret_allowed);
+
+/* Returns the names of an OPTION_ENUM's values, NULL at the end: g_free the array alone. Returns NULL
+ * for an option of another type. */
+const char **option_value_names (const struct xlator_option *option);
+
+/* Returns the first name of a number. */
+const char *option_choice_name (const struct option_choice *choices, int number);
 
 /* Frees the strings in the fields that the rows describe. */
 void option_clear (const struct xlator_option *options, void *private);

@@ -24,20 +24,13 @@ struct wishes {
 };
 
 static const struct xlator_option rows[] = {
-    { .key = { "fop" }, .type = OPTION_STRING, OPTION_FIELD (struct wishes, fop) },
-    { .key = { "translator" }, .type = OPTION_STRING, OPTION_FIELD (struct wishes, translator) },
-    { .key = { "min" }, .type = OPTION_TIME, OPTION_FIELD (struct wishes, min), .max = 86400 },
-    { .key = { "slowest" },
-      .type = OPTION_INT,
-      OPTION_FIELD (struct wishes, slowest),
-      .min = 1,
-      .max = 100000 },
-    { .key = { "memory" },
-      .type = OPTION_SIZE,
-      OPTION_FIELD (struct wishes, memory),
-      .min = 1 << 20,
+    { OPTION ("fop", STRING, struct wishes, fop, NULL) },
+    { OPTION ("translator", STRING, struct wishes, translator, NULL) },
+    { OPTION ("min", TIME, struct wishes, min, NULL), .max = 86400 },
+    { OPTION ("slowest", INT, struct wishes, slowest, NULL), .min = 1, .max = 100000 },
+    { OPTION ("memory", SIZE, struct wishes, memory, NULL), .min = 1 << 20,
       .max = (double) (1LL << 30) },
-    { .key = { NULL } },
+    {},
 };
 
 /* --- parameters ------------------------------------------------------------------------------ */

@@ -18,17 +18,14 @@ typedef struct {
     int defect;
 } rot_private_t;
 
-static const char *const rot_defects[] = {
-    "none",      "in-place-down", "in-place-up",      "read-forgotten",
-    "copy-leak", "copy-dropped",  "fails-with-bytes", NULL
+static const struct option_choice rot_defects[] = {
+    { "none", NONE }, { "in-place-down", IN_PLACE_DOWN }, { "in-place-up", IN_PLACE_UP },
+    { "read-forgotten", READ_FORGOTTEN }, { "copy-leak", COPY_LEAK },
+    { "copy-dropped", COPY_DROPPED }, { "fails-with-bytes", FAILS_WITH_BYTES }, {},
 };
 
 static const struct xlator_option rot_options[] = {
-    { .key = { "defect" },
-      .type = OPTION_ENUM,
-      OPTION_FIELD (rot_private_t, defect),
-      .value = "none",
-      .values = rot_defects,
+    { OPTION ("defect", ENUM, rot_private_t, defect, "none"), .values = rot_defects,
       .help = "the mistake" },
     {},
 };

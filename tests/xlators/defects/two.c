@@ -20,14 +20,12 @@ typedef struct {
     int op_ret, op_errno;
 } two_local_t;
 
-static const char *const two_defects[] = { "none", "order", "first-answer", NULL };
+static const struct option_choice two_defects[] = {
+    { "none", NONE }, { "order", ORDER }, { "first-answer", FIRST_ANSWER }, {},
+};
 
 static const struct xlator_option two_options[] = {
-    { .key = { "defect" },
-      .type = OPTION_ENUM,
-      OPTION_FIELD (two_private_t, defect),
-      .value = "none",
-      .values = two_defects,
+    { OPTION ("defect", ENUM, two_private_t, defect, "none"), .values = two_defects,
       .help = "the mistake" },
     {},
 };

@@ -198,18 +198,12 @@ cache_notify (xlator_t *this, enum xlator_event event, void *data)
 }
 
 static const struct xlator_option cache_options[] = {
-    { .key = { "ignores" },
-      .type = OPTION_STRING,
-      OPTION_FIELD (cache_private_t, ignores),
-      .value = "nothing",
+    { OPTION ("ignores", STRING, cache_private_t, ignores, "nothing"),
       .help = "an operation that changes files without its notice" },
-    { .key = { "late" },
-      .type = OPTION_STRING,
-      OPTION_FIELD (cache_private_t, late),
-      .value = "nothing",
+    { OPTION ("late", STRING, cache_private_t, late, "nothing"),
       .help = "readv or fstat: its answer is kept also when something changed while it was on its "
               "way" },
-    { .key = { NULL } },
+    {},
 };
 
 const struct xlator_api xlator_api = {

@@ -94,12 +94,8 @@ early_any_fop (const struct call *call)
 }
 
 static const struct xlator_option early_options[] = {
-    { .key = { "reorders" },
-      .type = OPTION_BOOL,
-      OPTION_FIELD (early_private_t, reorders),
-      .value = "on",
-      .help = "write the last first" },
-    { .key = { NULL } },
+    { OPTION ("reorders", BOOL, early_private_t, reorders, "on"), .help = "write the last first" },
+    {},
 };
 
 const struct xlator_api xlator_api = {

@@ -16,26 +16,12 @@ typedef struct {
 } endless_private_t;
 
 static const struct xlator_option endless_options[] = {
-    { .key = { "entries" },
-      .type = OPTION_INT,
-      OPTION_FIELD (endless_private_t, entries),
-      .value = "1",
-      .min = 1,
-      .max = 10000,
+    { OPTION ("entries", INT, endless_private_t, entries, "1"), .min = 1, .max = 10000,
       .help = "names in an answer" },
-    { .key = { "batches" },
-      .type = OPTION_INT,
-      OPTION_FIELD (endless_private_t, batches),
-      .value = "1",
-      .min = 1,
-      .max = BATCHES_MAX,
+    { OPTION ("batches", INT, endless_private_t, batches, "1"), .min = 1, .max = BATCHES_MAX,
       .help = "answers before the first one comes again" },
-    { .key = { "name" },
-      .type = OPTION_STRING,
-      OPTION_FIELD (endless_private_t, name),
-      .value = "name",
-      .help = "the name of all entries" },
-    { .key = { NULL } },
+    { OPTION ("name", STRING, endless_private_t, name, "name"), .help = "the name of all entries" },
+    {},
 };
 
 static gf_dirent_t *

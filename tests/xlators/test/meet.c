@@ -59,14 +59,9 @@ meet_fini (xlator_t *this)
 }
 
 static const struct xlator_option meet_options[] = {
-    { .key = { "readers" },
-      .type = OPTION_INT,
-      OPTION_FIELD (meet_private_t, readers),
-      .value = "2",
-      .min = 1,
-      .max = 1e6,
+    { OPTION ("readers", INT, meet_private_t, readers, "2"), .min = 1, .max = 1e6,
       .help = "that have to be here at once" },
-    { .key = { NULL } },
+    {},
 };
 
 const struct xlator_api xlator_api = {

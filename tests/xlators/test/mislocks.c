@@ -8,18 +8,14 @@ typedef struct {
     int mistake;
 } mislocks_private_t;
 
-static const char *const mistakes[] = {
-    [FLUSH_IS_LOST] = "flush-is-lost", [THREAD_IS_NAMED] = "thread-is-named", NULL
+static const struct option_choice mistakes[] = {
+    { "flush-is-lost", FLUSH_IS_LOST }, { "thread-is-named", THREAD_IS_NAMED }, {},
 };
 
 static const struct xlator_option mislocks_options[] = {
-    { .key = { "mistake" },
-      .type = OPTION_ENUM,
-      OPTION_FIELD (mislocks_private_t, mistake),
-      .value = "flush-is-lost",
-      .values = mistakes,
+    { OPTION ("mistake", ENUM, mislocks_private_t, mistake, "flush-is-lost"), .values = mistakes,
       .help = "which" },
-    { .key = { NULL } },
+    {},
 };
 
 static bool

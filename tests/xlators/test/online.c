@@ -16,31 +16,14 @@ typedef struct online_private {
 } online_private_t;
 
 static const struct xlator_option online_options[] = {
-    { .key = { "number" },
-      .type = OPTION_INT,
-      OPTION_FIELD (online_private_t, number),
-      .value = "1",
-      .min = 0,
-      .max = 100,
-      .online = true,
+    { OPTION ("number", INT, online_private_t, number, "1"), .min = 0, .max = 100, .online = true,
       .help = "a number that may change" },
-    { .key = { "text", "words" },
-      .type = OPTION_STRING,
-      OPTION_FIELD (online_private_t, text),
-      .online = true,
+    { OPTION ("text", STRING, online_private_t, text, NULL), .key[1] = "words", .online = true,
       .help = "a text that may change" },
-    { .key = { "fixed" },
-      .type = OPTION_INT,
-      OPTION_FIELD (online_private_t, fixed),
-      .value = "1",
-      .help = "a number that may not change" },
-    { .key = { "refuse" },
-      .type = OPTION_BOOL,
-      OPTION_FIELD (online_private_t, refuse),
-      .value = "off",
-      .online = true,
+    { OPTION ("fixed", INT, online_private_t, fixed, "1"), .help = "a number that may not change" },
+    { OPTION ("refuse", BOOL, online_private_t, refuse, "off"), .online = true,
       .help = "refuse to take over options with this one on" },
-    { .key = { NULL } },
+    {},
 };
 
 /* A request may be reading the old text, so the text is replaced under the lock. */

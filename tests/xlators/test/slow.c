@@ -87,12 +87,8 @@ slow_fini (xlator_t *this)
 }
 
 static const struct xlator_option slow_options[] = {
-    { .key = { "threaded" },
-      .type = OPTION_BOOL,
-      OPTION_FIELD (slow_private_t, threaded),
-      .value = "off",
-      .help = "on a thread" },
-    { .key = { NULL } },
+    { OPTION ("threaded", BOOL, slow_private_t, threaded, "off"), .help = "on a thread" },
+    {},
 };
 
 const struct xlator_api xlator_api = {

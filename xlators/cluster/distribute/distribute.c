@@ -6,214 +6,76 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const unhashed_values[] = { "off", "on", "auto", "no", "yes", "disable",
-                                               "enable", "0", "1", NULL };
+static const struct option_choice unhashed_values[] = {
+    { "off", UNHASHED_OFF }, { "on", UNHASHED_ON }, { "auto", UNHASHED_AUTO },
+    { "no", UNHASHED_OFF }, { "yes", UNHASHED_ON }, { "disable", UNHASHED_OFF },
+    { "enable", UNHASHED_ON }, { "0", UNHASHED_OFF }, { "1", UNHASHED_ON }, {},
+};
 
 #define NO_REBALANCE "no effect: Windlass does no rebalance"
 
 static const struct xlator_option distribute_options[] = {
-    {
-        .key = { "lookup-optimize" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (dht_private_t, lookup_optimize),
-        .value = "on",
-        .online = true,
-        .help = "on: a name that is missing on its hashed subvolume is answered with ENOENT at "
-                "once, if its directory's layout has the commit hash of the volume, which the last "
-                "rebalance wrote; off: lookup-unhashed decides",
-    },
-    {
-        .key = { "lookup-unhashed" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (dht_private_t, lookup_unhashed),
-        .values = unhashed_values,
-        .value = "on",
-        .online = true,
-        .help = "whether a name that is missing on its hashed subvolume is looked up on all "
-                "subvolumes; no effect while lookup-optimize is on",
-    },
-    {
-        .key = { "min-free-disk" },
-        .type = OPTION_PERCENT_OR_SIZE,
-        OPTION_FIELD (dht_private_t, min_free_disk),
-        .value = "10%",
-        .online = true,
-        .help = "a subvolume with less free space gets no new files: another subvolume gets the "
-                "file, and the hashed subvolume a linkto",
-    },
-    {
-        .key = { "min-free-inodes" },
-        .type = OPTION_PERCENT,
-        OPTION_FIELD (dht_private_t, min_free_inodes),
-        .value = "5%",
-        .online = true,
-        .help = "the same for free inodes, in percent of all inodes of the subvolume",
-    },
-    {
-        .key = { "weighted-rebalance" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (dht_private_t, weighted),
-        .value = "on",
-        .online = true,
-        .help = "in a new directory a subvolume with a larger disk gets a larger range of hashes",
-    },
-    {
-        .key = { "directory-layout-spread" },
-        .type = OPTION_INT,
-        OPTION_FIELD (dht_private_t, spread),
-        .min = 0,
-        .max = 65536,
-        .value = "0",
-        .help = "the number of subvolumes that get a range of hashes of a new directory; 0: all",
-    },
-    {
-        .key = { "randomize-hash-range-by-gfid" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (dht_private_t, by_gfid),
-        .value = "off",
-        .help = "on: the subvolume of a new directory's first range is chosen by the directory's "
-                "gfid; off: by its path",
-    },
-    {
-        .key = { "decommissioned-bricks" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (dht_private_t, decommissioned),
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "names of subvolumes that will be removed from the volume, with commas between "
-                "them; they get no new files, and no ranges of new directories",
-    },
-    {
-        .key = { "assert-no-child-down" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (dht_private_t, assert_no_child_down),
-        .value = "off",
-        .online = true,
-        .help = "on: the mount ends when a subvolume goes down",
-    },
-    {
-        .key = { "rsync-hash-regex" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (dht_private_t, rsync_regex),
-        .value = HASH_RSYNC_DEFAULT,
-        .from_server = SERVER_MAY,
-        .help = "an extended regular expression that matches temporary names; such a name has the "
-                "hash of the expression's first group; none: no name does",
-    },
-    {
-        .key = { "extra-hash-regex" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (dht_private_t, extra_regex),
-        .value = "none",
-        .from_server = SERVER_MAY,
-        .help = "a second expression like rsync-hash-regex, which is tried first",
-    },
-    {
-        .key = { "xattr-name" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (dht_private_t, layout_key),
-        .value = "trusted.glusterfs.dht",
-        .from_server = SERVER_MAY,
-        .help = "the extended attribute in which a subvolume stores its range of a directory; all "
-                "clients of a volume must use the same",
-    },
-    {
-        .key = { "commit-hash" },
-        .type = OPTION_INT,
-        OPTION_FIELD (dht_private_t, forced_commit),
-        .min = 0,
-        .max = 4294967295.0,
-        .value = "0",
-        .help = "the commit hash of the volume; 0: read it from the root directory",
-    },
-    {
-        .key = { "use-readdirp" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect: attributes are always read, since they distinguish linktos from files",
-    },
-    {
-        .key = { "readdir-optimize" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect: the client removes duplicate directories from listings, not the brick",
-    },
-    {
-        .key = { "unhashed-sticky-bit" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect, as in GlusterFS 10",
-    },
-    {
-        .key = { "rebalance-cmd" },
-        .type = OPTION_INT,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "node-uuid" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "rebalance-stats" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "rebalance-filter" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "rebal-throttle" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "lock-migration" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "force-migration" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "ensure-durability" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = NO_REBALANCE,
-    },
-    {
-        .key = { "local-volume-name" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = "no effect: for cluster/nufa",
-    },
-    {
-        .key = { "pattern.switch.case" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = "no effect: for cluster/switch",
-    },
+    { OPTION ("lookup-optimize", BOOL, dht_private_t, lookup_optimize, "on"), .online = true,
+      .help = "on: a name that is missing on its hashed subvolume is answered with ENOENT at once, "
+              "if its directory's layout has the commit hash of the volume, which the last "
+              "rebalance wrote; off: lookup-unhashed decides" },
+    { OPTION ("lookup-unhashed", ENUM, dht_private_t, lookup_unhashed, "on"),
+      .values = unhashed_values, .online = true,
+      .help = "whether a name that is missing on its hashed subvolume is looked up on all "
+              "subvolumes; no effect while lookup-optimize is on" },
+    { OPTION ("min-free-disk", PERCENT_OR_SIZE, dht_private_t, min_free_disk, "10%"),
+      .online = true,
+      .help = "a subvolume with less free space gets no new files: another subvolume gets the "
+              "file, and the hashed subvolume a linkto" },
+    { OPTION ("min-free-inodes", PERCENT, dht_private_t, min_free_inodes, "5%"), .online = true,
+      .help = "the same for free inodes, in percent of all inodes of the subvolume" },
+    { OPTION ("weighted-rebalance", BOOL, dht_private_t, weighted, "on"), .online = true,
+      .help = "in a new directory a subvolume with a larger disk gets a larger range of hashes" },
+    { OPTION ("directory-layout-spread", INT, dht_private_t, spread, "0"), .min = 0, .max = 65536,
+      .help = "the number of subvolumes that get a range of hashes of a new directory; 0: all" },
+    { OPTION ("randomize-hash-range-by-gfid", BOOL, dht_private_t, by_gfid, "off"),
+      .help = "on: the subvolume of a new directory's first range is chosen by the directory's "
+              "gfid; off: by its path" },
+    { OPTION ("decommissioned-bricks", STRING, dht_private_t, decommissioned, NULL), .online = true,
+      .from_server = SERVER_MAY,
+      .help = "names of subvolumes that will be removed from the volume, with commas between them; "
+              "they get no new files, and no ranges of new directories" },
+    { OPTION ("assert-no-child-down", BOOL, dht_private_t, assert_no_child_down, "off"),
+      .online = true, .help = "on: the mount ends when a subvolume goes down" },
+    { OPTION ("rsync-hash-regex", STRING, dht_private_t, rsync_regex, HASH_RSYNC_DEFAULT),
+      .from_server = SERVER_MAY,
+      .help = "an extended regular expression that matches temporary names; such a name has the "
+              "hash of the expression's first group; none: no name does" },
+    { OPTION ("extra-hash-regex", STRING, dht_private_t, extra_regex, "none"),
+      .from_server = SERVER_MAY,
+      .help = "a second expression like rsync-hash-regex, which is tried first" },
+    { OPTION ("xattr-name", STRING, dht_private_t, layout_key, "trusted.glusterfs.dht"),
+      .from_server = SERVER_MAY,
+      .help = "the extended attribute in which a subvolume stores its range of a directory; all "
+              "clients of a volume must use the same" },
+    { OPTION ("commit-hash", INT, dht_private_t, forced_commit, "0"), .min = 0, .max = 4294967295.0,
+      .help = "the commit hash of the volume; 0: read it from the root directory" },
+    { OPTION_INERT ("use-readdirp", BOOL,
+                    "no effect: attributes are always read, since they distinguish linktos from "
+                    "files") },
+    { OPTION_INERT ("readdir-optimize", BOOL,
+                    "no effect: the client removes duplicate directories from listings, not the "
+                    "brick") },
+    { OPTION_INERT ("unhashed-sticky-bit", BOOL, "no effect, as in GlusterFS 10") },
+    { OPTION_INERT ("rebalance-cmd", INT, NO_REBALANCE) },
+    { OPTION_INERT ("node-uuid", STRING, NO_REBALANCE) },
+    { OPTION_INERT ("rebalance-stats", BOOL, NO_REBALANCE) },
+    { OPTION_INERT ("rebalance-filter", STRING, NO_REBALANCE) },
+    { OPTION_INERT ("rebal-throttle", STRING, NO_REBALANCE) },
+    { OPTION_INERT ("lock-migration", BOOL, NO_REBALANCE) },
+    { OPTION_INERT ("force-migration", BOOL, NO_REBALANCE) },
+    { OPTION_INERT ("ensure-durability", BOOL, NO_REBALANCE) },
+    { OPTION_INERT ("local-volume-name", STRING, "no effect: for cluster/nufa") },
+    { OPTION_INERT ("pattern.switch.case", STRING, "no effect: for cluster/switch") },
     {},
 };
 
 /* --- init, fini ------------------------------------------------------------------------------- */
-
-static enum lookup_unhashed
-unhashed_of (int value)
-{
-    return value == UNHASHED_AUTO ? UNHASHED_AUTO : value < UNHASHED_AUTO ? value : value % 2 == 0;
-}
 
 static int
 children_by_name (const void *a, const void *b, void *data)
@@ -280,7 +142,6 @@ dht_init (xlator_t *this)
 
     pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
-    priv->lookup_unhashed = (int) unhashed_of (priv->lookup_unhashed);
     priv->linkto_key = g_strconcat (priv->layout_key, ".linkto", NULL);
     priv->mds_key = g_strconcat (priv->layout_key, ".mds", NULL);
     priv->commit_key = g_strconcat (priv->layout_key, ".commithash", NULL);
@@ -325,8 +186,7 @@ dht_reconfigure (xlator_t *this, const void *new_private)
     for (unsigned i = 0; i < priv->n; i++)
         __atomic_store_n (&priv->leaving[i], leaving[i], __ATOMIC_RELAXED);
     __atomic_store_n (&priv->lookup_optimize, now->lookup_optimize, __ATOMIC_RELAXED);
-    __atomic_store_n (&priv->lookup_unhashed, (int) unhashed_of (now->lookup_unhashed),
-                      __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->lookup_unhashed, now->lookup_unhashed, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->weighted, now->weighted, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->assert_no_child_down, now->assert_no_child_down, __ATOMIC_RELAXED);
     pthread_mutex_lock (&priv->space.lock);

@@ -5,216 +5,85 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const quorum_types[] = { "none", "auto", "fixed", NULL };
-static const char *const favorites[] = { "none", "size", "ctime", "mtime", "majority", NULL };
+static const struct option_choice quorum_types[] = {
+    { "none", QUORUM_NONE }, { "auto", QUORUM_AUTO }, { "fixed", QUORUM_FIXED }, {},
+};
+static const struct option_choice favorites[] = {
+    { "none", FAVORITE_NONE }, { "size", FAVORITE_SIZE }, { "ctime", FAVORITE_CTIME },
+    { "mtime", FAVORITE_MTIME }, { "majority", FAVORITE_MAJORITY }, {},
+};
 
-/* The values of data-self-heal: those of a bool, and "open". */
-static const char *const data_heals_off[] = { "off", "no", "false", "disable", "0", NULL };
-static const char *const data_heals[] = { "off",  "no",     "false", "disable", "0",    "on", "yes",
-                                          "true", "enable", "1",     "open",    NULL };
+static const struct option_choice data_heals[] = {
+    OPTION_NAMES_OFF (HEALS_DATA_NEVER), OPTION_NAMES_ON (HEALS_DATA_AT_LOOKUP),
+    { "open", HEALS_DATA_AT_OPEN }, {},
+};
 
 static const struct xlator_option options[] = {
-    {
-        .key = { "afr-pending-xattr" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (replicate_t, pending_names),
-        .from_server = SERVER_MAY,
-        .help = "the names of the copies in marks on the bricks, one for each subvolume, separated "
-                "by commas; unset: the subvolumes' names",
-    },
-    {
-        .key = { "afr-dirty-xattr" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (replicate_t, dirty_name),
-        .value = "trusted.afr.dirty",
-        .from_server = SERVER_MAY,
-        .help = "the attribute that marks a change under way",
-    },
-    {
-        .key = { "quorum-type" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (replicate_t, quorum_type),
-        .values = quorum_types,
-        .value = "none",
-        .online = true,
-        .help = "how many copies must be there: one (none), more than half (auto; exactly half is "
-                "enough if the first subvolume is among them), or quorum-count (fixed)",
-    },
-    {
-        .key = { "quorum-count" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, quorum_count),
-        .value = "0",
-        .min = 0,
-        .max = COPIES_MAX,
-        .online = true,
-        .help = "how many copies must be there, with quorum-type fixed",
-    },
-    {
-        .key = { "favorite-child-policy" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (replicate_t, favorite),
-        .values = favorites,
-        .value = "none",
-        .online = true,
-        .help = "which copy of a file is taken for the good one in a split brain: none (EIO), the "
-                "largest (size), the one changed last (ctime, mtime), or that of which most are "
-                "equal in size and mtime (majority)",
-    },
-    {
-        .key = { "arbiter-count" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, arbiters),
-        .value = "0",
-        .min = 0,
-        .max = 1,
-        .help = "1: the last of three subvolumes has names and attributes but no data",
-    },
-    {
-        .key = { "read-subvolume" },
-        .type = OPTION_XLATOR,
-        OPTION_FIELD (replicate_t, read_name),
-        .help = "the subvolume to read from, while its copy is good",
-    },
-    {
-        .key = { "read-subvolume-index" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, read_index),
-        .value = "-1",
-        .min = -1,
-        .max = COPIES_MAX - 1,
-        .help = "the same by its number, 0 for the first; -1: unset",
-    },
-    {
-        .key = { "choose-local" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, choose_local),
-        .value = "on",
-        .online = true,
-        .help = "reads from a brick of this machine, while its copy is good",
-    },
-    {
-        .key = { "read-hash-mode" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, read_mode),
-        .value = "1",
-        .min = 0,
-        .max = 5,
-        .online = true,
-        .help = "which copy is read otherwise: the first (0), by the file's gfid (1), by the gfid "
-                "and the client (2), the one with the fewest reads under way (3), the one that "
-                "answers fastest (4), 3 and 4 together (5)",
-    },
-    {
-        .key = { "eager-lock" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, eager),
-        .value = "on",
-        .online = true,
-        .help = "keeps a file locked and marked between writes; off: each group of writes locks "
-                "and marks it anew",
-    },
-    {
-        .key = { "post-op-delay-secs" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, post_op_delay),
-        .value = "1",
-        .min = 0,
-        .max = 3600,
-        .online = true,
-        .help = "how long a file stays locked and marked after its last write, in seconds",
-    },
-    {
-        .key = { "ensure-durability" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, durable),
-        .value = "on",
-        .online = true,
-        .help = "brings data to the bricks' disks before the mark of a change is cleared; off: a "
-                "power failure of a brick may leave copies that differ without a mark",
-    },
-    {
-        .key = { "granular-entry-heal" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, granular),
-        .value = "off",
-        .online = true,
-        .help = "tells bricks which names of a directory changed, so that healing looks at no "
-                "others",
-    },
-    {
-        .key = { "optimistic-change-log" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, optimistic),
-        .value = "on",
-        .help = "changes of attributes and names are marked before only if a copy is missing",
-    },
-    {
-        .key = { "metadata-self-heal" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, heals_metadata),
-        .value = "off",
-        .online = true,
-        .help = "heals the attributes of what is looked up",
-    },
-    {
-        .key = { "entry-self-heal" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (replicate_t, heals_entries),
-        .value = "off",
-        .online = true,
-        .help = "heals the names in a directory that is looked up",
-    },
-    {
-        .key = { "data-self-heal" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (replicate_t, heals_data),
-        .values = data_heals,
-        .value = "off",
-        .online = true,
-        .help = "heals the data of a file that is looked up or opened (on), or that is opened "
-                "(open)",
-    },
-    {
-        .key = { "background-self-heal-count" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, heals_max),
-        .value = "8",
-        .min = 0,
-        .max = 256,
-        .online = true,
-        .help = "how many objects are healed at a time after lookups and opens; others wait "
-                "(heal-wait-queue-length)",
-    },
-    {
-        .key = { "heal-wait-queue-length" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, heals_waiting_max),
-        .value = "128",
-        .min = 0,
-        .max = 10000,
-        .online = true,
-        .help = "how many objects wait while background-self-heal-count are being healed; those "
-                "beyond are healed after a later lookup or open",
-    },
-    {
-        .key = { "data-self-heal-window-size" },
-        .type = OPTION_INT,
-        OPTION_FIELD (replicate_t, heal_window),
-        .value = "8",
-        .min = 1,
-        .max = 1024,
-        .online = true,
-        .help = "healing reads and writes pieces of this many times 128KB, each under a lock",
-    },
-#define INERT_BOOL(name_, why_)                                                                    \
-    {                                                                                              \
-        .key = { name_ }, .type = OPTION_BOOL, .inert = true, .help = "no effect: " why_           \
-    }
-#define INERT_TEXT(name_, why_)                                                                    \
-    {                                                                                              \
-        .key = { name_ }, .type = OPTION_STRING, .inert = true, .help = "no effect: " why_         \
-    }
+    { OPTION ("afr-pending-xattr", STRING, replicate_t, pending_names, NULL),
+      .from_server = SERVER_MAY,
+      .help = "the names of the copies in marks on the bricks, one for each subvolume, separated "
+              "by commas; unset: the subvolumes' names" },
+    { OPTION ("afr-dirty-xattr", STRING, replicate_t, dirty_name, "trusted.afr.dirty"),
+      .from_server = SERVER_MAY, .help = "the attribute that marks a change under way" },
+    { OPTION ("quorum-type", ENUM, replicate_t, quorum_type, "none"), .values = quorum_types,
+      .online = true,
+      .help = "how many copies must be there: one (none), more than half (auto; exactly half is "
+              "enough if the first subvolume is among them), or quorum-count (fixed)" },
+    { OPTION ("quorum-count", INT, replicate_t, quorum_count, "0"), .min = 0, .max = COPIES_MAX,
+      .online = true, .help = "how many copies must be there, with quorum-type fixed" },
+    { OPTION ("favorite-child-policy", ENUM, replicate_t, favorite, "none"), .values = favorites,
+      .online = true,
+      .help = "which copy of a file is taken for the good one in a split brain: none (EIO), the "
+              "largest (size), the one changed last (ctime, mtime), or that of which most are "
+              "equal in size and mtime (majority)" },
+    { OPTION ("arbiter-count", INT, replicate_t, arbiters, "0"), .min = 0, .max = 1,
+      .help = "1: the last of three subvolumes has names and attributes but no data" },
+    { OPTION ("read-subvolume", XLATOR, replicate_t, read_name, NULL),
+      .help = "the subvolume to read from, while its copy is good" },
+    { OPTION ("read-subvolume-index", INT, replicate_t, read_index, "-1"), .min = -1,
+      .max = COPIES_MAX - 1, .help = "the same by its number, 0 for the first; -1: unset" },
+    { OPTION ("choose-local", BOOL, replicate_t, choose_local, "on"), .online = true,
+      .help = "reads from a brick of this machine, while its copy is good" },
+    { OPTION ("read-hash-mode", INT, replicate_t, read_mode, "1"), .min = 0, .max = 5,
+      .online = true,
+      .help = "which copy is read otherwise: the first (0), by the file's gfid (1), by the gfid "
+              "and the client (2), the one with the fewest reads under way (3), the one that "
+              "answers fastest (4), 3 and 4 together (5)" },
+    { OPTION ("eager-lock", BOOL, replicate_t, eager, "on"), .online = true,
+      .help = "keeps a file locked and marked between writes; off: each group of writes locks and "
+              "marks it anew" },
+    { OPTION ("post-op-delay-secs", INT, replicate_t, post_op_delay, "1"), .min = 0, .max = 3600,
+      .online = true,
+      .help = "how long a file stays locked and marked after its last write, in seconds" },
+    { OPTION ("ensure-durability", BOOL, replicate_t, durable, "on"), .online = true,
+      .help = "brings data to the bricks' disks before the mark of a change is cleared; off: a "
+              "power failure of a brick may leave copies that differ without a mark" },
+    { OPTION ("granular-entry-heal", BOOL, replicate_t, granular, "off"), .online = true,
+      .help = "tells bricks which names of a directory changed, so that healing looks at no "
+              "others" },
+    { OPTION ("optimistic-change-log", BOOL, replicate_t, optimistic, "on"),
+      .help = "changes of attributes and names are marked before only if a copy is missing" },
+    { OPTION ("metadata-self-heal", BOOL, replicate_t, heals_metadata, "off"), .online = true,
+      .help = "heals the attributes of what is looked up" },
+    { OPTION ("entry-self-heal", BOOL, replicate_t, heals_entries, "off"), .online = true,
+      .help = "heals the names in a directory that is looked up" },
+    { OPTION ("data-self-heal", ENUM, replicate_t, heals_data, "off"), .values = data_heals,
+      .online = true,
+      .help = "heals the data of a file that is looked up or opened (on), or that is opened "
+              "(open)" },
+    { OPTION ("background-self-heal-count", INT, replicate_t, heals_max, "8"), .min = 0, .max = 256,
+      .online = true,
+      .help = "how many objects are healed at a time after lookups and opens; others wait "
+              "(heal-wait-queue-length)" },
+    { OPTION ("heal-wait-queue-length", INT, replicate_t, heals_waiting_max, "128"), .min = 0,
+      .max = 10000, .online = true,
+      .help = "how many objects wait while background-self-heal-count are being healed; those "
+              "beyond are healed after a later lookup or open" },
+    { OPTION ("data-self-heal-window-size", INT, replicate_t, heal_window, "8"), .min = 1,
+      .max = 1024, .online = true,
+      .help = "healing reads and writes pieces of this many times 128KB, each under a lock" },
+#define INERT_BOOL(name_, why_) { OPTION_INERT (name_, BOOL, "no effect: " why_) }
+#define INERT_TEXT(name_, why_) { OPTION_INERT (name_, STRING, "no effect: " why_) }
     INERT_TEXT ("data-self-heal-algorithm", "healing compares each piece and writes what differs"),
     INERT_BOOL ("self-heal-daemon", "GlusterFS's daemon heals; this is a client"),
     INERT_BOOL ("iam-self-heal-daemon", "this is a client"),
@@ -245,13 +114,8 @@ static const struct xlator_option options[] = {
     INERT_TEXT ("self-heal-readdir-size", "directories are read in pieces of 64KB"),
     INERT_TEXT ("node-uuid", "it is of GlusterFS's daemon"),
     INERT_TEXT ("volume-id", "the bricks check it"),
-    {
-        .key = { "thin-arbiter" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (replicate_t, thin_arbiter),
-        .from_server = SERVER_MAY,
-        .help = "must be unset: Windlass has no thin arbiter",
-    },
+    { OPTION ("thin-arbiter", STRING, replicate_t, thin_arbiter, NULL), .from_server = SERVER_MAY,
+      .help = "must be unset: Windlass has no thin arbiter" },
     {},
 };
 
@@ -349,19 +213,17 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
 
 /* --- what is healed --------------------------------------------------------------------------- */
 
-static const char *
-data_heals_value (const replicate_t *priv)
+static enum heals_data
+data_heals_now (const replicate_t *priv)
 {
-    return data_heals[__atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED)];
+    return (enum heals_data) __atomic_load_n (&priv->heals_data, __ATOMIC_RELAXED);
 }
 
 unsigned
 heals_at_lookup (const replicate_t *priv)
 {
-    unsigned what = heals_at_open (priv);
+    unsigned what = data_heals_now (priv) == HEALS_DATA_AT_LOOKUP ? HEAL_DATA : 0;
 
-    if (strcmp (data_heals_value (priv), "open") == 0)
-        what = 0;
     if (__atomic_load_n (&priv->heals_metadata, __ATOMIC_RELAXED))
         what |= HEAL_METADATA;
     if (__atomic_load_n (&priv->heals_entries, __ATOMIC_RELAXED))
@@ -372,7 +234,7 @@ heals_at_lookup (const replicate_t *priv)
 unsigned
 heals_at_open (const replicate_t *priv)
 {
-    return g_strv_contains (data_heals_off, data_heals_value (priv)) ? 0 : HEAL_DATA;
+    return data_heals_now (priv) == HEALS_DATA_NEVER ? 0 : HEAL_DATA;
 }
 
 /* --- operations that do not apply ------------------------------------------------------------- */

@@ -34,6 +34,9 @@
 
 struct txn;
 
+/* When the data of a file is healed: the option data-self-heal. */
+enum heals_data { HEALS_DATA_NEVER, HEALS_DATA_AT_LOOKUP, HEALS_DATA_AT_OPEN };
+
 typedef struct {
     /* Options. Online ones are atomic. */
     char *pending_names, *dirty_name, *read_name, *thin_arbiter;
@@ -41,7 +44,7 @@ typedef struct {
     int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max,
         heals_waiting_max;
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
-    int heals_data; /* index in data_heals of replicate.c */
+    int heals_data; /* enum heals_data; atomic */
 
     /* Constant after init. */
     unsigned n;

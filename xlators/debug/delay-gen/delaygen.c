@@ -36,54 +36,22 @@ typedef struct {
 } delaygen_private_t;
 
 static const struct xlator_option delaygen_options[] = {
-    {
-        .key = { "delay-percentage" },
-        .type = OPTION_PERCENT,
-        OPTION_FIELD (delaygen_private_t, percentage),
-        .value = "10%",
-        .online = true,
-        .help = "the part of the requests that the translator delays",
-    },
-    {
-        .key = { "delay-duration" },
-        .type = OPTION_INT,
-        OPTION_FIELD (delaygen_private_t, duration),
-        .value = "100000",
-        .min = 0,
-        .max = 3600e6,
-        .online = true,
-        .help = "the delay of each such request, in microseconds; at most an hour",
-    },
-    {
-        .key = { "enable" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (delaygen_private_t, enable),
-        .value = "",
-        .check = opset_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the operations that are delayed, separated by commas, such as lookup,readv or "
-                "LOOKUP,READ; empty: all",
-    },
-    {
-        .key = { "block" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (delaygen_private_t, block),
-        .value = "off",
-        .online = true,
-        .help = "on: the calling thread waits, as for a disk; off: a timer resumes the request, "
-                "and no thread waits",
-    },
-    {
-        .key = { "seed" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (delaygen_private_t, seed_text),
-        .check = chance_seed_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the number that determines which requests are delayed, so that a run can be "
-                "repeated; by default a new number each time, which the daemon logs",
-    },
+    { OPTION ("delay-percentage", PERCENT, delaygen_private_t, percentage, "10%"), .online = true,
+      .help = "the part of the requests that the translator delays" },
+    { OPTION ("delay-duration", INT, delaygen_private_t, duration, "100000"), .min = 0,
+      .max = 3600e6, .online = true,
+      .help = "the delay of each such request, in microseconds; at most an hour" },
+    { OPTION ("enable", STRING, delaygen_private_t, enable, ""), .check = opset_check,
+      .online = true, .from_server = SERVER_MAY,
+      .help = "the operations that are delayed, separated by commas, such as lookup,readv or "
+              "LOOKUP,READ; empty: all" },
+    { OPTION ("block", BOOL, delaygen_private_t, block, "off"), .online = true,
+      .help = "on: the calling thread waits, as for a disk; off: a timer resumes the request, and "
+              "no thread waits" },
+    { OPTION ("seed", STRING, delaygen_private_t, seed_text, NULL), .check = chance_seed_check,
+      .online = true, .from_server = SERVER_MAY,
+      .help = "the number that determines which requests are delayed, so that a run can be "
+              "repeated; by default a new number each time, which the daemon logs" },
     {},
 };
 

@@ -44,83 +44,33 @@ typedef struct {
 static int errorgen_check_error (const char *text, char **ret_allowed);
 
 static const struct xlator_option errorgen_options[] = {
-    {
-        .key = { "failure" },
-        .type = OPTION_PERCENT,
-        OPTION_FIELD (errorgen_private_t, failure),
-        .online = true,
-        .help = "the part of the requests that fail, such as 10%; by default none",
-    },
-    {
-        .key = { "error-no" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (errorgen_private_t, error_no),
-        .check = errorgen_check_error,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the name of the error of failing requests, such as EIO; " SHORT_WRITE
-                ": a write writes half of its data; by default an error that is usual for the "
-                "operation",
-    },
-    {
-        .key = { "random-failure" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (errorgen_private_t, random_failure),
-        .value = "off",
-        .online = true,
-        .help = "requests fail at intervals: the first time after the number of requests that "
-                "failure gives, then after 3 to 44",
-    },
-    {
-        .key = { "enable", "error-fops" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (errorgen_private_t, enable),
-        .check = opset_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the operations that fail, separated by commas, such as lookup,readv or "
-                "LOOKUP,READ; by default all",
-    },
-    {
-        .key = { "nth" },
-        .type = OPTION_INT,
-        OPTION_FIELD (errorgen_private_t, nth),
-        .value = "0",
-        .min = 0,
-        .max = 1e15,
-        .online = true,
-        .help = "only the request with this number fails; the first is 1; 0: failure and "
-                "random-failure decide",
-    },
-    {
-        .key = { "path" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (errorgen_private_t, path),
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "only requests for paths in the mount that match this pattern fail, such as *.db "
-                "or /tmp/*; * also matches slashes",
-    },
-    {
-        .key = { "uid" },
-        .type = OPTION_INT,
-        OPTION_FIELD (errorgen_private_t, uid),
-        .value = "-1",
-        .min = -1,
-        .max = UINT32_MAX,
-        .online = true,
-        .help = "only requests of the user with this id fail; -1: requests of any user",
-    },
-    {
-        .key = { "seed" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (errorgen_private_t, seed_text),
-        .check = chance_seed_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the number that determines which requests fail, so that a run can be repeated; by "
-                "default a new number each time, which the daemon logs",
-    },
+    { OPTION ("failure", PERCENT, errorgen_private_t, failure, NULL), .online = true,
+      .help = "the part of the requests that fail, such as 10%; by default none" },
+    { OPTION ("error-no", STRING, errorgen_private_t, error_no, NULL),
+      .check = errorgen_check_error, .online = true, .from_server = SERVER_MAY,
+      .help = "the name of the error of failing requests, such as EIO; " SHORT_WRITE ": a write "
+              "writes half of its data; by default an error that is usual for the operation" },
+    { OPTION ("random-failure", BOOL, errorgen_private_t, random_failure, "off"), .online = true,
+      .help = "requests fail at intervals: the first time after the number of requests that "
+              "failure gives, then after 3 to 44" },
+    { OPTION ("enable", STRING, errorgen_private_t, enable, NULL), .key[1] = "error-fops",
+      .check = opset_check, .online = true, .from_server = SERVER_MAY,
+      .help = "the operations that fail, separated by commas, such as lookup,readv or LOOKUP,READ; "
+              "by default all" },
+    { OPTION ("nth", INT, errorgen_private_t, nth, "0"), .min = 0, .max = 1e15, .online = true,
+      .help = "only the request with this number fails; the first is 1; 0: failure and "
+              "random-failure decide" },
+    { OPTION ("path", STRING, errorgen_private_t, path, NULL), .online = true,
+      .from_server = SERVER_MAY,
+      .help = "only requests for paths in the mount that match this pattern fail, such as *.db or "
+              "/tmp/*; * also matches slashes" },
+    { OPTION ("uid", INT, errorgen_private_t, uid, "-1"), .min = -1, .max = UINT32_MAX,
+      .online = true,
+      .help = "only requests of the user with this id fail; -1: requests of any user" },
+    { OPTION ("seed", STRING, errorgen_private_t, seed_text, NULL), .check = chance_seed_check,
+      .online = true, .from_server = SERVER_MAY,
+      .help = "the number that determines which requests fail, so that a run can be repeated; by "
+              "default a new number each time, which the daemon logs" },
     {},
 };
 

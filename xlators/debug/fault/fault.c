@@ -17,25 +17,14 @@
 static int fault_check_rules (const char *text, char **ret_allowed);
 
 static const struct xlator_option fault_options[] = {
-    {
-        .key = { "rules" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (fault_private_t, file),
-        .check = fault_check_rules,
-        .online = true,
-        .help = "the file with the rules that apply from the start; by default there are no rules",
-    },
-    {
-        .key = { "seed" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (fault_private_t, seed_text),
-        .check = chance_seed_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the number that determines random decisions of rules without a seed of their own, "
-                "so that a run can be repeated; by default a new number each time, which the "
-                "daemon logs",
-    },
+    { OPTION ("rules", PATH, fault_private_t, file, NULL), .check = fault_check_rules,
+      .online = true,
+      .help = "the file with the rules that apply from the start; by default there are no rules" },
+    { OPTION ("seed", STRING, fault_private_t, seed_text, NULL), .check = chance_seed_check,
+      .online = true, .from_server = SERVER_MAY,
+      .help = "the number that determines random decisions of rules without a seed of their own, "
+              "so that a run can be repeated; by default a new number each time, which the daemon "
+              "logs" },
     {},
 };
 

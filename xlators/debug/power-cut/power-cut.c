@@ -7,69 +7,64 @@
 
 enum { MODEL_POSIX, MODEL_EXT4_ORDERED, MODEL_NOTHING_LOST };
 
-static const char *const models[] = { "posix", "ext4-ordered", "nothing-lost", NULL };
-static const char *const data_values[] = { "by-model", "lose", "random", "torn", "keep", NULL };
-static const char *const size_values[] = { "by-model", "data", "early", NULL };
-static const char *const name_values[] = { "by-model", "lose", "ordered", "random", "keep", NULL };
-static const char *const metadata_values[] = { "by-model", "lose", "random", "keep", NULL };
-static const char *const fsync_values[] = { "by-model", "file", "file-and-names", NULL };
-
-#define ENUM(field_, values_)                                                                      \
-    .type = OPTION_ENUM, OPTION_FIELD (power_cut_private_t, field_), .values = values_
+static const struct option_choice models[] = {
+    { "posix", MODEL_POSIX }, { "ext4-ordered", MODEL_EXT4_ORDERED },
+    { "nothing-lost", MODEL_NOTHING_LOST }, {},
+};
+static const struct option_choice data_values[] = {
+    { "by-model", CUT_DATA_BY_MODEL }, { "lose", CUT_DATA_LOSE }, { "random", CUT_DATA_RANDOM },
+    { "torn", CUT_DATA_TORN }, { "keep", CUT_DATA_KEEP }, {},
+};
+static const struct option_choice size_values[] = {
+    { "by-model", CUT_SIZES_BY_MODEL }, { "data", CUT_SIZES_DATA }, { "early", CUT_SIZES_EARLY },
+    {},
+};
+static const struct option_choice name_values[] = {
+    { "by-model", CUT_NAMES_BY_MODEL }, { "lose", CUT_NAMES_LOSE },
+    { "ordered", CUT_NAMES_ORDERED }, { "random", CUT_NAMES_RANDOM }, { "keep", CUT_NAMES_KEEP },
+    {},
+};
+static const struct option_choice metadata_values[] = {
+    { "by-model", CUT_METADATA_BY_MODEL }, { "lose", CUT_METADATA_LOSE },
+    { "random", CUT_METADATA_RANDOM }, { "keep", CUT_METADATA_KEEP }, {},
+};
+static const struct option_choice fsync_values[] = {
+    { "by-model", CUT_FSYNC_BY_MODEL }, { "file", CUT_FSYNC_FILE },
+    { "file-and-names", CUT_FSYNC_FILE_AND_NAMES }, {},
+};
 
 static const struct xlator_option power_cut_options[] = {
-    { .key = { "model" },
-      ENUM (model, models),
-      .value = "posix",
+    { OPTION ("model", ENUM, power_cut_private_t, model, "posix"), .values = models,
       .help = "at which time a change is durable, and which changes a cut can lose; posix: only "
               "the guarantees of POSIX; ext4-ordered: those of ext4 with data=ordered; "
               "nothing-lost: a cut loses nothing, for a control run of a test" },
-    { .key = { "data" },
-      ENUM (data, data_values),
-      .value = "by-model",
+    { OPTION ("data", ENUM, power_cut_private_t, data, "by-model"), .values = data_values,
       .help = "which bytes that are not durable a cut loses; lose: all; random: each block of 4 "
               "KiB at random; torn: each sector of 512 bytes at random; keep: none" },
-    { .key = { "sizes" },
-      ENUM (sizes, size_values),
-      .value = "by-model",
+    { OPTION ("sizes", ENUM, power_cut_private_t, sizes, "by-model"), .values = size_values,
       .help = "the size of a file that grew; data: at most up to the data that survived; early: at "
               "random also the new size, with zeros for lost data" },
-    { .key = { "names" },
-      ENUM (names, name_values),
-      .value = "by-model",
+    { OPTION ("names", ENUM, power_cut_private_t, names, "by-model"), .values = name_values,
       .help = "which changes of names that are not durable a cut loses; lose: all; ordered: all "
               "after a point in time, as with a journal; random: each at random; keep: none" },
-    { .key = { "metadata" },
-      ENUM (metadata, metadata_values),
-      .value = "by-model",
+    { OPTION ("metadata", ENUM, power_cut_private_t, metadata, "by-model"),
+      .values = metadata_values,
       .help = "which changes of mode, owner, times and extended attributes that are not durable a "
               "cut loses; lose: all; random: all of a file, for each file at random; keep: none" },
-    { .key = { "fsync" },
-      ENUM (fsync, fsync_values),
-      .value = "by-model",
+    { OPTION ("fsync", ENUM, power_cut_private_t, fsync, "by-model"), .values = fsync_values,
       .help = "which changes fsync of a file makes durable; file: those of the file; "
               "file-and-names: also those of its names" },
-    { .key = { "journal-every" },
-      .type = OPTION_INT,
-      OPTION_FIELD (power_cut_private_t, journal_every),
-      .value = "16",
-      .min = 1,
+    { OPTION ("journal-every", INT, power_cut_private_t, journal_every, "16"), .min = 1,
       .max = 1000000000,
       .help = "with names ordered: the average number of changes of names after which the journal "
               "is written without a sync" },
-    { .key = { "memory-limit" },
-      .type = OPTION_SIZE,
-      OPTION_FIELD (power_cut_private_t, memory_limit),
-      .value = "64MB",
+    { OPTION ("memory-limit", SIZE, power_cut_private_t, memory_limit, "64MB"),
       .help = "the maximum of old content in memory; the translator stores further content in a "
               "temporary file" },
-    { .key = { "seed" },
-      .type = OPTION_STRING,
-      OPTION_FIELD (power_cut_private_t, seed_text),
-      .check = chance_seed_check,
+    { OPTION ("seed", STRING, power_cut_private_t, seed_text, NULL), .check = chance_seed_check,
       .from_server = SERVER_MAY,
       .help = "the number that determines random decisions; by default a new number each time" },
-    { .key = { NULL } },
+    {},
 };
 
 /* --- dispatch --- */
@@ -207,7 +202,7 @@ power_cut_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
     else
         g_string_append_printf (
             out, "what isn't synced of it is lost by `windlass power-cut`, as %s has it (model)\n",
-            models[priv->model]);
+            option_choice_name (models, priv->model));
 }
 
 const struct xlator_api xlator_api = {

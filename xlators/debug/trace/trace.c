@@ -12,7 +12,7 @@ typedef struct {
     char *include, *exclude;
     uint64_t history_size;
     bool log_file, log_history;
-    int level; /* atomic while running: the log level of the lines, an index of trace_levels */
+    int level; /* atomic while running: the log level of the lines */
     opset_t ops; /* atomic: traced operations */
     int to;      /* atomic: TO_* */
     struct history *history;
@@ -20,73 +20,31 @@ typedef struct {
 
 enum { TO_LOG = 1 << 0, TO_HISTORY = 1 << 1 };
 
-static const char *const trace_levels[] = {
-    "NONE",   "EMERG", "ALERT", "CRITICAL", "ERROR", "WARNING",
-    "NOTICE", "INFO",  "DEBUG", "TRACE",    NULL,
-};
-
 /* 168 bytes each: 168MB in all. */
 #define HISTORY_MAX 1048576
 
 static const struct xlator_option trace_options[] = {
-    {
-        .key = { "include-ops", "include" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (trace_private_t, include),
-        .check = opset_check,
-        .excludes = "exclude-ops",
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the operations that are traced, separated by commas, such as lookup,readv or "
-                "LOOKUP,READ; by default all",
-    },
-    {
-        .key = { "exclude-ops", "exclude" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (trace_private_t, exclude),
-        .check = opset_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "the operations that are not traced; include-ops and exclude-ops exclude each "
-                "other",
-    },
-    {
-        .key = { "history-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (trace_private_t, history_size),
-        .value = "1024",
-        .min = 1,
-        .max = HISTORY_MAX,
-        .help = "the number of calls and answers that the history keeps; each takes 168 bytes",
-    },
-    {
-        .key = { "log-file" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (trace_private_t, log_file),
-        .value = "no",
-        .online = true,
-        .help = "write each call and each answer to the log, regardless of the log level of the "
-                "process",
-    },
-    {
-        .key = { "log-history" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (trace_private_t, log_history),
-        .value = "no",
-        .online = true,
-        .help = "keep the last calls and answers in the history; if log-file is off, the "
-                "translator always does this",
-    },
-    {
-        .key = { "force-log-level" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (trace_private_t, level),
-        .value = "INFO",
-        .values = trace_levels,
-        .online = true,
-        .help = "the level of the log lines of log-file; the log level of the process does not "
-                "change",
-    },
+    { OPTION ("include-ops", STRING, trace_private_t, include, NULL), .key[1] = "include",
+      .check = opset_check, .excludes = "exclude-ops", .online = true, .from_server = SERVER_MAY,
+      .help = "the operations that are traced, separated by commas, such as lookup,readv or "
+              "LOOKUP,READ; by default all" },
+    { OPTION ("exclude-ops", STRING, trace_private_t, exclude, NULL), .key[1] = "exclude",
+      .check = opset_check, .online = true, .from_server = SERVER_MAY,
+      .help = "the operations that are not traced; include-ops and exclude-ops exclude each "
+              "other" },
+    { OPTION ("history-size", SIZE, trace_private_t, history_size, "1024"), .min = 1,
+      .max = HISTORY_MAX,
+      .help = "the number of calls and answers that the history keeps; each takes 168 bytes" },
+    { OPTION ("log-file", BOOL, trace_private_t, log_file, "no"), .online = true,
+      .help = "write each call and each answer to the log, regardless of the log level of the "
+              "process" },
+    { OPTION ("log-history", BOOL, trace_private_t, log_history, "no"), .online = true,
+      .help = "keep the last calls and answers in the history; if log-file is off, the translator "
+              "always does this" },
+    { OPTION ("force-log-level", ENUM, trace_private_t, level, "INFO"), .values = option_log_levels,
+      .online = true,
+      .help = "the level of the log lines of log-file; the log level of the process does not "
+              "change" },
     {},
 };
 

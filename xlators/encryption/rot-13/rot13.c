@@ -18,10 +18,10 @@ typedef struct {
 } rot13_private_t;
 
 static const struct xlator_option rot13_options[] = {
-    { .key = { "encrypt-write" }, .type = OPTION_BOOL, .value = "on",
-      OPTION_FIELD (rot13_private_t, encrypt_write), .help = "rotate written data" },
-    { .key = { "decrypt-read" }, .type = OPTION_BOOL, .value = "on",
-      OPTION_FIELD (rot13_private_t, decrypt_read), .help = "rotate read data" },
+    { OPTION ("encrypt-write", BOOL, rot13_private_t, encrypt_write, "on"),
+      .help = "rotate written data" },
+    { OPTION ("decrypt-read", BOOL, rot13_private_t, decrypt_read, "on"),
+      .help = "rotate read data" },
     {},
 };
 

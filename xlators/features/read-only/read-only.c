@@ -16,8 +16,8 @@ typedef struct {
 } read_only_private_t;
 
 static const struct xlator_option read_only_options[] = {
-    { .key = { "read-only" }, .type = OPTION_BOOL, .value = "on", .online = true,
-      OPTION_FIELD (read_only_private_t, on), .help = "refuse changes with EROFS" },
+    { OPTION ("read-only", BOOL, read_only_private_t, on, "on"), .online = true,
+      .help = "refuse changes with EROFS" },
     {},
 };
 

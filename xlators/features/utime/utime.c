@@ -38,30 +38,20 @@ typedef struct {
 
 enum { SET_AUTO, SET_ALWAYS, SET_NEVER };
 
-static const char *const utime_set_values[] = { "auto", "always", "never", NULL };
+static const struct option_choice utime_set_values[] = {
+    { "auto", SET_AUTO }, { "always", SET_ALWAYS }, { "never", SET_NEVER }, {},
+};
 
 static const struct xlator_option utime_options[] = {
-    {
-        .key = { "noatime" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (utime_private_t, noatime),
-        .value = "on",
-        .online = true,
-        .help = "on: reading a file or directory that is opened from now on does not change its "
-                "access time; off: the access time changes as the mount options of the file system "
-                "say",
-    },
-    {
-        .key = { "set-times" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (utime_private_t, set_times),
-        .value = "auto",
-        .values = utime_set_values,
-        .online = true,
-        .help = "a changed file gets the time of the request, not the time at which storage "
-                "changed the file; auto: only if several storages are below, each of which would "
-                "set another time, or a brick of GlusterFS, which keeps times of its own",
-    },
+    { OPTION ("noatime", BOOL, utime_private_t, noatime, "on"), .online = true,
+      .help = "on: reading a file or directory that is opened from now on does not change its "
+              "access time; off: the access time changes as the mount options of the file system "
+              "say" },
+    { OPTION ("set-times", ENUM, utime_private_t, set_times, "auto"), .values = utime_set_values,
+      .online = true,
+      .help = "a changed file gets the time of the request, not the time at which storage changed "
+              "the file; auto: only if several storages are below, each of which would set another "
+              "time, or a brick of GlusterFS, which keeps times of its own" },
     {},
 };
 

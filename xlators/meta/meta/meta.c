@@ -12,16 +12,11 @@ typedef struct {
 } meta_private_t;
 
 static const struct xlator_option meta_options[] = {
-    {
-        .key = { "meta-dir-name" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (meta_private_t, dir_name),
-        .value = ".meta",
-        .check = option_check_name,
-        .help = "the name of the directory in the root of the mount that shows the state of the "
-                "daemon; empty: no directory. The option of the same name on the command line "
-                "takes precedence",
-    },
+    { OPTION ("meta-dir-name", STRING, meta_private_t, dir_name, ".meta"),
+      .check = option_check_name,
+      .help = "the name of the directory in the root of the mount that shows the state of the "
+              "daemon; empty: no directory. The option of the same name on the command line takes "
+              "precedence" },
     {},
 };
 

@@ -7,62 +7,25 @@
 #include <inttypes.h>
 
 static const struct xlator_option ioc_options[] = {
-    {
-        .key = { "cache-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (ioc_private_t, cache_size),
-        .value = "32MB",
-        .min = 4 << 20,
-        .max = -1,
-        .check = lru_check_size,
-        .online = true,
-        .help = "maximum memory of all pages; the least recently used page is dropped first",
-    },
-    {
-        .key = { "cache-timeout", "force-revalidate-timeout" },
-        .type = OPTION_INT,
-        OPTION_FIELD (ioc_private_t, timeout),
-        .value = "1",
-        .min = 0,
-        .max = 60,
-        .online = true,
-        .help = "seconds for which the translator returns cached pages of a file without checking "
-                "the file again; a change behind the mount is visible after this time",
-    },
-    {
-        .key = { "min-file-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (ioc_private_t, min_size),
-        .value = "0",
-        .online = true,
-        .help = "files smaller than this are not cached",
-    },
-    {
-        .key = { "max-file-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (ioc_private_t, max_size),
-        .value = "0",
-        .online = true,
-        .help = "files larger than this are not cached; 0: no limit",
-    },
-    {
-        .key = { "priority" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (ioc_private_t, priority),
-        .check = priorities_check,
-        .from_server = SERVER_MAY,
-        .help = "patterns and weights of files, such as '*.html:3,*:1'; the longest matching "
-                "pattern gives the weight; pages with lower weights are dropped first; a file with "
-                "weight 0 or without a matching pattern is not cached",
-    },
-    {
-        .key = { "io-cache" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
-    { .key = { NULL } },
+    { OPTION ("cache-size", SIZE, ioc_private_t, cache_size, "32MB"), .min = 4 << 20, .max = -1,
+      .check = lru_check_size, .online = true,
+      .help = "maximum memory of all pages; the least recently used page is dropped first" },
+    { OPTION ("cache-timeout", INT, ioc_private_t, timeout, "1"),
+      .key[1] = "force-revalidate-timeout", .min = 0, .max = 60, .online = true,
+      .help = "seconds for which the translator returns cached pages of a file without checking "
+              "the file again; a change behind the mount is visible after this time" },
+    { OPTION ("min-file-size", SIZE, ioc_private_t, min_size, "0"), .online = true,
+      .help = "files smaller than this are not cached" },
+    { OPTION ("max-file-size", SIZE, ioc_private_t, max_size, "0"), .online = true,
+      .help = "files larger than this are not cached; 0: no limit" },
+    { OPTION ("priority", STRING, ioc_private_t, priority, NULL), .check = priorities_check,
+      .from_server = SERVER_MAY,
+      .help = "patterns and weights of files, such as '*.html:3,*:1'; the longest matching pattern "
+              "gives the weight; pages with lower weights are dropped first; a file with weight 0 "
+              "or without a matching pattern is not cached" },
+    { OPTION_INERT ("io-cache", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
+    {},
 };
 
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */

@@ -21,65 +21,29 @@
     }
 
 static const struct xlator_option iot_options[] = {
-    {
-        .key = { "thread-count" },
-        .type = OPTION_INT,
-        OPTION_FIELD (iot_private_t, threads),
-        .value = "16",
-        .min = 1,
-        .max = IOT_THREADS_MAX,
-        .online = true,
-        .help = "the maximum number of calls of each priority that may run at a time",
-    },
+    { OPTION ("thread-count", INT, iot_private_t, threads, "16"), .min = 1, .max = IOT_THREADS_MAX,
+      .online = true,
+      .help = "the maximum number of calls of each priority that may run at a time" },
     LIMIT ("high", IOT_HIGH, "16", "of high priority: lookup, stat, open, readdir and the like"),
     LIMIT ("normal", IOT_NORMAL, "16",
            "of normal priority: create, rename, setattr, getxattr, locks and the like"),
     LIMIT ("low", IOT_LOW, "16", "of low priority: read, write, fsync, truncate and the like"),
     LIMIT ("least", IOT_LEAST, "1",
            "of least priority: those of processes that run with ionice -c idle"),
-    {
-        .key = { "enable-least-priority" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (iot_private_t, least),
-        .value = "on",
-        .online = true,
-        .help = "treat calls of processes that run with ionice -c idle separately, as calls of "
-                "least priority",
-    },
-    {
-        .key = { "least-rate-limit" },
-        .type = OPTION_INT,
-        OPTION_FIELD (iot_private_t, least_rate),
-        .value = "0",
-        .min = 0,
-        .max = INT_MAX,
-        .online = true,
-        .help = "how many calls of least priority may start per second; 0: no limit",
-    },
-    {
-        .key = { "idle-time" },
-        .type = OPTION_INT,
-        .inert = true,
-        .help = "has no effect: the translator has no threads of its own",
-    },
-    {
-        .key = { "watchdog-secs" },
-        .type = OPTION_INT,
-        OPTION_FIELD (iot_private_t, watchdog_seconds),
-        .value = "0",
-        .min = 0,
-        .max = INT_MAX,
-        .online = true,
-        .help = "seconds after which, if calls of a priority wait and none of them starts, the "
-                "translator logs a message and lets one more call run; 0: no such check",
-    },
-    {
-        .key = { "cleanup-disconnected-reqs" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "has no effect: the translator always drops a waiting call when its caller is "
-                "killed",
-    },
+    { OPTION ("enable-least-priority", BOOL, iot_private_t, least, "on"), .online = true,
+      .help = "treat calls of processes that run with ionice -c idle separately, as calls of least "
+              "priority" },
+    { OPTION ("least-rate-limit", INT, iot_private_t, least_rate, "0"), .min = 0, .max = INT_MAX,
+      .online = true,
+      .help = "how many calls of least priority may start per second; 0: no limit" },
+    { OPTION_INERT ("idle-time", INT, "has no effect: the translator has no threads of its own") },
+    { OPTION ("watchdog-secs", INT, iot_private_t, watchdog_seconds, "0"), .min = 0, .max = INT_MAX,
+      .online = true,
+      .help = "seconds after which, if calls of a priority wait and none of them starts, the "
+              "translator logs a message and lets one more call run; 0: no such check" },
+    { OPTION_INERT ("cleanup-disconnected-reqs", BOOL,
+                    "has no effect: the translator always drops a waiting call when its caller is "
+                    "killed") },
     {},
 };
 

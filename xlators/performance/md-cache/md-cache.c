@@ -10,29 +10,16 @@
     }
 
 static const struct xlator_option mdc_options[] = {
-    {
-        .key = { "md-cache-timeout" },
-        .type = OPTION_INT,
-        OPTION_FIELD (mdc_private_t, timeout_option),
-        .value = "1",
-        .min = 0,
-        .max = 600,
-        .online = true,
-        .help = "seconds for which the translator caches attributes; 0: it asks storage each time. "
-                "Without cache-invalidation, a value above 60 counts as 60",
-    },
+    { OPTION ("md-cache-timeout", INT, mdc_private_t, timeout_option, "1"), .min = 0, .max = 600,
+      .online = true,
+      .help = "seconds for which the translator caches attributes; 0: it asks storage each time. "
+              "Without cache-invalidation, a value above 60 counts as 60" },
     BOOLEAN ("cache-invalidation", cache_invalidation, "off",
              "promise that storage reports changes by other programs; md-cache-timeout may then be "
              "more than 60"),
-    {
-        .key = { "global-cache-invalidation" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (mdc_private_t, global_invalidation),
-        .value = "on",
-        .online = true,
-        .inert = true,
-        .help = "the kernel and the translators above compare times and sizes themselves",
-    },
+    { OPTION ("global-cache-invalidation", BOOL, mdc_private_t, global_invalidation, "on"),
+      .online = true, .inert = true,
+      .help = "the kernel and the translators above compare times and sizes themselves" },
     BOOLEAN ("force-readdirp", force_readdirp, "on",
              "a listing of a directory on a server also fetches the attributes of all entries"),
     BOOLEAN ("look-ahead", look_ahead, "on",
@@ -40,17 +27,10 @@ static const struct xlator_option mdc_options[] = {
              "directory in the background, and answer the next lookups from that"),
     BOOLEAN ("md-cache-statfs", statfs, "off",
              "the answer of statfs is cached, too, until the next change of any file"),
-    {
-        .key = { "xattr-cache-list" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (mdc_private_t, xattr_list),
-        .value = "",
-        .check = mdc_patterns_check,
-        .online = true,
-        .from_server = SERVER_MAY,
-        .help = "extended attributes to cache, separated by commas; * matches any text. The "
-                "translator never caches trusted attributes",
-    },
+    { OPTION ("xattr-cache-list", STRING, mdc_private_t, xattr_list, ""),
+      .check = mdc_patterns_check, .online = true, .from_server = SERVER_MAY,
+      .help = "extended attributes to cache, separated by commas; * matches any text. The "
+              "translator never caches trusted attributes" },
     BOOLEAN ("cache-capability-xattrs", capability, "on", "cache security.capability; a server "
              "sends it along with names"),
     BOOLEAN ("cache-ima-xattrs", ima, "on", "cache security.ima"),
@@ -65,13 +45,8 @@ static const struct xlator_option mdc_options[] = {
     BOOLEAN ("cache-samba-metadata", samba, "off",
              "cache user.DOSATTRIB, user.DosStream.*, user.org.netatalk.Metadata and "
              "security.NTACL"),
-    {
-        .key = { "md-cache" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION_INERT ("md-cache", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
     {},
 };
 

@@ -4,41 +4,18 @@
 #include "nl-cache.h"
 
 static const struct xlator_option nlc_options[] = {
-    {
-        .key = { "nl-cache-timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (nlc_private_t, timeout),
-        .value = "60",
-        .online = true,
-        .help = "how long the translator caches a name; a file that is created behind the mount is "
-                "visible after this time",
-    },
-    {
-        .key = { "nl-cache-limit" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (nlc_private_t, limit),
-        .value = "131072",
-        .check = lru_check_size,
-        .online = true,
-        .help = "maximum memory of all names; the least recently looked up name is dropped first",
-    },
-    {
-        .key = { "nl-cache-positive-entry" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (nlc_private_t, positive),
-        .value = "off",
-        .online = true,
-        .help = "also cache existing names: in a directory that was created through the mount, a "
-                "lookup of any other name is answered without storage; the translator also answers "
-                "glusterfs.get_real_filename",
-    },
-    {
-        .key = { "nl-cache" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION ("nl-cache-timeout", TIME, nlc_private_t, timeout, "60"), .online = true,
+      .help = "how long the translator caches a name; a file that is created behind the mount is "
+              "visible after this time" },
+    { OPTION ("nl-cache-limit", SIZE, nlc_private_t, limit, "131072"), .check = lru_check_size,
+      .online = true,
+      .help = "maximum memory of all names; the least recently looked up name is dropped first" },
+    { OPTION ("nl-cache-positive-entry", BOOL, nlc_private_t, positive, "off"), .online = true,
+      .help = "also cache existing names: in a directory that was created through the mount, a "
+              "lookup of any other name is answered without storage; the translator also answers "
+              "glusterfs.get_real_filename" },
+    { OPTION_INERT ("nl-cache", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
     {},
 };
 

@@ -6,39 +6,16 @@
 #include "open-behind.h"
 
 static const struct xlator_option ob_options[] = {
-    {
-        .key = { "lazy-open" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (ob_private_t, lazy),
-        .value = "yes",
-        .online = true,
-        .help = "yes: an open is sent when a later request needs it, or never; no: an open is sent "
-                "immediately after it is answered",
-    },
-    {
-        .key = { "read-after-open" },
-        .type = OPTION_BOOL,
-        .value = "yes",
-        .online = true,
-        .inert = true,
-        .help = "a read always waits for the open, since storage does not read a file that the "
-                "caller has not opened",
-    },
-    {
-        .key = { "use-anonymous-fd" },
-        .type = OPTION_BOOL,
-        .value = "no",
-        .online = true,
-        .inert = true,
-        .help = "no file is read without an open",
-    },
-    {
-        .key = { "open-behind" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION ("lazy-open", BOOL, ob_private_t, lazy, "yes"), .online = true,
+      .help = "yes: an open is sent when a later request needs it, or never; no: an open is sent "
+              "immediately after it is answered" },
+    { OPTION_INERT ("read-after-open", BOOL,
+                    "a read always waits for the open, since storage does not read a file that the "
+                    "caller has not opened"), .value = "yes", .online = true },
+    { OPTION_INERT ("use-anonymous-fd", BOOL,
+                    "no file is read without an open"), .value = "no", .online = true },
+    { OPTION_INERT ("open-behind", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
     {},
 };
 

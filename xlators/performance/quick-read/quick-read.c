@@ -4,86 +4,35 @@
  */
 #include "quick-read.h"
 
-/* Whether storage is asked for content with each lookup; indexes in ask_values. */
-enum { ASK_AUTO, ASK_ON, ASK_OFF = 6 };
-
-static const char *const ask_values[] = { "auto", "on",  "yes", "true",  "enable",
-                                          "1",    "off", "no",  "false", "disable",
-                                          "0",    NULL };
 
 static const struct xlator_option qr_options[] = {
-    {
-        .key = { "max-file-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (qr_private_t, max_size),
-        .value = "64KB",
-        .min = 0,
-        .max = 1000 << 10,
-        .help = "the maximum size of a cached file",
-    },
-    {
-        .key = { "cache-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (qr_private_t, cache_size),
-        .value = "128MB",
-        .check = lru_check_size,
-        .online = true,
-        .help = "maximum memory of all files; the least recently read file is dropped first",
-    },
-    {
-        .key = { "cache-timeout" },
-        .type = OPTION_INT,
-        OPTION_FIELD (qr_private_t, timeout),
-        .value = "1",
-        .min = 0,
-        .max = 31536000,
-        .online = true,
-        .help = "seconds after an answer of storage for which the translator reads a file from "
-                "memory; a change behind the mount is visible after this time",
-    },
-    {
-        .key = { "content-with-lookup" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (qr_private_t, asks_lookups),
-        .value = "auto",
-        .values = ask_values,
-        .help = "the lookup of a small file also brings its content, in one call in place of "
-                "three; worth it if a call to storage takes longer than reading the file; auto: "
-                "only from a server",
-    },
-    {
-        .key = { "priority" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (qr_private_t, priority),
-        .check = priorities_check,
-        .from_server = SERVER_MAY,
-        .help = "patterns and weights of files, such as \"*.html:3,*:1\"; files with lower weights "
-                "are dropped first; a file with weight 0 or without a matching pattern is not "
-                "cached",
-    },
-    {
-        .key = { "quick-read-cache-invalidation" },
-        .type = OPTION_BOOL,
-        .value = "off",
-        .online = true,
-        .inert = true,
-        .help = "the translator always drops a file if a translator below reports a change",
-    },
-    {
-        .key = { "ctime-invalidation" },
-        .type = OPTION_BOOL,
-        .value = "off",
-        .online = true,
-        .inert = true,
-        .help = "the translator always reads a file again if its change time differs",
-    },
-    {
-        .key = { "quick-read" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION ("max-file-size", SIZE, qr_private_t, max_size, "64KB"), .min = 0, .max = 1000 << 10,
+      .help = "the maximum size of a cached file" },
+    { OPTION ("cache-size", SIZE, qr_private_t, cache_size, "128MB"), .check = lru_check_size,
+      .online = true,
+      .help = "maximum memory of all files; the least recently read file is dropped first" },
+    { OPTION ("cache-timeout", INT, qr_private_t, timeout, "1"), .min = 0, .max = 31536000,
+      .online = true,
+      .help = "seconds after an answer of storage for which the translator reads a file from "
+              "memory; a change behind the mount is visible after this time" },
+    { OPTION ("content-with-lookup", ENUM, qr_private_t, asks_lookups, "auto"),
+      .values = option_switches,
+      .help = "the lookup of a small file also brings its content, in one call in place of three; "
+              "worth it if a call to storage takes longer than reading the file; auto: only from a "
+              "server" },
+    { OPTION ("priority", STRING, qr_private_t, priority, NULL), .check = priorities_check,
+      .from_server = SERVER_MAY,
+      .help = "patterns and weights of files, such as \"*.html:3,*:1\"; files with lower weights "
+              "are dropped first; a file with weight 0 or without a matching pattern is not "
+              "cached" },
+    { OPTION_INERT ("quick-read-cache-invalidation", BOOL,
+                    "the translator always drops a file if a translator below reports a "
+                    "change"), .value = "off", .online = true },
+    { OPTION_INERT ("ctime-invalidation", BOOL,
+                    "the translator always reads a file again if its change time "
+                    "differs"), .value = "off", .online = true },
+    { OPTION_INERT ("quick-read", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
     {},
 };
 
@@ -210,7 +159,7 @@ asks_lookups (const xlator_t *this)
 {
     const int asks = qr_priv (this)->asks_lookups;
 
-    return asks == ASK_AUTO ? xlator_is_remote (this) : asks < ASK_OFF;
+    return asks == SWITCH_AUTO ? xlator_is_remote (this) : asks == SWITCH_ON;
 }
 
 /* Content comes with lookup as storage has it. So it is never requested if a translator in between

@@ -70,7 +70,7 @@ typedef struct {
     uint64_t max_size;  /* constant */
     uint64_t cache_size;
     int64_t timeout;    /* seconds; atomic */
-    int asks_lookups;   /* index in ask_values: auto, on, or off; constant */
+    int asks_lookups;   /* enum option_switch; constant */
     char *priority;
     struct priorities *priorities; /* constant; NULL: none */
 

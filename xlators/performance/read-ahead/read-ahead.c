@@ -8,65 +8,25 @@
 #include <inttypes.h>
 
 static const struct xlator_option ra_options[] = {
-    {
-        .key = { "page-count" },
-        .type = OPTION_INT,
-        OPTION_FIELD (ra_private_t, page_count),
-        .value = "16",
-        .min = 1,
-        .max = RA_COUNT_MAX,
-        .online = true,
-        .help = "maximum number of pages to read ahead in each open file; 4 in GlusterFS",
-    },
-    {
-        .key = { "page-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (ra_private_t, page_size),
-        .value = "128KB",
-        .min = 4 << 10,
-        .max = 64 << 20,
-        .at_most = "memory-limit",
-        .online = true,
-        .help = "the size of a page",
-    },
-    {
-        .key = { "memory-limit" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (ra_private_t, memory),
-        .value = "64MB",
-        .min = 64 << 10,
-        .check = lru_check_size,
-        .online = true,
-        .help = "maximum memory of the pages of all files; beyond this limit, nothing is read "
-                "ahead",
-    },
-    {
-        .key = { "page-timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (ra_private_t, timeout),
-        .value = "1",
-        .min = 0,
-        .max = 60,
-        .online = true,
-        .help = "how long the translator returns a page that it has read ahead; a change behind "
-                "the mount is visible after this time; 0: nothing is read ahead",
-    },
-    {
-        .key = { "force-atime-update" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (ra_private_t, force_atime),
-        .value = "off",
-        .help = "after each read, read one byte from storage, so that the access time is that of "
-                "the read, not that of the read-ahead",
-    },
-    {
-        .key = { "read-ahead" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
-    { .key = { NULL } },
+    { OPTION ("page-count", INT, ra_private_t, page_count, "16"), .min = 1, .max = RA_COUNT_MAX,
+      .online = true,
+      .help = "maximum number of pages to read ahead in each open file; 4 in GlusterFS" },
+    { OPTION ("page-size", SIZE, ra_private_t, page_size, "128KB"), .min = 4 << 10, .max = 64 << 20,
+      .at_most = "memory-limit", .online = true, .help = "the size of a page" },
+    { OPTION ("memory-limit", SIZE, ra_private_t, memory, "64MB"), .min = 64 << 10,
+      .check = lru_check_size, .online = true,
+      .help = "maximum memory of the pages of all files; beyond this limit, nothing is read "
+              "ahead" },
+    { OPTION ("page-timeout", TIME, ra_private_t, timeout, "1"), .min = 0, .max = 60,
+      .online = true,
+      .help = "how long the translator returns a page that it has read ahead; a change behind the "
+              "mount is visible after this time; 0: nothing is read ahead" },
+    { OPTION ("force-atime-update", BOOL, ra_private_t, force_atime, "off"),
+      .help = "after each read, read one byte from storage, so that the access time is that of the "
+              "read, not that of the read-ahead" },
+    { OPTION_INERT ("read-ahead", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
+    {},
 };
 
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */

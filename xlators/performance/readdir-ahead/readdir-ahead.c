@@ -6,70 +6,27 @@
 #include "readdir-ahead.h"
 
 static const struct xlator_option rda_options[] = {
-    {
-        .key = { "rda-request-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (rda_private_t, request_size),
-        .value = "128KB",
-        .min = 4 << 10,
-        .max = 128 << 10,
-        .online = true,
-        .help = "number of bytes of entries that each request reads ahead",
-    },
-    {
-        .key = { "rda-low-wmark" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (rda_private_t, low),
-        .value = "4096",
-        .max = 10 << 20,
-        .online = true,
-        .help = "while fewer bytes than this have arrived, a caller waits for the entries that are "
-                "in flight",
-    },
-    {
-        .key = { "rda-high-wmark" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (rda_private_t, high),
-        .value = "128KB",
-        .max = 100 << 20,
-        .online = true,
-        .help = "maximum number of bytes to read ahead in a directory",
-    },
-    {
-        .key = { "rda-cache-limit" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (rda_private_t, limit),
-        .value = "10MB",
-        .check = lru_check_size,
-        .online = true,
-        .help = "maximum memory of the entries of all directories; 0: nothing is read ahead",
-    },
-    {
-        .key = { "rda-cache-timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (rda_private_t, timeout),
-        .value = "1",
-        .max = 600,
-        .online = true,
-        .help = "how long the translator returns entries that it has read ahead; older entries are "
-                "read again; 0: always",
-    },
-    {
-        .key = { "parallel-readdir" },
-        .type = OPTION_BOOL,
-        .value = "off",
-        .online = true,
-        .inert = true,
-        .help = "in GlusterFS it puts an instance above each subvolume of a distributed volume; "
-                "this translator reads ahead over its one subvolume in any case",
-    },
-    {
-        .key = { "readdir-ahead", "performance.readdir-ahead" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION ("rda-request-size", SIZE, rda_private_t, request_size, "128KB"), .min = 4 << 10,
+      .max = 128 << 10, .online = true,
+      .help = "number of bytes of entries that each request reads ahead" },
+    { OPTION ("rda-low-wmark", SIZE, rda_private_t, low, "4096"), .max = 10 << 20, .online = true,
+      .help = "while fewer bytes than this have arrived, a caller waits for the entries that are "
+              "in flight" },
+    { OPTION ("rda-high-wmark", SIZE, rda_private_t, high, "128KB"), .max = 100 << 20,
+      .online = true, .help = "maximum number of bytes to read ahead in a directory" },
+    { OPTION ("rda-cache-limit", SIZE, rda_private_t, limit, "10MB"), .check = lru_check_size,
+      .online = true,
+      .help = "maximum memory of the entries of all directories; 0: nothing is read ahead" },
+    { OPTION ("rda-cache-timeout", TIME, rda_private_t, timeout, "1"), .max = 600, .online = true,
+      .help = "how long the translator returns entries that it has read ahead; older entries are "
+              "read again; 0: always" },
+    { OPTION_INERT ("parallel-readdir", BOOL,
+                    "in GlusterFS it puts an instance above each subvolume of a distributed "
+                    "volume; this translator reads ahead over its one subvolume in any "
+                    "case"), .value = "off", .online = true },
+    { OPTION_INERT ("readdir-ahead", BOOL,
+                    "use pass-through to turn the translator "
+                    "off"), .key[1] = "performance.readdir-ahead", .value = "on" },
     {},
 };
 

@@ -5,94 +5,34 @@
  */
 #include "write-behind.h"
 
-/* All spellings of a boolean, and "auto". */
-static const char *const flush_choices[] = { "auto", "on", "yes",   "true",    "enable", "1",
-                                             "off",  "no", "false", "disable", "0",      NULL };
-#define FLUSH_AUTO 0
-#define FLUSH_ON_LAST 5
-
 static const struct xlator_option wb_options[] = {
-    {
-        .key = { "flush-behind" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (wb_private_t, flush_choice),
-        .value = "auto",
-        .values = flush_choices,
-        .online = true,
-        .help = "a close waits for the writes of the file and reports their errors, and the flush "
-                "itself is sent after the answer; off: the close waits for the flush, too; auto: "
-                "off if all storage below is local (storage/...), otherwise on. On in GlusterFS",
-    },
-    {
-        .key = { "cache-size", "window-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (wb_private_t, window),
-        .value = "1MB",
-        .min = 512 << 10,
-        .max = 1 << 30,
-        .online = true,
-        .help = "maximum number of bytes of a file that are answered but not yet written below; a "
-                "further write waits",
-    },
-    {
-        .key = { "memory-limit" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (wb_private_t, memory),
-        .value = "256MB",
-        .min = 1 << 20,
-        .max = 64.0 * (1 << 30),
-        .online = true,
-        .help = "maximum memory of the pending writes of all files; beyond this limit, a write is "
-                "answered when it is complete",
-    },
-    {
-        .key = { "aggregate-size" },
-        .type = OPTION_SIZE,
-        OPTION_FIELD (wb_private_t, aggregate),
-        .value = "128KB",
-        .at_most = "cache-size",
-        .help = "maximum size of a write that combines consecutive writes; at most cache-size",
-    },
-    {
-        .key = { "trickling-writes" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (wb_private_t, trickling),
-        .value = "on",
-        .online = true,
-        .help = "on: a small write is sent if no other write of the file is in flight; off: it "
-                "waits until it can be combined into a large write, for at most a second",
-    },
-    {
-        .key = { "strict-O_DIRECT" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (wb_private_t, strict_direct),
-        .value = "off",
-        .online = true,
-        .help = "a write with O_DIRECT is answered only when it is complete",
-    },
-    {
-        .key = { "strict-write-ordering" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (wb_private_t, strict_order),
-        .value = "off",
-        .online = true,
-        .help = "writes to a file are sent one after the other, even if they do not overlap",
-    },
-    {
-        .key = { "resync-failed-syncs-after-fsync" },
-        .type = OPTION_BOOL,
-        .value = "off",
-        .inert = true,
-        .help = "the translator does not retry a failed write, and the next call that reports "
-                "errors reports it",
-    },
-    {
-        .key = { "write-behind" },
-        .type = OPTION_BOOL,
-        .value = "on",
-        .inert = true,
-        .help = "use pass-through to turn the translator off",
-    },
+    { OPTION ("flush-behind", ENUM, wb_private_t, flush_choice, "auto"), .values = option_switches,
+      .online = true,
+      .help = "a close waits for the writes of the file and reports their errors, and the flush "
+              "itself is sent after the answer; off: the close waits for the flush, too; auto: off "
+              "if all storage below is local (storage/...), otherwise on. On in GlusterFS" },
+    { OPTION ("cache-size", SIZE, wb_private_t, window, "1MB"), .key[1] = "window-size",
+      .min = 512 << 10, .max = 1 << 30, .online = true,
+      .help = "maximum number of bytes of a file that are answered but not yet written below; a "
+              "further write waits" },
+    { OPTION ("memory-limit", SIZE, wb_private_t, memory, "256MB"), .min = 1 << 20,
+      .max = 64.0 * (1 << 30), .online = true,
+      .help = "maximum memory of the pending writes of all files; beyond this limit, a write is "
+              "answered when it is complete" },
+    { OPTION ("aggregate-size", SIZE, wb_private_t, aggregate, "128KB"), .at_most = "cache-size",
+      .help = "maximum size of a write that combines consecutive writes; at most cache-size" },
+    { OPTION ("trickling-writes", BOOL, wb_private_t, trickling, "on"), .online = true,
+      .help = "on: a small write is sent if no other write of the file is in flight; off: it waits "
+              "until it can be combined into a large write, for at most a second" },
+    { OPTION ("strict-O_DIRECT", BOOL, wb_private_t, strict_direct, "off"), .online = true,
+      .help = "a write with O_DIRECT is answered only when it is complete" },
+    { OPTION ("strict-write-ordering", BOOL, wb_private_t, strict_order, "off"), .online = true,
+      .help = "writes to a file are sent one after the other, even if they do not overlap" },
+    { OPTION_INERT ("resync-failed-syncs-after-fsync", BOOL,
+                    "the translator does not retry a failed write, and the next call that reports "
+                    "errors reports it"), .value = "off" },
+    { OPTION_INERT ("write-behind", BOOL,
+                    "use pass-through to turn the translator off"), .value = "on" },
     {},
 };
 
@@ -158,7 +98,7 @@ storage_is_local (const xlator_t *xl)
 static bool
 flush_behind (const xlator_t *this, int choice)
 {
-    return choice == FLUSH_AUTO ? !storage_is_local (this) : choice <= FLUSH_ON_LAST;
+    return choice == SWITCH_AUTO ? !storage_is_local (this) : choice == SWITCH_ON;
 }
 
 static int

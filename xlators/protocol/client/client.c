@@ -9,271 +9,105 @@
 
 enum transport { TRANSPORT_TCP, TRANSPORT_UNIX };
 
-static const char *const transports[] = { "tcp", "unix", "socket", "tcp/client", NULL };
+static const struct option_choice transports[] = {
+    { "tcp", TRANSPORT_TCP }, { "unix", TRANSPORT_UNIX }, { "socket", TRANSPORT_TCP },
+    { "tcp/client", TRANSPORT_TCP }, {},
+};
 
 static const struct xlator_option options[] = {
-    {
-        .key = { "transport-type" },
-        .type = OPTION_ENUM,
-        OPTION_FIELD (client_private_t, transport),
-        .values = transports,
-        .value = "tcp",
-        .local_value = "unix",
-        .help = "how the server is reached: tcp, or unix for a socket in the file system",
-    },
-    {
-        .key = { "remote-host" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, host),
-        .from_server = SERVER_MAY,
-        .help = "the server's name or address",
-    },
-    {
-        .key = { "remote-port" },
-        .type = OPTION_INT,
-        OPTION_FIELD (client_private_t, port),
-        .value = "0",
-        .min = 0,
-        .max = 65535,
-        .help = "the brick's port; 0: ask the server's glusterd, port 24007, for it",
-    },
-    {
-        .key = { "transport.socket.connect-path", "connect-path" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (client_private_t, path),
-        .help = "the socket of the server, with transport-type unix",
-    },
-    {
-        .key = { "remote-subvolume" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, subvolume),
-        .required = true,
-        .from_server = SERVER_MAY,
-        .help = "the brick: the name of a volume in the server's volfile; glusterd names it by "
-                "the brick's directory",
-    },
-    {
-        .key = { "subdir-mount" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (client_private_t, directory),
-        .from_server = SERVER_MAY,
-        .help = "a directory of the volume, \"/DIR\", that is to be the root; SERVER:/VOLUME/DIR "
-                "sets it",
-    },
-    {
-        .key = { "username" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, username),
-        .from_server = SERVER_MAY,
-        .help = "for a server that asks for it (auth.login)",
-    },
-    {
-        .key = { "password" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, password),
-        .secret = true,
-        .from_server = SERVER_MAY,
-        .help = "for a server that asks for it (auth.login)",
-    },
-    {
-        .key = { "volume-id" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, volume_id),
-        .from_server = SERVER_MAY,
-        .help = "the identity of the volume; the server refuses if its brick is of another",
-    },
-    {
-        .key = { "frame-timeout", "rpc-timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (client_private_t, frame_timeout),
-        .value = "1800",
-        .min = 0,
-        .max = 86400,
-        .online = true,
-        .help = "an operation that the server does not answer within this time fails with "
-                "ETIMEDOUT, whether the server did it or not; 0: never",
-    },
-    {
-        .key = { "ping-timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (client_private_t, ping_timeout),
-        .value = "42",
-        .min = 0,
-        .max = 1013,
-        .online = true,
-        .help = "a server that says nothing for this time, while operations wait for it, is given "
-                "up, and connected to anew; 0: never",
-    },
-    {
-        .key = { "send-gids" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (client_private_t, send_gids),
-        .value = "on",
-        .online = true,
-        .help = "tells the server the caller's supplementary groups; off: the server looks them "
-                "up by itself (server.manage-gids)",
-    },
-    {
-        .key = { "strict-locks" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (client_private_t, strict_locks),
-        .value = "off",
-        .online = true,
-        .help = "on: a file with a record lock fails with EBADFD after the connection was lost, "
-                "since another client may have had the lock meanwhile; off: the lock is taken "
-                "again, and the file fails only if that fails",
-    },
-    {
-        .key = { "filter-O_DIRECT" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (client_private_t, filter_o_direct),
-        .value = "off",
-        .online = true,
-        .help = "opens files on the server without O_DIRECT",
-    },
-    {
-        .key = { "transport.address-family", "address-family" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = "no effect: the address decides",
-    },
-    {
-        .key = { "transport.tcp-user-timeout" },
-        .type = OPTION_TIME,
-        .inert = true,
-        .help = "no effect: ping-timeout finds a server that is gone",
-    },
-    {
-        .key = { "transport.socket.keepalive-time" },
-        .type = OPTION_TIME,
-        .inert = true,
-        .help = "no effect: ping-timeout finds a server that is gone",
-    },
-    {
-        .key = { "transport.socket.keepalive-interval" },
-        .type = OPTION_TIME,
-        .inert = true,
-        .help = "no effect: ping-timeout finds a server that is gone",
-    },
-    {
-        .key = { "transport.socket.keepalive-count" },
-        .type = OPTION_INT,
-        .inert = true,
-        .help = "no effect: ping-timeout finds a server that is gone",
-    },
-    {
-        .key = { "transport.socket.own-thread" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect: one thread serves all connections",
-    },
-    {
-        .key = { "transport.socket.ssl-enabled" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (client_private_t, encrypted),
-        .value = "off",
-        .help = "encrypts the connection to the brick by TLS, and verifies the server's "
-                "certificate; ignored with transport-type unix",
-    },
-    {
-        .key = { "transport.socket.ssl-own-cert", "ssl-own-cert" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (client_private_t, tls_certificate),
-        .from_server = SERVER_MAY_IN_TLS_FOLDER,
-        .help = "the certificate that this client shows, of the form PEM, with those of its CAs "
-                "behind it; if not set, glusterfs.pem in OpenSSL's folder ('openssl version -d'), "
-                "or else in /etc/ssl",
-    },
-    {
-        .key = { "transport.socket.ssl-private-key", "ssl-private-key" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (client_private_t, tls_key),
-        .from_server = SERVER_MAY_IN_TLS_FOLDER,
-        .help = "the private key of ssl-own-cert, without a passphrase; if not set, "
-                "glusterfs.key in the same folders",
-    },
-    {
-        .key = { "transport.socket.ssl-ca-list", "ssl-ca-list" },
-        .type = OPTION_PATH,
-        OPTION_FIELD (client_private_t, tls_ca_list),
-        .from_server = SERVER_MAY_IN_TLS_FOLDER,
-        .help = "certificates of the CAs that are trusted: one must have signed the server's; if "
-                "not set, glusterfs.ca in the same folders",
-    },
-    {
-        .key = { "transport.socket.ssl-crl-path", "ssl-crl-path" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, tls_crl_path),
-        .from_server = SERVER_MAY_IN_TLS_FOLDER,
-        .help = "a directory with revocation lists, named by 'openssl rehash'; a server whose "
-                "certificate one of them names is refused; NULL: none",
-    },
-    {
-        .key = { "transport.socket.ssl-cert-depth", "ssl-cert-depth" },
-        .type = OPTION_INT,
-        OPTION_FIELD (client_private_t, tls_depth),
-        .value = G_STRINGIFY (TLS_DEPTH),
-        .min = 0,
-        .max = 100,
-        .help = "how many CAs may be between the server's certificate and one of ssl-ca-list",
-    },
-    {
-        .key = { "transport.socket.ssl-cipher-list", "ssl-cipher-list" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, tls_ciphers),
-        .value = TLS_CIPHERS,
-        .check = tls_check_ciphers,
-        .from_server = SERVER_MAY,
-        .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them; each must encrypt, and make "
-                "the server show a certificate",
-    },
-    {
-        .key = { "transport.socket.ssl-ec-curve", "ssl-ec-curve" },
-        .type = OPTION_STRING,
-        OPTION_FIELD (client_private_t, tls_curves),
-        .value = TLS_CURVES,
-        .from_server = SERVER_MAY,
-        .help = "curves for the exchange of keys, the preferred one first",
-    },
-    {
-        .key = { "transport.socket.ssl-dh-param", "ssl-dh-param" },
-        .type = OPTION_STRING,
-        .inert = true,
-        .help = "no effect: the server chooses these parameters",
-    },
-    {
-        .key = { "ssl-check-name" },
-        .type = OPTION_BOOL,
-        OPTION_FIELD (client_private_t, tls_check_name),
-        .value = "off",
-        .help = "on: the server's certificate must be made out to remote-host; off: to any name, "
-                "as in GlusterFS, so every holder of a certificate of a trusted CA can pose as the "
-                "server",
-    },
-    {
-        .key = { "event-threads" },
-        .type = OPTION_INT,
-        .inert = true,
-        .help = "no effect: one thread serves all connections",
-    },
-    {
-        .key = { "tcp-window-size" },
-        .type = OPTION_SIZE,
-        .inert = true,
-        .help = "no effect: the system chooses the size",
-    },
-    {
-        .key = { "client-bind-insecure" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect: the system chooses the port",
-    },
-    {
-        .key = { "testing.old-protocol" },
-        .type = OPTION_BOOL,
-        .inert = true,
-        .help = "no effect: only version 400 of the protocol is spoken",
-    },
+    { OPTION ("transport-type", ENUM, client_private_t, transport, "tcp"), .values = transports,
+      .local_value = "unix",
+      .help = "how the server is reached: tcp, or unix for a socket in the file system" },
+    { OPTION ("remote-host", STRING, client_private_t, host, NULL), .from_server = SERVER_MAY,
+      .help = "the server's name or address" },
+    { OPTION ("remote-port", INT, client_private_t, port, "0"), .min = 0, .max = 65535,
+      .help = "the brick's port; 0: ask the server's glusterd, port 24007, for it" },
+    { OPTION ("transport.socket.connect-path", PATH, client_private_t, path, NULL),
+      .key[1] = "connect-path", .help = "the socket of the server, with transport-type unix" },
+    { OPTION ("remote-subvolume", STRING, client_private_t, subvolume, NULL), .required = true,
+      .from_server = SERVER_MAY,
+      .help = "the brick: the name of a volume in the server's volfile; glusterd names it by the "
+              "brick's directory" },
+    { OPTION ("subdir-mount", PATH, client_private_t, directory, NULL), .from_server = SERVER_MAY,
+      .help = "a directory of the volume, \"/DIR\", that is to be the root; SERVER:/VOLUME/DIR "
+              "sets it" },
+    { OPTION ("username", STRING, client_private_t, username, NULL), .from_server = SERVER_MAY,
+      .help = "for a server that asks for it (auth.login)" },
+    { OPTION ("password", STRING, client_private_t, password, NULL), .secret = true,
+      .from_server = SERVER_MAY, .help = "for a server that asks for it (auth.login)" },
+    { OPTION ("volume-id", STRING, client_private_t, volume_id, NULL), .from_server = SERVER_MAY,
+      .help = "the identity of the volume; the server refuses if its brick is of another" },
+    { OPTION ("frame-timeout", TIME, client_private_t, frame_timeout, "1800"),
+      .key[1] = "rpc-timeout", .min = 0, .max = 86400, .online = true,
+      .help = "an operation that the server does not answer within this time fails with ETIMEDOUT, "
+              "whether the server did it or not; 0: never" },
+    { OPTION ("ping-timeout", TIME, client_private_t, ping_timeout, "42"), .min = 0, .max = 1013,
+      .online = true,
+      .help = "a server that says nothing for this time, while operations wait for it, is given "
+              "up, and connected to anew; 0: never" },
+    { OPTION ("send-gids", BOOL, client_private_t, send_gids, "on"), .online = true,
+      .help = "tells the server the caller's supplementary groups; off: the server looks them up "
+              "by itself (server.manage-gids)" },
+    { OPTION ("strict-locks", BOOL, client_private_t, strict_locks, "off"), .online = true,
+      .help = "on: a file with a record lock fails with EBADFD after the connection was lost, "
+              "since another client may have had the lock meanwhile; off: the lock is taken again, "
+              "and the file fails only if that fails" },
+    { OPTION ("filter-O_DIRECT", BOOL, client_private_t, filter_o_direct, "off"), .online = true,
+      .help = "opens files on the server without O_DIRECT" },
+    { OPTION_INERT ("transport.address-family", STRING,
+                    "no effect: the address decides"), .key[1] = "address-family" },
+    { OPTION_INERT ("transport.tcp-user-timeout", TIME,
+                    "no effect: ping-timeout finds a server that is gone") },
+    { OPTION_INERT ("transport.socket.keepalive-time", TIME,
+                    "no effect: ping-timeout finds a server that is gone") },
+    { OPTION_INERT ("transport.socket.keepalive-interval", TIME,
+                    "no effect: ping-timeout finds a server that is gone") },
+    { OPTION_INERT ("transport.socket.keepalive-count", INT,
+                    "no effect: ping-timeout finds a server that is gone") },
+    { OPTION_INERT ("transport.socket.own-thread", BOOL,
+                    "no effect: one thread serves all connections") },
+    { OPTION ("transport.socket.ssl-enabled", BOOL, client_private_t, encrypted, "off"),
+      .help = "encrypts the connection to the brick by TLS, and verifies the server's certificate; "
+              "ignored with transport-type unix" },
+    { OPTION ("transport.socket.ssl-own-cert", PATH, client_private_t, tls_certificate, NULL),
+      .key[1] = "ssl-own-cert", .from_server = SERVER_MAY_IN_TLS_FOLDER,
+      .help = "the certificate that this client shows, of the form PEM, with those of its CAs "
+              "behind it; if not set, glusterfs.pem in OpenSSL's folder ('openssl version -d'), or "
+              "else in /etc/ssl" },
+    { OPTION ("transport.socket.ssl-private-key", PATH, client_private_t, tls_key, NULL),
+      .key[1] = "ssl-private-key", .from_server = SERVER_MAY_IN_TLS_FOLDER,
+      .help = "the private key of ssl-own-cert, without a passphrase; if not set, glusterfs.key in "
+              "the same folders" },
+    { OPTION ("transport.socket.ssl-ca-list", PATH, client_private_t, tls_ca_list, NULL),
+      .key[1] = "ssl-ca-list", .from_server = SERVER_MAY_IN_TLS_FOLDER,
+      .help = "certificates of the CAs that are trusted: one must have signed the server's; if not "
+              "set, glusterfs.ca in the same folders" },
+    { OPTION ("transport.socket.ssl-crl-path", STRING, client_private_t, tls_crl_path, NULL),
+      .key[1] = "ssl-crl-path", .from_server = SERVER_MAY_IN_TLS_FOLDER,
+      .help = "a directory with revocation lists, named by 'openssl rehash'; a server whose "
+              "certificate one of them names is refused; NULL: none" },
+    { OPTION ("transport.socket.ssl-cert-depth", INT, client_private_t, tls_depth,
+              G_STRINGIFY (TLS_DEPTH)), .key[1] = "ssl-cert-depth", .min = 0, .max = 100,
+      .help = "how many CAs may be between the server's certificate and one of ssl-ca-list" },
+    { OPTION ("transport.socket.ssl-cipher-list", STRING, client_private_t, tls_ciphers,
+              TLS_CIPHERS), .key[1] = "ssl-cipher-list", .check = tls_check_ciphers,
+      .from_server = SERVER_MAY,
+      .help = "ciphers for TLS 1.2, as 'openssl ciphers' takes them; each must encrypt, and make "
+              "the server show a certificate" },
+    { OPTION ("transport.socket.ssl-ec-curve", STRING, client_private_t, tls_curves, TLS_CURVES),
+      .key[1] = "ssl-ec-curve", .from_server = SERVER_MAY,
+      .help = "curves for the exchange of keys, the preferred one first" },
+    { OPTION_INERT ("transport.socket.ssl-dh-param", STRING,
+                    "no effect: the server chooses these parameters"), .key[1] = "ssl-dh-param" },
+    { OPTION ("ssl-check-name", BOOL, client_private_t, tls_check_name, "off"),
+      .help = "on: the server's certificate must be made out to remote-host; off: to any name, as "
+              "in GlusterFS, so every holder of a certificate of a trusted CA can pose as the "
+              "server" },
+    { OPTION_INERT ("event-threads", INT, "no effect: one thread serves all connections") },
+    { OPTION_INERT ("tcp-window-size", SIZE, "no effect: the system chooses the size") },
+    { OPTION_INERT ("client-bind-insecure", BOOL, "no effect: the system chooses the port") },
+    { OPTION_INERT ("testing.old-protocol", BOOL,
+                    "no effect: only version 400 of the protocol is spoken") },
     {},
 };
 

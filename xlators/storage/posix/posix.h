@@ -51,6 +51,7 @@
 
 enum posix_gfid_mode { GFID_DERIVED, GFID_XATTR };
 enum posix_handles { HANDLES_AUTO, HANDLES_FILE_HANDLE, HANDLES_DESCRIPTOR };
+enum posix_watching { WATCH_OFF, WATCH_AUTO, WATCH_FILESYSTEM, WATCH_INODES };
 
 struct posix_locks;
 struct posix_watch;

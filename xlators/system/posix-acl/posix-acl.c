@@ -8,27 +8,13 @@
 #include "posix-acl.h"
 
 static const struct xlator_option posix_acl_options[] = {
-    {
-        .key = { "super-uid" },
-        .type = OPTION_INT,
-        OPTION_FIELD (posix_acl_private_t, super_uid),
-        .value = "0",
-        .min = 0,
-        .max = UINT32_MAX - 1,
-        .online = true,
-        .help = "the id of a user that has all rights; root has them in any case",
-    },
-    {
-        .key = { "timeout" },
-        .type = OPTION_TIME,
-        OPTION_FIELD (posix_acl_private_t, timeout),
-        .value = "1",
-        .min = 0,
-        .max = 86400,
-        .online = true,
-        .help = "how long the translator caches owner, mode and ACL of a file; a change through "
-                "the mount takes effect at once, a change behind it after this time",
-    },
+    { OPTION ("super-uid", INT, posix_acl_private_t, super_uid, "0"), .min = 0,
+      .max = UINT32_MAX - 1, .online = true,
+      .help = "the id of a user that has all rights; root has them in any case" },
+    { OPTION ("timeout", TIME, posix_acl_private_t, timeout, "1"), .min = 0, .max = 86400,
+      .online = true,
+      .help = "how long the translator caches owner, mode and ACL of a file; a change through the "
+              "mount takes effect at once, a change behind it after this time" },
     {},
 };
 

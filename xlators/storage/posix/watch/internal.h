@@ -40,8 +40,6 @@
 
 #include <sys/fanotify.h>
 
-enum posix_watching { WATCH_OFF, WATCH_AUTO, WATCH_FILESYSTEM, WATCH_INODES };
-
 struct posix_watch {
     xlator_t *this;
     int fd;              /* of fanotify */
