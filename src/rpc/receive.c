@@ -321,7 +321,8 @@ end_reason (const struct rpc_connection *c, ssize_t n)
         return g_strdup ("the server has closed the connection");
     if (c->stream.tls)
         return g_strdup ("the server has closed the connection right after the TLS handshake; its "
-                         "log may tell why it refuses this client's certificate (ssl-own-cert)");
+                         "log may have the reason; it may refuse this client's certificate "
+                         "(ssl-own-cert)");
     return g_strdup ("the server has closed the connection before it answered anything; does it "
                      "demand TLS (option transport.socket.ssl-enabled on)?");
 }

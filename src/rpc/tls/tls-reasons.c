@@ -165,9 +165,9 @@ refused_certificate (int alert)
 {
     switch (alert) {
     case SSL_AD_UNKNOWN_CA:
-        return "its CA is unknown there; the server's ssl-ca-list must have it";
+        return "the server doesn't know its CA, which must be in the server's ssl-ca-list";
     case SSL_AD_CERTIFICATE_EXPIRED:
-        return "it has expired there";
+        return "the server finds that it has expired";
     case SSL_AD_CERTIFICATE_REVOKED:
         return "it has been revoked";
     case SSL_AD_BAD_CERTIFICATE:
@@ -175,7 +175,7 @@ refused_certificate (int alert)
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_DECRYPT_ERROR:
     case SSL_AD_ACCESS_DENIED:
-        return "its log tells why";
+        return "the server's log has the reason";
     }
     return NULL;
 }
@@ -195,8 +195,8 @@ reason_of_alert (const struct tls *tls, int alert)
     if (alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_INSUFFICIENT_SECURITY)
         return g_strdup ("the server and this client have no cipher or no curve in common "
                          "(ssl-cipher-list, ssl-ec-curve)");
-    return g_strdup_printf ("the server ended TLS with alert %d, '%s'; its log may tell why", alert,
-                            SSL_alert_desc_string_long (alert));
+    return g_strdup_printf ("the server ended TLS with alert %d, '%s'; its log may have the reason",
+                            alert, SSL_alert_desc_string_long (alert));
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */

@@ -155,8 +155,8 @@ volfile_get_reply (struct xdr_in *in, const char *server, const char *volume, ch
     if (in->failed)
         *ret_error = g_strdup_printf ("%s did not answer as a glusterd does", server);
     else if (op_ret < 0 || !*text)
-        *ret_error = g_strdup_printf ("%s knows no volume '%s', or it is not started; 'gluster "
-                                      "volume info' lists them there",
+        *ret_error = g_strdup_printf ("%s has no volume '%s', or the volume is not started; "
+                                      "'gluster volume info' there lists the volumes",
                                       server, volume);
     else
         return g_steal_pointer (&text);

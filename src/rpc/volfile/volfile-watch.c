@@ -97,8 +97,8 @@ watch_read (struct volfile_watch *w, struct rpc_reply *reply)
     w->attempts = 0;
     pthread_mutex_unlock (&w->lock);
     if (w->problem)
-        gf_log (NULL, GF_LOG_INFO, "changes of the volfile of '%s' are told by %s again", w->volume,
-                watch_server (w));
+        gf_log (NULL, GF_LOG_INFO, "changes of the volfile of '%s' are reported by %s again",
+                w->volume, watch_server (w));
     g_clear_pointer (&w->problem, g_free);
     watch_compare (w, text);
 }

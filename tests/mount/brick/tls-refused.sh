@@ -54,7 +54,7 @@ refused "the server's certificate, of 'server', has been revoked"
 
 # The server refuses the client.
 tls_volfile b foreign one
-refused "the server refused this client's certificate '.*foreign\.pem' .*: its CA is unknown there"
+refused "the server refused this client's certificate '.*foreign\.pem' .*: the server doesn't know its CA"
 
 # One side without TLS.
 brick_volfile b

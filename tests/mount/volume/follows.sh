@@ -60,7 +60,7 @@ sed -i '/io-cache/,/end-volume/s/cache-size 64MB/cache-size 96MB/' \
     "$TEST_DIR"/glusterd/vols/home/*fuse.vol
 glusterd_start
 wait_until "grep -q \"option 'cache-size': '64MB' -> '96MB'\" '$LOG'"
-expect_match "the log" "changes of the volfile of 'home' are told by $server again" "$(cat "$LOG")"
+expect_match "the log" "changes of the volfile of 'home' are reported by $server again" "$(cat "$LOG")"
 expect_ok gluster_do volume set home performance.cache-size 80MB
 wait_until "grep -q \"volume 'home-io-cache': option 'cache-size': '96MB' -> '80MB'\" '$LOG'"
 expect "the value in force" 80MB "$(option home-io-cache cache-size)"
