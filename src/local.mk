@@ -125,6 +125,28 @@ src/core/table/fops-rows.h: %D%/fops.def %D%/core/table/fops-rows.awk
 	$(AM_V_GEN)$(MKDIR_P) src/core/table && \
 	$(AWK) -f $(srcdir)/%D%/core/table/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
 
+# The folders of the installation. Only files that include the header are compiled again when one
+# changes, or another one comes.
+BUILT_SOURCES += src/folders.h
+CLEANFILES += src/folders.h src/folders.stamp
+src/folders.h: src/folders.stamp
+src/folders.stamp: Makefile
+	$(AM_V_GEN)$(MKDIR_P) src && \
+	for folder in 'BASHCOMPLETIONDIR $(bashcompletiondir)' 'BINDIR $(bindir)' \
+	    'DOCDIR $(docdir)' 'FISHCOMPLETIONDIR $(fishcompletiondir)' \
+	    'GDBAUTOLOADDIR $(gdbautoloaddir)' 'MANDIR $(mandir)' \
+	    'MOUNTHELPERDIR $(mounthelperdir)' 'PKGDATADIR $(pkgdatadir)' \
+	    'PKGINCLUDEDIR $(pkgincludedir)' 'PKGLIBDIR $(pkglibdir)' \
+	    'PKGLIBEXECDIR $(pkglibexecdir)' 'PRESETSDIR $(pkgdatadir)/presets' \
+	    'SYSCONFDIR $(sysconfdir)' 'SYSTEMDSYSTEMUNITDIR $(systemdsystemunitdir)' \
+	    'SYSTEMDUSERUNITDIR $(systemduserunitdir)' 'XLATORDIR $(pkglibdir)/xlator' \
+	    'ZSHCOMPLETIONDIR $(zshcompletiondir)'; do \
+	    echo "#define $${folder%% *} \"$${folder#* }\""; \
+	done >src/folders.new && \
+	if cmp -s src/folders.new src/folders.h; then rm src/folders.new; \
+	else mv src/folders.new src/folders.h; fi && \
+	touch $@
+
 # What a translator sees, for those built elsewhere.
 pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
 pkgincludebasedir = $(pkgincludedir)/core/base
@@ -479,13 +501,6 @@ src_windlass_SOURCES = \
     %D%/daemon/statedump/wanted.c \
     %D%/daemon/version.c \
     %D%/main.c
-src_windlass_CPPFLAGS = $(AM_CPPFLAGS) -DBASHCOMPLETIONDIR='"$(bashcompletiondir)"' \
-    -DZSHCOMPLETIONDIR='"$(zshcompletiondir)"' -DFISHCOMPLETIONDIR='"$(fishcompletiondir)"' \
-    -DDOCDIR='"$(docdir)"' -DGDBAUTOLOADDIR='"$(gdbautoloaddir)"' -DMANDIR='"$(mandir)"' \
-    -DMOUNTHELPERDIR='"$(mounthelperdir)"' -DPKGDATADIR='"$(pkgdatadir)"' \
-    -DPKGINCLUDEDIR='"$(pkgincludedir)"' -DPKGLIBDIR='"$(pkglibdir)"' \
-    -DSYSCONFDIR='"$(sysconfdir)"' -DSYSTEMDSYSTEMUNITDIR='"$(systemdsystemunitdir)"' \
-    -DSYSTEMDUSERUNITDIR='"$(systemduserunitdir)"'
 src_windlass_CFLAGS = $(untraced_cflags)
 src_windlass_LDADD = $(whole_objects) $(whole_libs) $(daemon_libs)
 daemon_libs = $(SECCOMP_LIBS) $(NCURSES_LIBS) $(BACKTRACE_LIBS)

@@ -8,6 +8,7 @@
  */
 #include "conform/mount/mount.h"
 #include "core/base/sibling.h"
+#include "folders.h"
 
 #include "graph/graph.h"
 

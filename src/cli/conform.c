@@ -2,6 +2,7 @@
 /* windlass conform: executes the conformance kit, a program of its own (conform/). */
 #include "cli/cli.h"
 #include "core/base/sibling.h"
+#include "folders.h"
 
 #include <errno.h>
 #include <stdio.h>

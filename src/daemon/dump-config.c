@@ -6,13 +6,10 @@
 #include "daemon/daemon.h"
 
 #include "core/base/rundir.h"
+#include "folders.h"
 
 #include <linux/fuse.h>
 #include <stdio.h>
-
-#ifndef XLATORDIR
-#define XLATORDIR "/usr/local/lib/windlass/xlator"
-#endif
 
 static const char *
 yes_or_no (bool value)

@@ -7,15 +7,12 @@
 #include "core/base/printable.h"
 #include "core/base/rundir.h"
 #include "core/base/suggest.h"
+#include "folders.h"
 #include "rpc/volfile/volfile-server.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#ifndef XLATORDIR
-#define XLATORDIR "/usr/local/lib/windlass/xlator"
-#endif
 
 /* Further results of the parser. */
 struct parsed {

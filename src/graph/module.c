@@ -7,6 +7,7 @@
  */
 #include "graph/internal.h"
 #include "core/base/process.h"
+#include "folders.h"
 
 #include <errno.h>
 #include <gmodule.h>
@@ -14,10 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef XLATORDIR
-#define XLATORDIR "/usr/local/lib/windlass/xlator"
-#endif
 
 /* --- types ---------------------------------------------------------------------------------- */
 

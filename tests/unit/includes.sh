@@ -61,8 +61,8 @@ includes = [(path, number, found[2], found[1] == '"') for path, lines in sorted(
             for number, line in enumerate(lines, 1) if (found := INCLUDE.match(line))]
 
 
-# Headers that stand in no room are for all: config.h, fops.def, xlator.h. A file finds a header of
-# its own folder by its name alone.
+# Headers that stand in no room are for all: config.h, folders.h, fops.def, xlator.h. A file finds
+# a header of its own folder by its name alone.
 count = 0
 for path, number, name, quoted in includes:
     if quoted and within(path, ("src", "conform")) and ROOMS_HEADER.match(name):

@@ -2,6 +2,8 @@
 /* The table of checks of this machine. */
 #include "cli/doctor/doctor.h"
 
+#include "folders.h"
+
 #include <stdarg.h>
 
 #define HELPER_LINKS                                                                               \

@@ -6,6 +6,8 @@
 
 #include "cli/doctor/doctor.h"
 
+#include "folders.h"
+
 #include <string.h>
 
 /* As libmount looks for helpers. */

@@ -3,16 +3,13 @@
 #include "cli/run/run.h"
 
 #include "core/base/suggest.h"
+#include "folders.h"
 #include "fuse/bridge.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef PRESETSDIR
-#define PRESETSDIR "/usr/local/share/windlass/presets"
-#endif
 
 #define SUFFIX ".vol"
 #define NAME_BYTES G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_."
