@@ -50,6 +50,7 @@ man_program = src/windlass$(EXEEXT)
 man_table = $(srcdir)/src/core/table
 man_operations = $(AWK) -f $(man_table)/fops-man.awk $(man_table)/value-kinds.h \
     $(srcdir)/src/fops.def
+man_kernels = $(srcdir)/src/cli/doctor/kernel-features.def
 man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
     if test '$(BUILD_NAME)' = tsan && setarch -R true 2>/dev/null; then \
         fixed='setarch -R'; else fixed=; fi && \
@@ -60,6 +61,7 @@ man_make = $(AM_V_GEN)$(MKDIR_P) $(@D) && \
         -v bindir='$(bindir)' -v mounthelperdir='$(mounthelperdir)' \
         -v pkgdatadir='$(pkgdatadir)' \
         -v probes="$(AWK) -f $(srcdir)/%D%/probes.awk $(srcdir)/src/fops.def" \
+        -v kernels="$(AWK) -f $(srcdir)/%D%/kernels.awk $(man_kernels)" \
         -v operations="$(man_operations)" \
         -f $(srcdir)/%D%/page.awk $< >$@.new && mv $@.new $@
 
@@ -77,6 +79,7 @@ man/man8/windlass.8:
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo '.so man1/windlass.1' >$@
 
 man/man7/windlass-probes.7: %D%/probes.awk src/fops.def
+man/man7/windlass-kernels.7: %D%/kernels.awk src/cli/doctor/kernel-features.def
 man/man7/fops.7: src/core/table/fops-man.awk src/core/table/value-kinds.h src/fops.def
 man/man7/cluster-distribute.7: src/windlass$(EXEEXT) xlators/cluster/distribute.so
 man/man7/cluster-replicate.7: src/windlass$(EXEEXT) xlators/cluster/replicate.so

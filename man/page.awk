@@ -6,6 +6,7 @@
 #   @BY-DESIGN@      the output of the conformance kit with --man (-v conform=COMMAND)
 #   @OPERATIONS@     the section made from fops.def (-v operations=COMMAND)
 #   @PROBES@         the operations that have probes (-v probes=COMMAND)
+#   @KERNELS@        the table of features of kernels (-v kernels=COMMAND)
 #
 # Within a line @VERSION@, @BINDIR@, @MOUNTHELPERDIR@ and @PKGDATADIR@ are replaced by the version
 # and the folders (-v version=TEXT and so on).
@@ -46,6 +47,7 @@ function run(command, what,    line, lines, since) {
 /^@BY-DESIGN@$/    { run(conform " --man", "by-design"); next }
 /^@OPERATIONS@$/   { run(operations, "operations"); next }
 /^@PROBES@$/       { run(probes, "probes"); next }
+/^@KERNELS@$/      { run(kernels, "kernels"); next }
 {
     gsub (/@VERSION@/, version)
     gsub (/@BINDIR@/, bindir)

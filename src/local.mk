@@ -411,6 +411,7 @@ src_windlass_SOURCES = \
     %D%/cli/doctor/doctor.c \
     %D%/cli/doctor/doctor.h \
     %D%/cli/doctor/facts.c \
+    %D%/cli/doctor/kernel-features.def \
     %D%/cli/doctor/kernel.c \
     %D%/cli/doctor/limits.c \
     %D%/cli/doctor/mount.c \

@@ -152,7 +152,7 @@ static const struct {
     { { { "/proc/sys/kernel/io_uring_disabled", "1\n" } }, "io_uring", DOCTOR_OK, "is on", NULL,
       NULL },
     { { { "/proc/sys/kernel/io_uring_disabled", "1\n" }, USER }, "io_uring", DOCTOR_NOTE,
-      "denies it to ordinary users", "/dev/fuse", "sysctl" },
+      "denies it to ordinary users", "/dev/fuse", "as root: sysctl" },
 
     { {}, "passthrough", DOCTOR_OK, "the kernel can", NULL, NULL },
     { { USER }, "passthrough", DOCTOR_NOTE, "from root alone", "copies", "as root" },
@@ -272,6 +272,18 @@ START_TEST (each_lack_is_told_with_its_cost_and_its_cure)
 }
 END_TEST
 
+START_TEST (root_is_not_told_to_be_root)
+{
+    const struct file missing[] = { { "/etc/mtab", NULL }, {} };
+    char *root = machine_new (missing);
+    g_autoptr (GPtrArray) findings = doctor_findings_new ();
+
+    ck_assert_str_eq (look (root, "/etc/mtab", findings)->mend,
+                      "ln -s /proc/self/mounts /etc/mtab");
+    machine_free (root);
+}
+END_TEST
+
 START_TEST (root_of_a_user_namespace_needs_no_fusermount3)
 {
     char *root = machine_new ((const struct file[]){ { "/proc/self/ns/user@", OTHER_NAMESPACE },
@@ -345,6 +357,7 @@ TEST_PROGRAM (test_doctor)
 
     tcase_add_loop_test (tests, each_lack_is_told_with_its_cost_and_its_cure, 0,
                          G_N_ELEMENTS (cases));
+    tcase_add_test (tests, root_is_not_told_to_be_root);
     tcase_add_test (tests, root_of_a_user_namespace_needs_no_fusermount3);
     tcase_add_test (tests, a_machine_of_which_nothing_is_known_is_no_crash);
     tcase_add_loop_test (tests, what_was_replaced_under_a_daemon_is_told, 0,

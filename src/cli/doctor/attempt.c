@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -77,16 +78,34 @@ attempt_failed (struct attempt *attempt, const char *format, ...)
     doctor_find (attempt->findings, attempt->name, DOCTOR_PROBLEM, "%s", text);
 }
 
-/* Makes the scratch folder. Whoever owns the folder around it could put another one in its place,
- * so root takes no $TMPDIR of a user, which sudo may have kept. Returns NULL and errno. */
+/* Returns whether only root can put another folder in the place of this one, or of one above it. */
+static bool
+attempt_is_roots (const char *folder)
+{
+    char *path = realpath (folder, NULL);
+    bool good = path;
+    struct stat st;
+
+    while (good) {
+        good = stat (path, &st) == 0 && st.st_uid == 0
+            && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
+        if (path[1] == '\0')
+            break;
+        *MAX (strrchr (path, '/'), path + 1) = '\0';
+    }
+    free (path);
+    return good;
+}
+
+/* Makes the scratch folder. Root takes no $TMPDIR of a user, which sudo may have kept. Returns NULL
+ * and errno. */
 static char *
 attempt_make_folder (void)
 {
     const char *around = g_get_tmp_dir ();
     g_autofree char *template = NULL;
-    struct stat st;
 
-    if (geteuid () == 0 && (stat (around, &st) < 0 || st.st_uid != 0))
+    if (geteuid () == 0 && !attempt_is_roots (around))
         around = "/tmp";
     template = g_build_filename (around, "windlass-doctor-XXXXXX", NULL);
     return g_mkdtemp_full (template, 0700) ? g_steal_pointer (&template) : NULL;

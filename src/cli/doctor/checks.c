@@ -5,11 +5,12 @@
 #include "folders.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #define HELPER_LINKS                                                                               \
-    "ln -sf " MOUNTHELPERDIR "/mount.windlass " MOUNTHELPERDIR "/mount.fuse.windlass /sbin"
+    DOCTOR_AS_ROOT "ln -sf " MOUNTHELPERDIR "/mount.windlass "                                     \
+    MOUNTHELPERDIR "/mount.fuse.windlass /sbin"
 
-/* A command is root's, unless it says otherwise. */
 const struct doctor_check doctor_checks[] = {
     { "user", doctor_capabilities, "nothing can be mounted",
       "in a container: --device /dev/fuse --cap-add SYS_ADMIN" },
@@ -21,17 +22,17 @@ const struct doctor_check doctor_checks[] = {
     { "io_uring", doctor_io_uring,
       "each request is read from /dev/fuse and its answer written there, in two system calls "
       "instead of one",
-      "echo Y >/sys/module/fuse/parameters/enable_uring; for each boot: fuse.enable_uring=1 on the "
-      "kernel's command line" },
+      DOCTOR_AS_ROOT "echo Y >/sys/module/fuse/parameters/enable_uring; for each boot: "
+                     "fuse.enable_uring=1 on the kernel's command line" },
     { "passthrough", doctor_passthrough, "the daemon copies what is read and written",
       "mount as root" },
     { "fusermount3", doctor_fusermount, "ordinary users can't mount",
-      "apt install fuse3, or the package that has fusermount3" },
+      DOCTOR_AS_ROOT "apt install fuse3, or the package that has fusermount3" },
     { "/etc/fuse.conf", doctor_sharing,
       "a mount of an ordinary user is for that user alone: -o allow_other is refused",
-      "echo user_allow_other >>/etc/fuse.conf" },
+      DOCTOR_AS_ROOT "echo user_allow_other >>/etc/fuse.conf" },
     { "/etc/mtab", doctor_mtab, "an ordinary user's mount can't be unmounted by fusermount3 -u",
-      "ln -s /proc/self/mounts /etc/mtab" },
+      DOCTOR_AS_ROOT "ln -s /proc/self/mounts /etc/mtab" },
     { "user namespaces", doctor_user_namespaces,
       "windlass run of an ordinary user mounts the view in a folder of its own, and not over the "
       "directory", NULL },
@@ -45,13 +46,13 @@ const struct doctor_check doctor_checks[] = {
     { "threads", doctor_threads,
       "slow requests wait for each other, since no thread can be started for them", NULL },
     { "locked memory", doctor_locked_memory, "few io_urings can be had, and /dev/fuse is used",
-      "ulimit -l 8192 (as root, or in /etc/security/limits.conf)" },
+      DOCTOR_AS_ROOT "ulimit -l 8192 before windlass, or a line in /etc/security/limits.conf" },
     { "mount(8), fstab", doctor_mount_helper, "'mount -t windlass' and lines of fstab don't work",
       HELPER_LINKS },
     { "gdb", doctor_gdb, "the commands 'xl' can't show the graph of a running daemon",
-      "apt install gdb" },
+      DOCTOR_AS_ROOT "apt install gdb" },
     { "probes", doctor_probes, "no measuring with bpftrace: windlass-probes(7)",
-      "apt install bpftrace" },
+      DOCTOR_AS_ROOT "apt install bpftrace" },
     { "systemd", doctor_systemd,
       "it can't mount by windlass@NAME: mount by windlass itself or fstab", NULL },
     { NULL, NULL, NULL, NULL },
@@ -103,6 +104,8 @@ doctor_command (const char *format, const char *path)
 void
 doctor_check_all (const struct doctor *doctor, GPtrArray *findings)
 {
+    const bool is_root = doctor->user == 0 && !doctor->in_user_namespace;
+
     for (const struct doctor_check *check = doctor_checks; check->name; check++) {
         const guint before = findings->len;
         struct doctor_finding *finding;
@@ -115,5 +118,8 @@ doctor_check_all (const struct doctor *doctor, GPtrArray *findings)
             finding->costs = g_strdup (check->costs);
         if (!finding->mend)
             finding->mend = g_strdup (check->mend);
+        if (is_root && finding->mend && g_str_has_prefix (finding->mend, DOCTOR_AS_ROOT))
+            memmove (finding->mend, finding->mend + strlen (DOCTOR_AS_ROOT),
+                     strlen (finding->mend) + 1 - strlen (DOCTOR_AS_ROOT));
     }
 }

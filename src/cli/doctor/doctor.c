@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WIDTH_LEAST 60
@@ -157,6 +158,15 @@ doctor_is_mount (const char *path, struct mount *ret_mount)
     return false;
 }
 
+/* A volfile is read twice here, and from a pipe only after another program has written into it. */
+static bool
+doctor_may_be_volfile (const char *path)
+{
+    struct stat st;
+
+    return strcmp (path, "-") == 0 || stat (path, &st) < 0 || S_ISREG (st.st_mode);
+}
+
 static void
 doctor_machine (const struct doctor *doctor, bool no_mount, GPtrArray *findings)
 {
@@ -191,11 +201,13 @@ cli_doctor (const struct cli_command *command, int argc, char **argv)
     } else if (doctor_is_mount (argv[1], &mount)) {
         doctor_mount (&mount, findings);
         mount_clear (&mount);
-    } else if (g_file_test (argv[1], G_FILE_TEST_IS_DIR)) {
-        return cli_usage (command, "'%s' is neither a volfile nor a mount point of Windlass",
-                          argv[1]);
-    } else {
+    } else if (doctor_may_be_volfile (argv[1])) {
         doctor_volfile (argv[1], !no_mount, findings);
+    } else {
+        return cli_usage (command,
+                          "'%s' is neither a file nor a mount point of Windlass; '-' reads a "
+                          "volfile from a pipe",
+                          argv[1]);
     }
     if (json) {
         doctor_print_json (findings);

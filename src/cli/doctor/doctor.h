@@ -69,6 +69,9 @@ struct doctor_finding {
     char *costs, *mend; /* what it costs, and a command that mends it; NULL: nothing */
 };
 
+/* Begins a mend that takes root; doctor_check_all leaves it out for root. */
+#define DOCTOR_AS_ROOT "as root: "
+
 /* A list of findings. */
 GPtrArray *doctor_findings_new (void);
 

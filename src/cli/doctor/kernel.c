@@ -14,18 +14,13 @@
 #define OLDEST 6001 /* that is tested */
 #define SWITCH "/sys/module/fuse/parameters/enable_uring"
 
-/* What came with or after the oldest kernel. */
 static const struct {
     unsigned version;
     const char *what;
 } kernel_features[] = {
-    { 6002, "parallel direct writes" },
-    { 6003, "the directory's group of a caller in another pid namespace" },
-    { 6005, "names that expire" },
-    { 6006, "times of birth, and shared mappings with direct I/O" },
-    { 6009, "passthrough" },
-    { 6012, "idmapped mounts" },
-    { 6014, "FUSE over io_uring" },
+#define KERNEL_FEATURE(major_, minor_, what_) { (major_) * 1000 + (minor_), what_ },
+#include "cli/doctor/kernel-features.def"
+#undef KERNEL_FEATURE
 };
 
 void
@@ -84,7 +79,7 @@ io_uring_is_disabled (const struct doctor *doctor, const char *name, GPtrArray *
         return false;
     doctor_find (findings, name, DOCTOR_NOTE, "kernel.io_uring_disabled is %s, which denies it%s",
                  disabled, strcmp (disabled, "1") == 0 ? " to ordinary users" : "")
-        ->mend = g_strdup ("sysctl kernel.io_uring_disabled=0");
+        ->mend = g_strdup (DOCTOR_AS_ROOT "sysctl kernel.io_uring_disabled=0");
     return true;
 }
 

@@ -63,7 +63,7 @@ doctor_threads (const struct doctor *doctor, const char *name, GPtrArray *findin
     if (group < THREADS_FEW)
         doctor_find (findings, name, DOCTOR_NOTE,
                      "the control group has room for %" G_GUINT64_FORMAT " more (pids.max)", group)
-            ->mend = g_strdup ("raise pids.max; for a service TasksMax=");
+            ->mend = g_strdup (DOCTOR_AS_ROOT "raise pids.max; for a service TasksMax=");
     else if (user && user < THREADS_FEW)
         doctor_find (findings, name, DOCTOR_NOTE,
                      "a user may have %" G_GUINT64_FORMAT " processes and threads (RLIMIT_NPROC)",

@@ -92,10 +92,12 @@ doctor_fusermount (const struct doctor *doctor, const char *name, GPtrArray *fin
         return;
     }
     finding = doctor_find (findings, name, bad, "%s", wrong);
-    finding->mend = by_mode ? g_strdup_printf ("chown root %s && chmod u+s %s", path, path)
-                  : doctor->no_new_privileges
-                      ? g_strdup ("start windlass outside of the sandbox or service that sets it")
-                      : g_strdup ("install it in another file system, or mount this one with suid");
+    finding->mend =
+        by_mode ? g_strdup_printf (DOCTOR_AS_ROOT "chown root %s && chmod u+s %s", path, path)
+        : doctor->no_new_privileges
+            ? g_strdup ("start windlass outside of the sandbox or service that sets it")
+            : g_strdup (DOCTOR_AS_ROOT "install it in another file system, or mount this one with "
+                                       "suid");
 }
 
 /* --- /etc/fuse.conf --------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ doctor_sharing (const struct doctor *doctor, const char *name, GPtrArray *findin
     if (!root && most >= 0 && sharing_count_mounts (doctor) >= (unsigned long) most) {
         doctor_find (findings, name, DOCTOR_PROBLEM,
                      "mount_max is %ld, and as many FUSE mounts are there", most)
-            ->mend = g_strdup ("raise mount_max in " FUSE_CONF);
+            ->mend = g_strdup (DOCTOR_AS_ROOT "raise mount_max in " FUSE_CONF);
         return;
     }
     for (char **line = lines; *line; line++)
@@ -190,7 +192,7 @@ doctor_user_namespaces (const struct doctor *doctor, const char *name, GPtrArray
     if (by)
         doctor_find (findings, name, DOCTOR_NOTE, "%s is %s, which refuses them to ordinary users",
                      by->setting, by->refuses)
-            ->mend = g_strdup_printf ("sysctl %s=%s", by->setting, by->permits);
+            ->mend = g_strdup_printf (DOCTOR_AS_ROOT "sysctl %s=%s", by->setting, by->permits);
     else
         doctor_try_namespace (doctor, name, findings);
 }
@@ -216,7 +218,8 @@ doctor_apparmor (const struct doctor *doctor, const char *name, GPtrArray *findi
         finding = doctor_find (findings, name, DOCTOR_NOTE, "there is a profile of fusermount3");
         finding->costs = g_strdup ("users can mount only in the folders that it allows, such as "
                                    "their home, /mnt, /media and /tmp");
-        finding->mend = g_strdup ("more folders: /etc/apparmor.d/local/fusermount3");
+        finding->mend =
+            g_strdup (DOCTOR_AS_ROOT "allow more folders in /etc/apparmor.d/local/fusermount3");
         return;
     }
     doctor_find (findings, name, DOCTOR_OK, "it confines neither this process nor fusermount3");

@@ -52,7 +52,7 @@ doctor_probes (const struct doctor *doctor, const char *name, GPtrArray *finding
         doctor_find (findings, name, DOCTOR_NOTE, "bpftrace is not installed");
     else if (!traced && doctor_is_root (doctor))
         doctor_find (findings, name, DOCTOR_NOTE, "tracefs is not mounted")->mend =
-            g_strdup ("mount -t tracefs tracefs /sys/kernel/tracing");
+            g_strdup (DOCTOR_AS_ROOT "mount -t tracefs tracefs /sys/kernel/tracing");
     else
         doctor_find (findings, name, DOCTOR_OK, "%s can attach to them, as root", program);
 #endif

@@ -158,27 +158,16 @@ volfile_volume (const xlator_t *xl, GPtrArray *findings)
     }
 }
 
-/* Translators that do nothing by themselves when they are mounted: they change no file, and talk to
- * no server. */
-static bool
-volfile_is_passive (const xlator_t *xl)
-{
-    static const char *const types[] = {
-        "debug/delay-gen", "debug/error-gen", "debug/fault", "debug/io-stats", "debug/trace",
-        "encryption/rot-13", "features/read-only", "features/utime", "meta/meta", "storage/posix",
-        "system/posix-acl", NULL,
-    };
-
-    return g_strv_contains (types, xl->type) || g_str_has_prefix (xl->type, "performance/");
-}
-
-/* Returns the first translator that is not, or NULL. */
+/* Returns the first translator that may do something before a request comes, or NULL. */
 static const xlator_t *
 volfile_active (const struct graph *graph)
 {
-    for (guint i = 0; i < graph->xlators->len; i++)
-        if (!volfile_is_passive (graph->xlators->pdata[i]))
-            return graph->xlators->pdata[i];
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+
+        if (!xl->api->passive)
+            return xl;
+    }
     return NULL;
 }
 

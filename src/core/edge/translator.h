@@ -174,6 +174,8 @@ struct xlator_api {
     bool remote;    /* for storage: a server has the files. It acts with rights of its own, so the
                      * kernel has to remove setuid, setgid and capabilities at a write. And others
                      * use the files too, so locks are taken there */
+    bool passive;   /* changes no file and talks to no server before a request comes, so windlass
+                     * doctor may try a mount */
     const char *const *above; /* types, NULL at the end: one of these must be somewhere above */
     const char *const *below; /* types, NULL at the end: one of these must be somewhere below */
     /* None of these types may be somewhere above; the last row has no type. */

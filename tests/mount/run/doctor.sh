@@ -33,6 +33,17 @@ expect_match "the sum" '^0 problems, [0-9]+ notes?: nothing keeps a mount from w
 expect "words at the beginning of a line" '' \
     "$(sed '/^$/,$d' <<<"$said" | grep -Ev '^(ok|note|problem|   ) ')"
 
+# Root does not take a folder that a user could replace, by the name of one above it. This one could
+# not be used.
+mkdir -p theirs/tmp
+chown 65534 theirs
+mount --bind theirs/tmp theirs/tmp
+mount -o remount,bind,ro theirs/tmp
+as=(env "TMPDIR=$PWD/theirs/tmp")
+doctor 0
+expect_match "with a folder of another user" '^ok +a mount ' "$said"
+umount theirs/tmp
+
 as=(unshare -m bash -c "$device && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"\$@\"" -)
 doctor 0
 expect_match "a mount by a user" '^ok +a mount +mounted, .*; requests .*, passthrough off' "$said"
@@ -106,6 +117,11 @@ doctor 0 remote.vol
 expect_match "what is not tried" "^ok +a mount of it +not tried: volume 'far'" "$said"
 doctor 64 "$BACK"
 doctor 64 a b
+mkfifo pipe
+as=(timeout 10)
+doctor 64 pipe
+expect_match "a pipe that nobody writes to" "'pipe' is neither a file nor a mount point" "$said"
+as=()
 
 # --- a mount ---
 stack debug/fault

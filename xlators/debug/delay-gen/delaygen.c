@@ -240,6 +240,7 @@ const struct xlator_api xlator_api = {
     .type = "debug/delay-gen",
     .about = "delays requests; no thread waits meanwhile, unless block is on",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (delaygen_private_t),
     .options = delaygen_options,

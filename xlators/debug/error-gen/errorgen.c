@@ -296,6 +296,7 @@ const struct xlator_api xlator_api = {
     .type = "debug/error-gen",
     .about = "makes requests fail at a given rate; a seed makes the same requests fail again",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (errorgen_private_t),
     .options = errorgen_options,

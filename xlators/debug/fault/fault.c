@@ -287,6 +287,7 @@ const struct xlator_api xlator_api = {
     .type = "debug/fault",
     .about = "makes requests go wrong, by rules that can be changed while it is mounted",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
     .priv_size = sizeof (fault_private_t),
     .options = fault_options,

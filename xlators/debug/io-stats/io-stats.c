@@ -395,6 +395,7 @@ const struct xlator_api xlator_api = {
     .type = "debug/io-stats",
     .about = "counts and measures requests, and lists the files that are used most",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (io_stats_private_t),

@@ -284,6 +284,7 @@ const struct xlator_api xlator_api = {
     .type = "debug/trace",
     .about = "logs every call and every answer, or keeps the last of them",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     /* the line of a write says little without them */
     .wants = WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,

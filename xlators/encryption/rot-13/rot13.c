@@ -167,6 +167,7 @@ const struct xlator_api xlator_api = {
     .type = "encryption/rot-13",
     .about = "rotates the letters of written data by 13 places, and those of read data back",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_DATA,
     .priv_size = sizeof (rot13_private_t),
     .options = rot13_options,

@@ -80,6 +80,7 @@ const struct xlator_api xlator_api = {
     .type = "features/read-only",
     .about = "refuses every change with EROFS",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_ERRORS,
     .priv_size = sizeof (read_only_private_t),
     .options = read_only_options,

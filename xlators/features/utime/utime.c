@@ -157,6 +157,7 @@ const struct xlator_api xlator_api = {
     .type = "features/utime",
     .about = "gives each change the time of its request, the same in all storages below",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_METADATA,
     .wants = WANTS_NOTHING,
     .priv_size = sizeof (utime_private_t),

@@ -32,6 +32,7 @@ const struct xlator_api xlator_api = {
     .type = "meta/meta",
     .about = "sets the name of the directory that shows the state of the daemon",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .top_only = true,
     .once = true,
     .priv_size = sizeof (meta_private_t),

@@ -219,6 +219,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/io-cache",
     .about = "caches the data of files in memory",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (ioc_private_t),

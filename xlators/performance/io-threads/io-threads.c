@@ -124,6 +124,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/io-threads",
     .about = "limits how many operations of each priority run below at a time",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_ERRORS,
     .priv_size = sizeof (iot_private_t),
     .options = iot_options,

@@ -244,6 +244,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/md-cache",
     .about = "caches attributes and extended attributes of files",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (mdc_private_t),

@@ -134,6 +134,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/nl-cache",
     .about = "caches names that do not exist",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     .priv_size = sizeof (nlc_private_t),
     .options = nlc_options,

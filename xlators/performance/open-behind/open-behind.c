@@ -237,6 +237,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/open-behind",
     .about = "answers an open at once, and sends it when a later operation needs it",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_OPENS,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (ob_private_t),

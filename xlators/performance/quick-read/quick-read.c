@@ -305,6 +305,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/quick-read",
     .about = "caches the content of small files, and returns it to users that may read the file",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD | WANTS_DATA_ATTRIBUTES,
     .priv_size = sizeof (qr_private_t),

@@ -210,6 +210,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/read-ahead",
     .about = "reads ahead in files that are read sequentially",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (ra_private_t),

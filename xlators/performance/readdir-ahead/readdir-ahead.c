@@ -191,6 +191,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/readdir-ahead",
     .about = "reads ahead in a directory while the caller handles the previous entries",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (rda_private_t),

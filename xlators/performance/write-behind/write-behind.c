@@ -318,6 +318,7 @@ const struct xlator_api xlator_api = {
     .type = "performance/write-behind",
     .about = "answers a write at once, executes it later, and combines small writes",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .touches = TOUCHES_ANSWERS,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (wb_private_t),

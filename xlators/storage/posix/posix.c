@@ -276,6 +276,7 @@ const struct xlator_api xlator_api = {
     .type = "storage/posix",
     .about = "stores files in a directory of the system, by system calls",
     .children = { .min = 0, .max = 0 },
+    .passive = true,
     .not_below = posix_misfits,
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,

@@ -169,6 +169,7 @@ const struct xlator_api xlator_api = {
     .type = "system/posix-acl",
     .about = "checks modes, owners and POSIX ACLs before it passes a request on",
     .children = { .min = 1, .max = 1 },
+    .passive = true,
     .not_below = posix_acl_misfits,
     .touches = TOUCHES_ERRORS,
     .wants = WANTS_INODE,
