@@ -219,7 +219,8 @@ def histogram(said, path):
         if bar:
             wide = int(bar[2]) / most * 760
             svg.text(110, y + 14, spaced(bar[1]), "soft mono", 'text-anchor="end"')
-            svg.bar(120, y + 2, wide, 16, "c0", "%s answers from %s on" % (bar[2], bar[1]))
+            svg.bar(120, y + 2, wide, 16, "c0",
+                    "%s answer%s from %s on" % (bar[2], "s" * (bar[2] != "1"), bar[1]))
             svg.text(126 + wide, y + 14, bar[2], "soft")
         elif line == "...":
             svg.text(110, y + 16, "\u22ee", "soft", 'text-anchor="end"')

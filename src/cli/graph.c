@@ -101,7 +101,7 @@ period_text (const struct seen *seen, bool off)
 static int
 draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
 {
-    struct seen *seen = numbers_seen_ask (command, mountpoint, "sums");
+    struct seen *seen = numbers_seen_ask (command, mountpoint, "sums", false);
     g_autoptr (GString) out = g_string_new (NULL);
     g_autofree char *period = NULL;
     g_autofree char *title = g_canonicalize_filename (mountpoint, NULL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/numbers.h"
 #include "control/control.h"
+#include "core/base/printable.h"
 #include "core/report/failures.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -266,18 +268,26 @@ numbers_seen_parse (const char *text)
 }
 
 struct seen *
-numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what)
+numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what,
+                  bool again)
 {
     g_autoptr (GBytes) input = g_bytes_new (what, strlen (what));
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
+    const int r = control_call (mountpoint, NULL, "stats", input, answer, &error);
 
-    if (control_call (mountpoint, NULL, "stats", input, answer, &error) < 0) {
+    if (r == 0)
+        return numbers_seen_parse (answer->str);
+    if (again && r == -ENXIO) {
+        say_line (stderr,
+                  "windlass %s: the mount at '%s' has ended: it was unmounted, or the command of "
+                  "windlass run has ended",
+                  command->name, mountpoint);
+    } else {
         fprintf (stderr, "windlass %s: ", command->name);
         cli_print_safely (stderr, error);
-        return NULL;
     }
-    return numbers_seen_parse (answer->str);
+    return NULL;
 }
 
 void

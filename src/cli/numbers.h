@@ -47,10 +47,11 @@ struct seen {
     GPtrArray *paths, *processes;         /* struct seen_busy */
 };
 
-/* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. Returns NULL
+/* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. again: the
+ * mount has answered this command before, so its absence means that it has ended. Returns NULL
  * after a message. */
-struct seen *
-numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what);
+struct seen *numbers_seen_ask (const struct cli_command *command, const char *mountpoint,
+                               const char *what, bool again);
 
 /* Parses lines, which are not trusted: invalid ones are left out. */
 struct seen *numbers_seen_parse (const char *text);

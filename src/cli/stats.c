@@ -86,9 +86,10 @@ static void
 draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out)
 {
     g_string_append_printf (out,
-                            "%s.%s (%s): %" G_GUINT64_FORMAT " answers, %" G_GUINT64_FORMAT
+                            "%s.%s (%s): %" G_GUINT64_FORMAT " answer%s, %" G_GUINT64_FORMAT
                             " failed\n",
-                            xl->name, fop->name, xl->type, fop->count, fop->failed);
+                            xl->name, fop->name, xl->type, fop->count, fop->count == 1 ? "" : "s",
+                            fop->failed);
     draw_histogram ("whole", &fop->whole, out);
     if (histogram_count (&fop->below)) {
         draw_histogram ("own", &fop->own, out);
@@ -165,7 +166,7 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
 static int
 draw (const struct cli_command *command, const char *mountpoint, const char *wanted)
 {
-    struct seen *seen = numbers_seen_ask (command, mountpoint, "lines");
+    struct seen *seen = numbers_seen_ask (command, mountpoint, "lines", false);
     g_autoptr (GString) out = g_string_new (NULL);
     enum drawn drawn = DRAWN;
 

@@ -70,11 +70,11 @@ place_find (struct place *place, char **ret_error)
             g_strdup_printf ("'%s' is not a mount point%s; 'windlass list' shows them",
                              place->mountpoint,
                              access (path, F_OK) == 0 ? "" : ", and there is nothing of that name");
-        return -EINVAL;
+        return -ENXIO;
     }
     *ret_error = g_strdup_printf ("'%s' is not a Windlass mount, but one of type '%s'",
                                   place->mountpoint, place->mount.type);
-    return -EINVAL;
+    return -ENXIO;
 }
 
 static gint64
@@ -202,6 +202,10 @@ connect_error (const struct place *place, const struct found *found)
                                 "for the daemon; mount it again, or end the mount with 'umount "
                                 "-f'%s",
                                 mountpoint, log);
+    if (r == -EBUSY)
+        return g_strdup_printf ("the daemon of '%s', process %d, is stopped; 'kill -CONT %d' lets "
+                                "it go on",
+                                mountpoint, (int) found->who.pid, (int) found->who.pid);
     if (r == -ECONNREFUSED)
         return g_strdup_printf ("the daemon of '%s' is gone; mount it again%s", mountpoint, log);
     if (r == -EAGAIN || r == -ETIMEDOUT)
@@ -293,9 +297,14 @@ daemon_connect (const struct place *place, char **ret_error)
     struct found found = sockets_look (&place->mount);
     int r;
 
-    if (found.fd >= 0 && process_was_killed (found.who.pid)) {
-        close (found.fd);
-        found.fd = -EOWNERDEAD;
+    if (found.fd >= 0) {
+        r = process_was_killed (found.who.pid)   ? -EOWNERDEAD
+            : process_is_stopped (found.who.pid) ? -EBUSY
+                                                 : 0;
+        if (r < 0) {
+            close (found.fd);
+            found.fd = r;
+        }
     }
     r = found.fd;
     if (r < 0)

@@ -227,8 +227,8 @@ char *control_log_hint (const struct mount *mount);
 
 /* Sends a request to the daemon of a mount point. target NULL: the daemon itself; input NULL: none.
  * Returns 0 with the answer in answer if the command succeeded; else a negative errno and
- * *ret_error, which is a complete message (freed with g_free). Waits at most half a minute for each
- * piece of the answer. */
+ * *ret_error, which is a complete message (freed with g_free). -ENXIO: no mount of Windlass is
+ * there. Waits at most half a minute for each piece of the answer. */
 int control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
                   GString *answer, char **ret_error);
 

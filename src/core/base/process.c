@@ -159,6 +159,14 @@ process_was_killed (pid_t process)
 }
 
 bool
+process_is_stopped (pid_t process)
+{
+    g_autofree char *status = process_status (process);
+
+    return status && strstr (status, "\nState:\tT");
+}
+
+bool
 process_is_gone (pid_t thread)
 {
     return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;

@@ -48,6 +48,10 @@ bool process_is_dying (pid_t thread);
  * pending for the first thread, or that thread has ended. false if it isn't known. */
 bool process_was_killed (pid_t process);
 
+/* Returns whether the process was stopped, by SIGSTOP or Ctrl-Z, and not by a debugger. false if it
+ * isn't known. */
+bool process_is_stopped (pid_t process);
+
 /* Returns the time at which the process began, in seconds since 1970, or 0 if it isn't known. */
 int64_t process_began (pid_t process);
 

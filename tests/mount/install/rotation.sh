@@ -47,6 +47,15 @@ expect "one mount" "the log is the file '$LOG'" "$("$WINDLASS" tell "$MNT" - reo
 expect_error "a target and a command are wanted" "$WINDLASS" tell --all
 expect_error "^$PWD/second: the daemon has no command 'nonsense'" "$WINDLASS" tell --all - nonsense
 
+# A stopped daemon is named at once, and the other one is asked.
+mv logs/second.log second.old
+kill -STOP "$DAEMON"
+wait_until 'grep -q "^State:.T" "/proc/$DAEMON/status"'
+expect_error "^$MNT: the daemon of '$MNT', process $DAEMON, is stopped; 'kill -CONT $DAEMON' lets" \
+    timeout 10 "$WINDLASS" tell --all - reopen-log
+[ -e logs/second.log ] || fail "the log of the other daemon was not opened"
+kill -CONT "$DAEMON"
+
 # Another user's daemons are not asked: root's are none of theirs.
 expect "what another user tells" '' "$(user "$WINDLASS" tell --all - reopen-log 2>&1)"
 umount second || fail "can't unmount the second"

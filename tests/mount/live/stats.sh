@@ -79,6 +79,9 @@ END
 drawn=$(stats "$MNT" --histogram delay-gen-2.fsync) || fail "stats --histogram"
 expect_match "a drawing" '^delay-gen-2.fsync \(debug/delay-gen\): 3 answers, 0 failed$' "$drawn"
 expect_match "a bar" '^ +[0-9.]+ms \|[█#]+ [123]$' "$drawn"
+ln "$MNT/file" "$MNT/link"
+expect_match "a single answer" '^posix.link \(storage/posix\): 1 answer, 0 failed$' \
+    "$(stats "$MNT" --histogram posix.link)"
 expect_match "all" '^posix.writev ' "$(stats "$MNT" --histogram)"
 expect_no_match "one translator" '^delay' "$(stats "$MNT" --histogram posix)"
 

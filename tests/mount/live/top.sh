@@ -107,3 +107,13 @@ expect_error "which mount point" top
 expect_error "1 to 60 seconds" "$WINDLASS" tell "$MNT" - stats - <<<"top 100"
 kill $load
 wait $load 2>/dev/null || :
+
+# A mount that ends while top looks at it.
+top "$MNT" --batch --interval 0.2 >tables 2>said &
+other=$!
+wait_until '[ -s tables ]'
+unmount
+wait $other
+expect "the status of top after the end of the mount" 1 $?
+expect_match "what it says" "^windlass top: the mount at '$MNT' has ended: it was unmounted" \
+    "$(cat said)"
