@@ -6,30 +6,56 @@
 #include "core/base/suggest.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define INODE_LIMIT 1024 /* for graphs that never get a request */
 
+#define GRAPH_ROWS 4
+
 void (*cli_options_seen) (const GOptionEntry *entries);
+
+/* The options for graphs, which set the members of graph. */
+static void
+arguments_of_graph (struct cli_graph *graph, GOptionEntry ret_rows[GRAPH_ROWS])
+{
+    const GOptionEntry rows[GRAPH_ROWS] = {
+        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &graph->xlator_dirs,
+          "look for translators in this directory first", "DIR" },
+        { "volume-name", 0, 0, G_OPTION_ARG_STRING, &graph->volume_name,
+          "the volume at the top of the graph", "VOLUME" },
+        { "xlator-option", 0, 0, G_OPTION_ARG_STRING_ARRAY, &graph->options,
+          "set an option of a volume", "VOLUME.KEY=VALUE" },
+        { 0 },
+    };
+
+    memcpy (ret_rows, rows, sizeof rows);
+}
+
+const char *
+cli_first_word (char *const *argv, const GOptionEntry *more)
+{
+    struct cli_graph graph;
+    GOptionEntry rows[GRAPH_ROWS];
+
+    arguments_of_graph (&graph, rows);
+    for (argv++; *argv && **argv == '-'; argv++)
+        if ((arguments_takes_next (rows, *argv) || arguments_takes_next (more, *argv)) && argv[1])
+            argv++;
+    return *argv;
+}
 
 bool
 cli_parse (const struct cli_command *command, int *argc, char **argv, struct cli_graph *ret_graph,
            const GOptionEntry *more)
 {
     struct cli_graph graph = { 0 };
-    const GOptionEntry entries[] = {
-        { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &graph.xlator_dirs,
-          "look for translators in this directory first", "DIR" },
-        { "volume-name", 0, 0, G_OPTION_ARG_STRING, &graph.volume_name,
-          "the volume at the top of the graph", "VOLUME" },
-        { "xlator-option", 0, 0, G_OPTION_ARG_STRING_ARRAY, &graph.options,
-          "set an option of a volume", "VOLUME.KEY=VALUE" },
-        { 0 },
-    };
+    GOptionEntry entries[GRAPH_ROWS];
     g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
     g_autoptr (GError) error = NULL;
     g_autofree char *name = g_strdup_printf ("windlass %s", command->name), *text = NULL;
     g_autofree char **words = g_memdup2 (argv, (*argc + 1) * sizeof *argv); /* argv loses some */
 
+    arguments_of_graph (&graph, entries);
     if (cli_options_seen) {
         cli_options_seen (ret_graph ? entries : NULL);
         cli_options_seen (more);

@@ -63,6 +63,10 @@ bool cli_parse (const struct cli_command *command, int *argc, char **argv,
                 struct cli_graph *ret_graph, const GOptionEntry *more);
 void cli_graph_clear (struct cli_graph *graph);
 
+/* Returns the first word after argv[0] that is no option, and no value of one of the options for
+ * graphs and of more (NULL for none). NULL: there is none. */
+const char *cli_first_word (char *const *argv, const GOptionEntry *more);
+
 /* Reads a volfile and loads its graph, with problems to stderr. Returns NULL if the file can't be
  * read. */
 struct graph *cli_load (const struct cli_graph *options, const char *path);
@@ -188,6 +192,9 @@ void cli_json_command (const struct cli_command *command);
 /* api: NULL for a type without a module. */
 void cli_json_type (const char *type, const char *about, const struct xlator_api *api,
                     const struct xlator_option *options);
+void cli_json_presets (void);
+/* Returns CLI_USAGE, and prints nothing, if there is no such preset. */
+int cli_json_preset (const char *name);
 
 /* complete.c */
 

@@ -267,17 +267,19 @@ complete_mount_option (struct completion *completion)
     g_free (setting.value);
 }
 
+/* windlass run refuses a preset of a host. */
 static void
 complete_presets (struct completion *completion)
 {
     g_autoptr (GPtrArray) names = preset_names ();
+    const bool run = completion->command && completion->command->run == cli_run;
 
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *error = NULL;
-        struct preset *preset = preset_read (names->pdata[i], &error);
+        g_autoptr (preset_t) preset = preset_read (names->pdata[i], &error);
 
-        complete_offer (completion, names->pdata[i], preset ? preset->summary : NULL);
-        preset_free (preset);
+        if (!run || !preset || !preset_is_of_host (preset))
+            complete_offer (completion, names->pdata[i], preset ? preset->summary : NULL);
     }
 }
 

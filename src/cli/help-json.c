@@ -280,7 +280,6 @@ help_json_types (struct json *json, const char *const *dirs)
 static void
 help_json_preset (struct json *json, const struct preset *preset)
 {
-    json_open (json, NULL, '{');
     json_string (json, "name", preset->name);
     json_string (json, "about", preset->summary);
     json_bool (json, "takes_host", preset_is_of_host (preset));
@@ -294,7 +293,21 @@ help_json_preset (struct json *json, const struct preset *preset)
         json_close (json, '}');
     }
     json_close (json, ']');
-    json_close (json, '}');
+}
+
+int
+cli_json_preset (const char *name)
+{
+    g_autofree char *error = NULL;
+    g_autoptr (preset_t) preset = preset_read (name, &error);
+    struct json json;
+
+    if (!preset)
+        return CLI_USAGE;
+    json = help_json_begin ();
+    help_json_preset (&json, preset);
+    help_json_end (&json);
+    return CLI_OK;
 }
 
 static void
@@ -305,15 +318,26 @@ help_json_presets (struct json *json)
     json_open (json, "presets", '[');
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *error = NULL;
-        struct preset *preset = preset_read (names->pdata[i], &error);
+        g_autoptr (preset_t) preset = preset_read (names->pdata[i], &error);
 
-        if (preset)
-            help_json_preset (json, preset);
-        else
+        if (!preset) {
             fprintf (stderr, "windlass help: %s\n", error);
-        preset_free (preset);
+            continue;
+        }
+        json_open (json, NULL, '{');
+        help_json_preset (json, preset);
+        json_close (json, '}');
     }
     json_close (json, ']');
+}
+
+void
+cli_json_presets (void)
+{
+    struct json json = help_json_begin ();
+
+    help_json_presets (&json);
+    help_json_end (&json);
 }
 
 /* --- everything ------------------------------------------------------------------------------- */

@@ -168,6 +168,19 @@ help_type (const char *type, const char *const *dirs, enum help_form form)
     return CLI_OK;
 }
 
+/* word: "presets", or the name of one. Returns CLI_USAGE, and prints nothing, if it is neither. */
+static int
+help_preset (const char *word, enum help_form form)
+{
+    if (strcmp (word, "presets") != 0)
+        return form == HELP_JSON ? cli_json_preset (word) : cli_help_preset (word);
+    if (form == HELP_JSON)
+        cli_json_presets ();
+    else
+        cli_help_presets ();
+    return CLI_OK;
+}
+
 /* A type has a slash; a command and a preset have none. */
 static int
 help_about (const char *word, const char *const *dirs, enum help_form form)
@@ -179,9 +192,7 @@ help_about (const char *word, const char *const *dirs, enum help_form form)
         return help_command (command, form);
     if (strchr (word, '/'))
         return help_type (word, dirs, form);
-    if (form == HELP_TEXT && strcmp (word, "presets") == 0)
-        return cli_help_presets ();
-    if (form == HELP_TEXT && cli_help_preset (word) == CLI_OK)
+    if (form != HELP_MAN && help_preset (word, form) == CLI_OK)
         return CLI_OK;
     suggestion = module_suggest (word, dirs);
     fprintf (stderr, "windlass help: there is no command or preset '%s', and a type is "
@@ -234,7 +245,7 @@ cli_help (const struct cli_command *command, int argc, char **argv)
     struct help_line line = { 0 };
     const GOptionEntry more[] = {
         { "json", 0, 0, G_OPTION_ARG_NONE, &line.json,
-          "print JSON: of everything, a type or a command", NULL },
+          "print JSON: of everything, a type, a command or a preset", NULL },
         { "man", 0, 0, G_OPTION_ARG_NONE, &line.man,
           "print the OPTIONS of the type's manual page, in roff", NULL },
         { "operations", 0, 0, G_OPTION_ARG_NONE, &line.operations,

@@ -78,6 +78,8 @@ mkdir bin
 touch bin/zz-program
 chmod +x bin/zz-program
 offers faulty run fau
+offers brick new bri
+offers '' run bri
 offers --stored new rot-13 /tmp --sto
 offers presets help prese
 PATH=$PATH:$PWD/bin offers zz-program run plain /tmp -- zz-pro

@@ -68,6 +68,10 @@ presets = {preset["name"]: preset for preset in everything["presets"]}
 told = windlass("help", "presets")
 assert presets and all(name in told and preset["about"] in told for name, preset in presets.items())
 assert [flag["name"] for flag in presets["plain"]["flags"]] == ["--read-only"], presets["plain"]
+for name, preset in presets.items():
+    alone = json.loads(windlass("help", name, "--json"))
+    assert alone.pop("format") == 1 and alone == preset, name
+assert json.loads(windlass("help", "presets", "--json"))["presets"] == everything["presets"]
 assert presets["brick"]["takes_host"] and not presets["plain"]["takes_host"]
 
 # The arguments of a synopsis, without options and their values.

@@ -38,6 +38,10 @@ expect_match "a file" 'storage/posix' "$(cat out.vol)"
 expect "the server of a brick" 'option remote-host ::1' \
     "$(new brick '[::1]:/srv/b' | grep -o 'option remote-host .*')"
 
+# The value of an option is not taken for the preset.
+expect_match "with an option before the preset" '^# plain: ' \
+    "$(new --volume-name posix plain "$BACK" 2>&1)"
+
 # What is wrong is told with what is allowed.
 expect_error "there is no preset 'rot13'; did you mean 'rot-13'\?; there are: acl, .*slow" \
     new rot13 "$BACK"

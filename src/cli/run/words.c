@@ -20,28 +20,6 @@ run_refuse (const struct cli_command *command, const char *format, ...)
     return CLI_USAGE;
 }
 
-/* Options of this command that take the next word as their value. */
-static bool
-word_takes_next (const char *word)
-{
-    return strcmp (word, "--xlator-dir") == 0 || strcmp (word, "--output") == 0
-        || strcmp (word, "-o") == 0;
-}
-
-/* The preset has to be known before the options are parsed, since it has some of its own. Returns
- * the first word that is no option, or NULL. */
-static const char *
-words_first (int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (*argv[i] != '-')
-            return argv[i];
-        if (word_takes_next (argv[i]))
-            i++;
-    }
-    return NULL;
-}
-
 /* Takes the preset's flags out of argv. */
 static void
 words_take_flags (const struct preset *preset, int *argc, char **argv, GPtrArray *flags)
@@ -108,10 +86,12 @@ run_words_parse (const struct cli_command *command, int argc, char **argv,
     g_autoptr (GPtrArray) flags = g_ptr_array_new ();
     g_autofree char *error = NULL;
     int status = words_split (command, &argc, argv, ret_words);
-    const char *name = words_first (argc, argv);
+    const char *name;
 
     if (status != CLI_OK)
         return status;
+    /* The preset has flags of its own, which have to be known before the options are parsed. */
+    name = cli_first_word (argv, more);
     ret_words->preset = name ? preset_read (name, &error) : NULL;
     if (name && !ret_words->preset)
         return run_refuse (command, "%s", error);

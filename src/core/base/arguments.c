@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/arguments.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -77,4 +76,20 @@ arguments_needless_value (const GOptionEntry *entries, char *const *argv)
                                     name, is + 1);
     }
     return NULL;
+}
+
+bool
+arguments_takes_next (const GOptionEntry *entries, const char *word)
+{
+    for (; entries && entries->long_name; entries++) {
+        const bool is_long = strncmp (word, "--", 2) == 0
+                          && strcmp (word + 2, entries->long_name) == 0,
+                   is_short = word[0] == '-' && entries->short_name
+                           && word[1] == entries->short_name && !word[2];
+
+        if (is_long || is_short)
+            return entries->arg != G_OPTION_ARG_NONE
+                && !(entries->flags & G_OPTION_FLAG_OPTIONAL_ARG);
+    }
+    return false;
 }
