@@ -48,11 +48,31 @@ struct program {
  * argument. */
 static struct program the_program;
 
+/* The journal gets an entry with its fields, the terminal a line. */
 static int
 fail (const char *text)
 {
-    say_line (stderr, "windlass: %s", text);
+    if (log_is_journal ())
+        gf_log (NULL, GF_LOG_ERROR, "%s", text);
+    else
+        say_line (stderr, "windlass: %s", text);
     return 1;
+}
+
+static void
+tell_problems (const struct volfile *volfile)
+{
+    if (!log_is_journal ()) {
+        volfile_print_problems (volfile);
+        return;
+    }
+    for (guint i = 0; i < volfile->problems->len; i++) {
+        const struct problem *problem = volfile->problems->pdata[i];
+        g_autoptr (GString) text = g_string_new (NULL);
+
+        problem_append (volfile, problem, text);
+        gf_log (NULL, problem->warning ? GF_LOG_WARNING : GF_LOG_ERROR, "%s", text->str);
+    }
 }
 
 /* --- before side effects --- */
@@ -92,7 +112,7 @@ load (struct program *program)
     if (!volfile)
         return fail (error);
     program->graph = graph_load (volfile, &settings);
-    volfile_print_problems (volfile);
+    tell_problems (volfile);
     if (volfile_has_errors (volfile))
         return 1;
     show_options (program);
@@ -135,8 +155,7 @@ choose_log (struct program *program)
     char *path;
 
     options_resolve (options);
-    if ((options->log_file && strcmp (options->log_file, "-") == 0)
-        || (!options->log_file && journal_has_stderr ()))
+    if (log_is_journal () || (options->log_file && strcmp (options->log_file, "-") == 0))
         return 0;
     path = options->log_file ? path_absolute (options->log_file)
                              : path_log (program->mountpoint, &error);
@@ -499,6 +518,8 @@ mount_and_run (struct program *program)
     int status;
 
     namespaces_look ();
+    if (!program->options.log_file && journal_has_stderr ())
+        log_open_journal (program->options.mountpoint);
     status = take_captive (program);
     if (status == 0)
         status = load (program);

@@ -229,12 +229,16 @@ system_calls_refuse (void)
     return r;
 }
 
+#define REFUSES true
+
 #else
+
+#define REFUSES false
 
 static int
 system_calls_refuse (void)
 {
-    return -ENOSYS;
+    return 0;
 }
 
 #endif
@@ -246,23 +250,34 @@ tool_is_inside (void)
     return SANITIZED || process_is_under_valgrind ();
 }
 
+/* Returns why this daemon keeps all system calls by design, or NULL. */
+static const char *
+system_calls_kept (bool stays)
+{
+    if (!REFUSES)
+        return "built without libseccomp";
+    if (tool_is_inside ())
+        return "a sanitizer or valgrind needs them";
+    return geteuid () != 0 && !stays ? "a user's daemon has to start fusermount3" : NULL;
+}
+
 void
 confine_system_calls (bool stays)
 {
-    const bool unmounts_by_program = geteuid () != 0 && !stays;
-    int r = tool_is_inside ()     ? -EOPNOTSUPP
-            : unmounts_by_program ? -EACCES
-                                  : system_calls_refuse ();
+    const char *reason = system_calls_kept (stays);
+    int r = reason ? 0 : system_calls_refuse ();
 
-    if (geteuid () != 0 && stays)
-        (void) capabilities_limit (0); /* it has mounted; other threads never had any */
-
-    if (r == 0)
-        gf_log (NULL, GF_LOG_DEBUG, "confine: system calls that a mount doesn't make are refused");
+    if (r < 0)
+        gf_log (NULL, GF_LOG_WARNING, "system calls that a mount doesn't make can't be refused: %s",
+                g_strerror (-r));
     else
-        gf_log (NULL, GF_LOG_DEBUG, "confine: no system call is refused: %s",
-                tool_is_inside ()      ? "a sanitizer or valgrind needs them"
-                : unmounts_by_program  ? "a user's daemon has to start fusermount3"
-                : r == -ENOSYS         ? "built without libseccomp"
-                                       : g_strerror (-r));
+        gf_log (NULL, GF_LOG_DEBUG, "confine: %s%s",
+                reason ? "no system call is refused: "
+                       : "system calls that a mount doesn't make are refused",
+                reason ? reason : "");
+    /* It has mounted; other threads never had any. */
+    r = geteuid () != 0 && stays ? capabilities_limit (0) : 0;
+    if (r < 0)
+        gf_log (NULL, GF_LOG_WARNING, "the right to mount can't be given up: %s",
+                g_strerror (-r));
 }

@@ -97,6 +97,8 @@ bool volfile_has_errors (const struct volfile *volfile);
  * line last. */
 void volfile_print_problems (const struct volfile *volfile);
 void volfile_append_problems (const struct volfile *volfile, GString *out);
+/* One of them, without a newline. */
+void problem_append (const struct volfile *volfile, const struct problem *problem, GString *out);
 
 /* Settings from the command line. */
 struct graph_settings {

@@ -111,19 +111,24 @@ volfile_has_errors (const struct volfile *volfile)
 }
 
 void
+problem_append (const struct volfile *volfile, const struct problem *problem, GString *out)
+{
+    if (problem->line == LINE_OF_COMMAND)
+        g_string_append (out, "command line");
+    else
+        g_string_append (out, volfile->path);
+    if (problem->line > 0)
+        g_string_append_printf (out, ":%d:%d", problem->line, problem->column);
+    g_string_append_printf (out, ": %s: %s", problem->warning ? "warning" : "error",
+                            problem->text);
+}
+
+void
 volfile_append_problems (const struct volfile *volfile, GString *out)
 {
     for (guint i = 0; i < volfile->problems->len; i++) {
-        const struct problem *problem = volfile->problems->pdata[i];
-        const char *level = problem->warning ? "warning" : "error";
-
-        if (problem->line == LINE_OF_COMMAND)
-            g_string_append (out, "command line");
-        else
-            g_string_append (out, volfile->path);
-        if (problem->line > 0)
-            g_string_append_printf (out, ":%d:%d", problem->line, problem->column);
-        g_string_append_printf (out, ": %s: %s\n", level, problem->text);
+        problem_append (volfile, volfile->problems->pdata[i], out);
+        g_string_append_c (out, '\n');
     }
 }
 

@@ -25,7 +25,7 @@ static struct {
     bool tee;            /* atomic */
     bool said_lost;      /* lock */
     GString *collected;  /* lock; NULL: nothing is collected */
-    char *journal_of;    /* atomic; a mount point: the log is the journal. Never freed */
+    const char *journal_of; /* a mount point: the log is the journal; atomic, interned */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .level = GF_LOG_INFO };
 
 static const struct {
@@ -75,7 +75,7 @@ void
 log_open_journal (const char *mountpoint)
 {
     log_close ();
-    __atomic_store_n (&out.journal_of, g_strdup (mountpoint), __ATOMIC_RELEASE);
+    __atomic_store_n (&out.journal_of, g_intern_string (mountpoint), __ATOMIC_RELEASE);
 }
 
 static const char *

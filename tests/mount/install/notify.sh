@@ -150,3 +150,16 @@ expect_match "the stream" "^<6>'$MNT' is mounted\$" "$(cat stream)"
 expect_match "the stream" '^<7>posix: ' "$(cat stream)"
 expect_match "the graph, in lines" '^<6> *[0-9]+: volume posix' "$(cat stream)"
 expect_no_match "the stream" '^[^<]' "$(cat stream)"
+
+# Errors before there is a log are entries with a priority, too.
+early () {
+    : >stream
+    JOURNAL_STREAM=$(stat -c %d:%i stream) HOME=$PWD "$WINDLASS" -f "$1" "$MNT" 2>stream &&
+        fail "mounted"
+    expect_no_match "the stream" '^[^<]' "$(cat stream)"
+}
+early missing.vol
+expect_match "a volfile that is missing" "^<3>.*'missing.vol'" "$(cat stream)"
+echo nonsense >bad.vol
+early bad.vol
+expect_match "an error in a volfile" '^<3>bad.vol:1:1: error: ' "$(cat stream)"
