@@ -3,8 +3,9 @@
  * A daemon that belongs to the process which started it (--captive=FD): `windlass run`. FD is one
  * end of a socket. The daemon says on it where its log is, and when it has mounted. It ends when
  * the other end is closed, which the kernel does even for a process that is killed. A signal for
- * the death of the parent (PR_SET_PDEATHSIG) would not do: the kernel forgets it when the thread
- * takes the ids of a caller.
+ * the death of the parent (PR_SET_PDEATHSIG) is in force only until the view is mounted, since a
+ * start may hang: the kernel forgets it when the thread takes the ids of a caller, and a SIGKILL
+ * would lose what is not written yet.
  */
 #include "daemon/daemon.h"
 
@@ -15,6 +16,7 @@
 #include <glib-unix.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -79,6 +81,7 @@ captive_ready (void)
 {
     if (captive_fd < 0)
         return;
+    prctl (PR_SET_PDEATHSIG, 0); /* of daemon_become */
     captive_say ("ready\n");
     g_unix_fd_add (captive_fd, G_IO_IN | G_IO_HUP, captive_watch, NULL);
 }

@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,12 +23,15 @@
 
 /* In the daemon's process, which becomes the program. */
 static void G_GNUC_NORETURN
-daemon_become (int fd, const struct made_volfile *made, const char *volfile, const char *name,
-               const char *mountpoint, bool stays)
+daemon_become (pid_t parent, int fd, const struct made_volfile *made, const char *volfile,
+               const char *name, const char *mountpoint, bool stays)
 {
     g_autoptr (GPtrArray) argv = g_ptr_array_new ();
     sigset_t none;
 
+    prctl (PR_SET_PDEATHSIG, SIGKILL); /* until captive_ready */
+    if (getppid () != parent)
+        _exit (1);
     fd = fcntl (fd, F_DUPFD, STDERR_FILENO + 1); /* which the program inherits */
     g_ptr_array_add (argv, (char *) "windlass");
     g_ptr_array_add (argv, g_strdup_printf ("--captive=%d%s", fd, stays ? ",stays" : ""));
@@ -79,6 +84,7 @@ int
 view_daemon_start (const struct made_volfile *made, const char *volfile, const char *name,
                    const char *mountpoint, bool stays, struct view_daemon *ret_daemon)
 {
+    const pid_t parent = getpid ();
     int ends[2], r = 0;
 
     *ret_daemon = (struct view_daemon){ .fd = -1 };
@@ -87,7 +93,7 @@ view_daemon_start (const struct made_volfile *made, const char *volfile, const c
         return -errno;
     ret_daemon->pid = fork ();
     if (ret_daemon->pid == 0)
-        daemon_become (ends[1], made, volfile, name, mountpoint, stays);
+        daemon_become (parent, ends[1], made, volfile, name, mountpoint, stays);
     r = ret_daemon->pid < 0 ? -errno : 0;
     close (ends[1]);
     ret_daemon->fd = ends[0];

@@ -36,7 +36,7 @@ struct run_view {
     const char *preset;
     char *directory; /* the real path of DIR */
     char *where;     /* where the view is: directory, or a folder of its own */
-    bool apart;      /* the view has a folder of its own */
+    char *apart;     /* why the view has a folder of its own; NULL: it has none */
     char *inside;    /* the command's current folder, if that is in the view; or NULL */
     char *volfile;   /* the path of its file */
     struct made_volfile made;
@@ -44,6 +44,24 @@ struct run_view {
 };
 
 /* --- the directory -------------------------------------------------------------------------- */
+
+/* Whether the directory is the view that this command runs in. A second one at the same place would
+ * leave no name for each. */
+static bool
+run_is_view (const char *directory)
+{
+    g_autofree char *mountinfo = NULL;
+    struct mount mount;
+    bool is_view;
+
+    if (g_strcmp0 (g_getenv ("WINDLASS_MOUNT"), directory) != 0
+        || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
+        || !mount_find (mountinfo, directory, &mount))
+        return false;
+    is_view = mount_is_windlass (&mount);
+    mount_clear (&mount);
+    return is_view;
+}
 
 static int
 run_find_directory (struct run_view *view, const char *given)
@@ -61,6 +79,11 @@ run_find_directory (struct run_view *view, const char *given)
     if (strcmp (view->directory, "/") == 0)
         return run_refuse (view->command, "'/' can't be covered by a view: no program would enter "
                                           "it; name a directory in it");
+    if (run_is_view (view->directory))
+        return run_refuse (view->command,
+                           "'%s' is a view already, of the command that this one belongs to; end "
+                           "that command first, or name a directory in the view",
+                           view->directory);
     return CLI_OK;
 }
 
@@ -77,14 +100,12 @@ run_find_inside (struct run_view *view)
 
 /* --- where the view is ---------------------------------------------------------------------- */
 
-/* Makes the folder of a view that can't be mounted over the directory, and tells of it. r, what: of
+/* Makes the folder of a view that can't be mounted over the directory. r, what: of
  * namespace_try. */
 static int
 run_take_folder (struct run_view *view, const char *dir, int r, const char *what)
 {
     const struct namespace_switch *by = geteuid () == 0 ? NULL : namespace_refused_by ("");
-    g_autofree char *reason = by ? g_strdup_printf ("; %s is %s", by->setting, by->refuses)
-                                 : g_strdup ("");
 
     view->where = g_strdup_printf ("%s/" VIEW "%d", dir, (int) getpid ());
     if (mkdir (view->where, 0700) < 0) {
@@ -93,12 +114,20 @@ run_take_folder (struct run_view *view, const char *dir, int r, const char *what
                     g_strerror (-r));
         return r;
     }
-    view->apart = true;
-    say_line (stderr,
-              "windlass run: this system refuses a mount namespace (%s: %s%s), so '%s' itself "
-              "stays as it is; the view is in '%s' ($WINDLASS_MOUNT)",
-              what, g_strerror (-r), reason, view->directory, view->where);
+    view->apart = by ? g_strdup_printf ("%s: %s; %s is %s", what, g_strerror (-r), by->setting,
+                                        by->refuses)
+                     : g_strdup_printf ("%s: %s", what, g_strerror (-r));
     return 0;
+}
+
+/* When the view is mounted. */
+static void
+run_tell_apart (const struct run_view *view)
+{
+    say_line (stderr,
+              "windlass run: this system refuses a mount namespace (%s), so '%s' itself stays as "
+              "it is; the view is in '%s' ($WINDLASS_MOUNT)",
+              view->apart, view->directory, view->where);
 }
 
 /* dir: the run folder. */
@@ -228,6 +257,7 @@ run_clear (struct run_view *view)
         run_drop_folder (view);
     g_free (view->directory);
     g_free (view->where);
+    g_free (view->apart);
     g_free (view->inside);
     g_free (view->volfile);
     g_free (view->daemon.log);
@@ -258,6 +288,8 @@ run_start (struct run_view *view)
         r = view_daemon_start (&view->made, view->volfile, view->preset, view->where, !view->apart,
                                &view->daemon);
     }
+    if (r == 0 && view->apart)
+        run_tell_apart (view);
     return r;
 }
 

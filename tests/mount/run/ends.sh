@@ -104,5 +104,17 @@ for who in root user; do
     expect "what was written then" uryyb "$(cat "$DIR/file")"
 done
 
+# A daemon that hangs while it starts ends with windlass run.
+mkdir "$DIR/root"
+printf '# preset: stuck\nvolume posix\ntype storage/posix\noption directory @DIR@\nend-volume\nvolume slow
+type test/slow\nsubvolumes posix\nend-volume\n' >stuck.vol
+"$WINDLASS" run "$PWD/stuck.vol" "$DIR/root" -- true >out 2>&1 &
+run=$!
+wait_until "pgrep -P $run -f -- --captive= >/dev/null"
+daemon=$(pgrep -P $run -f -- --captive=)
+kill -9 $run
+gone
+expect_ok "$WINDLASS" run plain "$DIR" -- true
+
 # A run that was killed leaves its volfile; the next one removes it.
 expect "what is left" "" "$(ls /run/windlass/view-* /tmp/windlass-65534/view-* 2>/dev/null)"

@@ -42,6 +42,14 @@ expect "the status" 6 $?
 expect "what is left" "" "$(ls -A runtime/windlass)"
 expect "mounts that are left" "" "$(inside grep runtime/ /proc/self/mountinfo)"
 
+# Where no mount works, no place of a view is told.
+expect_match "without the device" "can't mount|there is no view" "$(inside unshare --mount sh -c \
+    'mount --bind /dev/null /dev/fuse && exec "$@"' - setpriv --reuid 65534 --regid 65534 \
+    --clear-groups env "HOME=$HOME" "XDG_RUNTIME_DIR=$TEST_DIR/runtime" "$WINDLASS" run rot-13 \
+    "$DIR" -- true 2>&1 | tee said)"
+expect_no_match "what is told" "the view is in" "$(cat said)"
+expect "what is left" "" "$(ls -A runtime/windlass)"
+
 kill $keeper
 wait $keeper 2>/dev/null
 exit 0

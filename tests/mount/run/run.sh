@@ -101,6 +101,14 @@ for who in root user; do
     run $who plain "$dir" -- "$dir/file" 2>/dev/null
     expect "that of a file that is no program" 126 $?
 
+    # In the view: none of the same directory, but of one in it.
+    expect_match "a view of a view" "'$dir' is a view already" \
+        "$(run $who plain "$dir" -- "$WINDLASS" run rot-13 "$dir" -- true 2>&1; echo $?)"
+    expect "a view in a view" hello "$(run $who rot-13 "$dir" -- "$WINDLASS" run rot-13 "$dir/sub" \
+        -- sh -c 'echo hello >"$0/inner"; cat "$0/inner"' "$dir/sub")"
+    expect "what is stored through both" hello "$(cat "$dir/sub/inner")"
+    rm "$dir/sub/inner"
+
     # A shell, where no command is named.
     expect "a shell" hello "$(echo 'cat file' | (cd "$dir" && run $who rot-13 . 2>errors.$$))"
     mv "$dir/errors.$$" errors 2>/dev/null
