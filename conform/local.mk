@@ -13,14 +13,13 @@ src_windlass_conform_SOURCES = \
     %D%/brick/files.c \
     %D%/brick/gfids.c \
     %D%/brick/locks.c \
-    %D%/brick/marks.c \
     %D%/brick/names.c \
     %D%/brick/peer.c \
     %D%/brick/request.c \
     %D%/brick/request.h \
+    %D%/brick/rows.c \
     %D%/brick/serve.c \
     %D%/brick/xattrs.c \
-    xlators/protocol/client/wire.c \
     %D%/conform.h \
     %D%/history/answered.c \
     %D%/history/apply-names.c \

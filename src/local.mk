@@ -118,12 +118,16 @@ src_libcore_a_SOURCES = \
     %D%/trace/timeline/timeline.c \
     %D%/trace/timeline/timeline.h
 
-# fops.def as macros that can be expanded more than once in one place.
-BUILT_SOURCES = src/core/table/fops-rows.h
-CLEANFILES += src/core/table/fops-rows.h
+# fops.def and wire.def as macros that can be expanded more than once in one place.
+BUILT_SOURCES = src/core/table/fops-rows.h src/rpc/wire/wire-rows.h
+CLEANFILES += src/core/table/fops-rows.h src/rpc/wire/wire-rows.h
 src/core/table/fops-rows.h: %D%/fops.def %D%/core/table/fops-rows.awk
 	$(AM_V_GEN)$(MKDIR_P) src/core/table && \
 	$(AWK) -f $(srcdir)/%D%/core/table/fops-rows.awk $(srcdir)/%D%/fops.def >$@.new && mv $@.new $@
+src/rpc/wire/wire-rows.h: %D%/rpc/wire/wire.def %D%/core/table/fops-rows.awk
+	$(AM_V_GEN)$(MKDIR_P) src/rpc/wire && \
+	$(AWK) -v table=WIRE -v row=PROCEDURE -f $(srcdir)/%D%/core/table/fops-rows.awk \
+	    $(srcdir)/%D%/rpc/wire/wire.def >$@.new && mv $@.new $@
 
 # The folders of the installation. Only files that include the header are compiled again when one
 # changes, or another one comes.
@@ -266,6 +270,11 @@ src_librpc_a_SOURCES = \
     %D%/rpc/volfile/volfile-server.h \
     %D%/rpc/volfile/volfile-watch.c \
     %D%/rpc/volfile/volfile-watch.h \
+    %D%/rpc/wire/values.c \
+    %D%/rpc/wire/values.h \
+    %D%/rpc/wire/wire.c \
+    %D%/rpc/wire/wire.def \
+    %D%/rpc/wire/wire.h \
     %D%/rpc/xdr.c \
     %D%/rpc/xdr.h
 

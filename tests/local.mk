@@ -42,6 +42,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_volfile.c \
     %D%/unit/test_watch.c \
     %D%/unit/test_work.c \
+    %D%/unit/test_wire.c \
     %D%/unit/test_xdr.c \
     %D%/unit/rpc_world.h \
     %D%/unit/tls_server.c \

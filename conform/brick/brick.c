@@ -54,9 +54,9 @@ brick_new (const char *volume, const char *directory, const char *socket, uint64
     brick->client = client_new (graph->top);
     brick->listener.fd = -1;
     brick->peers = g_ptr_array_new ();
-    brick->parcels = g_ptr_array_new_with_free_func ((GDestroyNotify) parcel_free);
-    brick->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify) parcel_free);
-    brick->locks = g_ptr_array_new_with_free_func (lock_free);
+    brick->parcels = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_parcel_free);
+    brick->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_parcel_free);
+    brick->locks = g_ptr_array_new_with_free_func (brick_lock_free);
     brick->wire = gfids_new ();
     brick->local = gfids_new ();
     brick->lost = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
@@ -66,7 +66,7 @@ brick_new (const char *volume, const char *directory, const char *socket, uint64
 bool
 brick_begin (struct brick *brick)
 {
-    const int r = peers_listen (brick);
+    const int r = brick_listen (brick);
 
     if (r < 0)
         fprintf (stderr,
@@ -85,12 +85,12 @@ brick_is_up (const struct brick *brick)
 
 /* Returns false if the call waits for a lock. */
 static bool
-parcel_deliver (struct parcel *parcel)
+parcel_deliver (struct brick_parcel *parcel)
 {
     GByteArray *answer;
 
-    if (parcel->answer) {
-        peer_send (parcel->peer, parcel->record);
+    if (parcel->reply) {
+        brick_peer_send (parcel->peer, parcel->record);
         return true;
     }
     answer = brick_serve (parcel->peer, parcel->record);
@@ -100,12 +100,12 @@ parcel_deliver (struct parcel *parcel)
 }
 
 void
-brick_park (struct peer *peer, GByteArray *record, bool answer, unsigned number)
+brick_park (struct brick_peer *peer, GByteArray *record, bool answer, unsigned number)
 {
     struct brick *brick = peer->brick;
-    struct parcel *parcel = g_new0 (struct parcel, 1);
+    struct brick_parcel *parcel = g_new0 (struct brick_parcel, 1);
 
-    *parcel = (struct parcel){ peer, record, answer, number };
+    *parcel = (struct brick_parcel){ peer, record, answer, number };
     g_ptr_array_add (brick->parcels, parcel);
     if (brick->calm)
         brick_deliver (brick, brick->parcels->len - 1);
@@ -114,10 +114,10 @@ brick_park (struct peer *peer, GByteArray *record, bool answer, unsigned number)
 void
 brick_deliver (struct brick *brick, unsigned nth)
 {
-    struct parcel *parcel = g_ptr_array_steal_index (brick->parcels, nth);
+    struct brick_parcel *parcel = g_ptr_array_steal_index (brick->parcels, nth);
 
     if (parcel_deliver (parcel))
-        parcel_free (parcel);
+        brick_parcel_free (parcel);
     else
         g_ptr_array_add (brick->waiting, parcel);
     if (brick->unlocked)
@@ -145,7 +145,7 @@ brick_calm (struct brick *brick, bool calm)
 
 /* Whether a call that was parked in the kill has been done. */
 static bool
-was_done (const struct brick *brick, const struct parcel *parcel)
+was_done (const struct brick *brick, const struct brick_parcel *parcel)
 {
     struct random_source source = { brick->seed + parcel->number };
 
@@ -153,7 +153,7 @@ was_done (const struct brick *brick, const struct parcel *parcel)
 }
 
 static void
-note_lost (struct brick *brick, struct peer *peer)
+note_lost (struct brick *brick, struct brick_peer *peer)
 {
     GHashTableIter iter;
     gpointer fd;
@@ -161,7 +161,7 @@ note_lost (struct brick *brick, struct peer *peer)
     g_hash_table_iter_init (&iter, peer->fds);
     while (g_hash_table_iter_next (&iter, NULL, &fd)) {
         struct fstat_reply reply;
-        const gfid_t gfid = gfid_to_wire (brick, &((fd_t *) fd)->inode->gfid);
+        const gfid_t gfid = brick_gfid_to_wire (brick, &((fd_t *) fd)->inode->gfid);
 
         if (sync_fstat (brick->client, fd, NULL, &reply) < 0 || reply.buf.ia_nlink == 0)
             g_hash_table_add (brick->lost, g_memdup2 (&gfid, sizeof gfid));
@@ -173,8 +173,8 @@ void
 brick_kill (struct brick *brick)
 {
     for (guint i = 0; i < brick->parcels->len; i++) {
-        const struct parcel *parcel = brick->parcels->pdata[i];
-        GByteArray *answer = !parcel->answer && was_done (brick, parcel)
+        const struct brick_parcel *parcel = brick->parcels->pdata[i];
+        GByteArray *answer = !parcel->reply && was_done (brick, parcel)
                                ? brick_serve (parcel->peer, parcel->record)
                                : NULL;
         if (answer)
@@ -182,7 +182,7 @@ brick_kill (struct brick *brick)
     }
     for (guint i = 0; i < brick->peers->len; i++)
         note_lost (brick, brick->peers->pdata[i]);
-    peers_close (brick);
+    brick_hang_up (brick);
 }
 
 bool
@@ -195,7 +195,7 @@ void
 brick_free (struct brick *brick)
 {
     if (brick_is_up (brick))
-        peers_close (brick);
+        brick_hang_up (brick);
     loop_leave ();
     client_free (brick->client);
     graph_free (brick->graph);

@@ -5,17 +5,19 @@
  *
  *   protocol/client --UNIX socket--> peer.c: records --> parcels
  *                                    brick.c: the schedule delivers a parcel
- *                                    serve.c, files.c ...: the call, on storage/posix
- *                   <--UNIX socket-- peer.c <-- parcels with answers
+ *                                    serve.c, rows.c ...: the call, on storage/posix
+ *                   <--UNIX socket-- peer.c <-- parcels with replies
  *
- * A record that came is parked as a parcel, and so is each answer, until the schedule delivers it:
- * in any order, as a server may do calls. A call is done at once and whole when it is delivered.
+ * Each record of a call is parked as a parcel, and so is each reply. The schedule delivers parcels
+ * in any order, as a server may do calls in any order. The brick does a call at once and whole when
+ * its parcel is delivered.
  *
- * A brick that is killed closes its connections. Each call that was parked has been done or not, by
- * the seed; its answer is lost. Open files and locks are gone. Names, data, attributes and gfids
- * stay, and the brick may begin again.
+ * A brick that is killed closes its connections. The seed decides of each parked call whether it
+ * has been done; its reply is lost either way. Open files and locks are gone. Names, data,
+ * attributes and gfids stay, and the brick may begin again.
  *
- * Only under a scheduler (core/time/scheduler.h): one thread runs at a time, so there are no locks.
+ * The brick runs only under a scheduler (core/time/scheduler.h): one thread runs at a time, so
+ * there are no locks.
  */
 #ifndef WINDLASS_CONFORM_BRICK_H
 #define WINDLASS_CONFORM_BRICK_H
@@ -26,40 +28,44 @@
 #include "rpc/xdr.h"
 
 struct brick;
-struct peer;
+struct brick_peer;
 
-/* A record of a call, or of an answer. */
-struct parcel {
-    struct peer *peer;
-    GByteArray *record; /* without its mark; an answer's with it */
-    bool answer;
-    unsigned number; /* of all records that came to the brick */
+/* A record on its way: a call, or a reply. */
+struct brick_parcel {
+    struct brick_peer *peer;
+    GByteArray *record; /* a call's without its mark, a reply's with it */
+    bool reply;
+    unsigned number; /* of the call, among all calls that came to the brick */
 };
 
 /* One connection. */
-struct peer {
+struct brick_peer {
     struct brick *brick;
     struct loop_watch watch;
-    GByteArray *in, *out; /* bytes that are no whole record yet; that the socket didn't take */
-    GHashTable *fds;      /* number -> fd_t, with a reference */
-    uint64_t last_fd;
+    GByteArray *in;  /* received bytes of a record that is not whole yet */
+    GByteArray *out; /* bytes that the socket has not taken yet */
+    GHashTable *fds; /* open files: number -> fd_t, with a reference */
+    uint64_t last_fd; /* number for the next open file */
 };
 
 struct brick {
-    char *volume, *directory, *socket; /* volume: the name of the one that connects to it */
-    uint64_t seed;
-    struct graph *graph;    /* storage/posix alone */
+    char *volume;    /* name of the protocol/client that connects to the brick */
+    char *directory; /* directory of the brick's files */
+    char *socket;    /* path of the socket */
+    uint64_t seed;   /* decides what a kill does to parked calls */
+    struct graph *graph; /* storage/posix alone */
     struct client *client;
-    struct loop_watch listener; /* fd: -1 while the brick is down */
-    GPtrArray *peers;   /* of struct peer */
-    GPtrArray *parcels; /* of struct parcel */
-    GPtrArray *waiting; /* of struct parcel: calls that wait for a lock */
-    GPtrArray *locks;   /* of struct lock */
-    bool unlocked;      /* a lock has gone: what waits is parked again */
-    GHashTable *wire, *local; /* gfids, of the brick's files to those on the wire, and back */
-    GHashTable *lost;   /* gfids on the wire of files that were open without a name in a kill */
-    unsigned came;      /* records so far */
-    bool calm;          /* no parcel is parked */
+    struct loop_watch listener; /* its fd is -1 while the brick is down */
+    GPtrArray *peers;   /* of struct brick_peer */
+    GPtrArray *parcels; /* of struct brick_parcel: the schedule delivers them */
+    GPtrArray *waiting; /* of struct brick_parcel: calls that wait for a lock */
+    GPtrArray *locks;   /* of struct brick_lock */
+    bool unlocked;      /* a lock was dropped: calls that wait are parked again */
+    GHashTable *wire;   /* gfid of a file in the storage -> its gfid on the wire */
+    GHashTable *local;  /* gfid of a file on the wire -> its gfid in the storage */
+    GHashTable *lost;   /* gfids on the wire of files that a kill removed: open, without a name */
+    unsigned came;      /* number of calls so far */
+    bool calm;          /* parcels are delivered at once */
 };
 
 /* Makes the brick of a directory, which listens at the path of a socket. NULL after a message. */
@@ -72,40 +78,26 @@ bool brick_is_up (const struct brick *brick);
 void brick_deliver (struct brick *brick, unsigned nth); /* of brick->parcels */
 void brick_park_waiting (struct brick *brick);
 void brick_calm (struct brick *brick, bool calm); /* calm: delivers all, and from then on at once */
-/* Returns whether the file may have gone with a kill: it was open, and had no name. */
+/* Returns whether a kill may have removed the file: it was open, and had no name. */
 bool brick_lost (const struct brick *brick, const gfid_t *gfid);
 
 /* peer.c */
-int peers_listen (struct brick *brick);
-void peers_close (struct brick *brick); /* and the listener */
-void peer_send (struct peer *peer, const GByteArray *record);
-void parcel_free (struct parcel *parcel);
-void brick_park (struct peer *peer, GByteArray *record, bool answer, unsigned number);
+int brick_listen (struct brick *brick);
+void brick_hang_up (struct brick *brick); /* closes all connections, and the listener */
+void brick_peer_send (struct brick_peer *peer, const GByteArray *record);
+void brick_parcel_free (struct brick_parcel *parcel);
+void brick_park (struct brick_peer *peer, GByteArray *record, bool reply, unsigned number);
 
 /* locks.c */
-void lock_free (void *lock);
-void locks_drop (struct brick *brick, const struct peer *peer);
+void brick_lock_free (void *lock);
+void brick_locks_drop (struct brick *brick, const struct brick_peer *peer);
 
-/* serve.c: does the call. Returns the record of the answer; NULL: it waits for a lock. */
-GByteArray *brick_serve (struct peer *peer, const GByteArray *record);
-
-/* A call that is being done. */
-struct request {
-    struct brick *brick;
-    struct peer *peer;
-    struct client *client;
-    struct xdr_in in;      /* arguments */
-    struct xdr_out out;    /* results */
-    bool waits;            /* for a lock: there is no answer yet */
-    gid_t groups[64];
-};
-
-/* files.c: a call of the program of files. Returns false if there is no such procedure. */
-bool files_serve (struct request *q, uint32_t procedure);
+/* serve.c: does the call. Returns the record of the reply; NULL: the call waits for a lock. */
+GByteArray *brick_serve (struct brick_peer *peer, const GByteArray *record);
 
 /* gfids.c: the gfid of a file, as the wire has it and as the storage has it. */
-gfid_t gfid_to_wire (const struct brick *brick, const gfid_t *local);
-gfid_t gfid_of_wire (const struct brick *brick, const gfid_t *wire);
-void gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire);
+gfid_t brick_gfid_to_wire (const struct brick *brick, const gfid_t *local);
+gfid_t brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire);
+void brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire);
 
 #endif

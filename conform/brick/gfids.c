@@ -12,20 +12,20 @@ gfid_by (GHashTable *table, const gfid_t *gfid)
 }
 
 gfid_t
-gfid_to_wire (const struct brick *brick, const gfid_t *local)
+brick_gfid_to_wire (const struct brick *brick, const gfid_t *local)
 {
     return gfid_by (brick->wire, local);
 }
 
 gfid_t
-gfid_of_wire (const struct brick *brick, const gfid_t *wire)
+brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire)
 {
     return gfid_by (brick->local, wire);
 }
 
 /* A file keeps its first gfid: a create may have opened a file that was there. */
 void
-gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire)
+brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire)
 {
     if (g_hash_table_contains (brick->wire, local))
         return;

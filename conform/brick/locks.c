@@ -7,11 +7,12 @@
 #include <limits.h>
 #include <string.h>
 
-enum { WIRE_SETLK = 1, WIRE_SETLKW = 2 };
-enum { WIRE_WRLCK = 1, WIRE_UNLCK = 2 };
+/* Commands and types of an inodelk on the wire. */
+enum { COMMAND_SETLKW = 2 };
+enum { TYPE_WRLCK = 1, TYPE_UNLCK = 2 };
 
-struct lock {
-    const struct peer *peer;
+struct brick_lock {
+    const struct brick_peer *peer;
     uint64_t owner;
     gfid_t gfid;
     char *domain;
@@ -21,9 +22,9 @@ struct lock {
 };
 
 void
-lock_free (void *data)
+brick_lock_free (void *data)
 {
-    struct lock *lock = data;
+    struct brick_lock *lock = data;
 
     g_free (lock->domain);
     g_free (lock->name);
@@ -31,43 +32,43 @@ lock_free (void *data)
 }
 
 static bool
-lock_is_beside (const struct lock *a, const struct lock *b)
+brick_lock_is_beside (const struct brick_lock *a, const struct brick_lock *b)
 {
     return a->of_entry == b->of_entry && gfid_equal (&a->gfid, &b->gfid)
         && strcmp (a->domain, b->domain) == 0;
 }
 
 static bool
-lock_has_owner_of (const struct lock *a, const struct lock *b)
+brick_lock_has_owner_of (const struct brick_lock *a, const struct brick_lock *b)
 {
     return a->peer == b->peer && a->owner == b->owner;
 }
 
 static bool
-lock_conflicts (const struct lock *a, const struct lock *b)
+brick_lock_conflicts (const struct brick_lock *a, const struct brick_lock *b)
 {
-    if (!lock_is_beside (a, b) || lock_has_owner_of (a, b) || !(a->writes || b->writes))
+    if (!brick_lock_is_beside (a, b) || brick_lock_has_owner_of (a, b) || !(a->writes || b->writes))
         return false;
     return a->of_entry ? !a->name || !b->name || strcmp (a->name, b->name) == 0
                        : a->from < b->to && b->from < a->to;
 }
 
 static bool
-lock_is_same (const struct lock *a, const struct lock *b)
+brick_lock_is_same (const struct brick_lock *a, const struct brick_lock *b)
 {
-    return lock_is_beside (a, b) && lock_has_owner_of (a, b)
+    return brick_lock_is_beside (a, b) && brick_lock_has_owner_of (a, b)
         && g_strcmp0 (a->name, b->name) == 0 && a->from == b->from && a->to == b->to;
 }
 
 static int
-lock_take (struct request *q, struct lock *lock, bool waits)
+brick_lock_take (struct brick_request *q, struct brick_lock *lock, bool waits)
 {
     GPtrArray *locks = q->brick->locks;
 
     for (guint i = 0; i < locks->len; i++)
-        if (lock_conflicts (locks->pdata[i], lock)) {
+        if (brick_lock_conflicts (locks->pdata[i], lock)) {
             q->waits = waits;
-            lock_free (lock);
+            brick_lock_free (lock);
             return -EAGAIN;
         }
     g_ptr_array_add (locks, lock);
@@ -75,102 +76,98 @@ lock_take (struct request *q, struct lock *lock, bool waits)
 }
 
 static int
-lock_drop (struct request *q, struct lock *lock)
+brick_lock_drop (struct brick_request *q, struct brick_lock *lock)
 {
     GPtrArray *locks = q->brick->locks;
     int r = -EINVAL;
 
     for (guint i = 0; r < 0 && i < locks->len; i++)
-        if (lock_is_same (locks->pdata[i], lock)) {
+        if (brick_lock_is_same (locks->pdata[i], lock)) {
             g_ptr_array_remove_index (locks, i);
             q->brick->unlocked = true;
             r = 0;
         }
-    lock_free (lock);
+    brick_lock_free (lock);
     return r;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static struct lock *
-lock_new (struct request *q, bool of_entry, bool by_fd)
+static struct brick_lock *
+brick_lock_new (struct brick_request *q, const gfid_t *wire, const char *domain)
 {
-    struct lock *lock = g_new0 (struct lock, 1);
+    struct brick_lock *lock = g_new0 (struct brick_lock, 1);
 
     lock->peer = q->peer;
     lock->owner = q->client->lk_owner;
-    lock->gfid = get_gfid (q);
-    lock->of_entry = of_entry;
-    if (by_fd)
-        xdr_get_u64 (&q->in);
+    lock->gfid = brick_gfid_of_wire (q->brick, wire);
+    lock->domain = g_strdup (domain);
     return lock;
 }
 
-static void
-inodelk (struct request *q, bool by_fd)
+static int
+brick_inodelk (struct brick_request *q, struct brick_lock *lock, uint32_t cmd, uint32_t type,
+               const struct gf_flock *range)
 {
-    struct lock *lock = lock_new (q, false, by_fd);
-    const uint32_t cmd = xdr_get_u32 (&q->in), type = xdr_get_u32 (&q->in);
-    struct gf_flock range;
-
-    get_flock (&q->in, &range);
-    lock->domain = xdr_get_string (&q->in, PATH_MAX);
-    lock->writes = type == WIRE_WRLCK;
-    lock->from = range.l_start;
-    lock->to = range.l_len > 0 ? range.l_start + range.l_len : INT64_MAX;
-    put_result (q, type == WIRE_UNLCK ? lock_drop (q, lock)
-                                      : lock_take (q, lock, cmd == WIRE_SETLKW), NULL);
+    lock->writes = type == TYPE_WRLCK;
+    lock->from = range->l_start;
+    lock->to = range->l_len > 0 ? range->l_start + range->l_len : INT64_MAX;
+    return type == TYPE_UNLCK ? brick_lock_drop (q, lock)
+                              : brick_lock_take (q, lock, cmd == COMMAND_SETLKW);
 }
 
-void
-serve_inodelk (struct request *q)
+int
+brick_do_inodelk (struct brick_request *q, const struct wire_inodelk *call,
+                  struct wire_inodelk_reply *reply)
 {
-    inodelk (q, false);
+    return brick_inodelk (q, brick_lock_new (q, &call->loc, call->volume), call->cmd, call->type,
+                          &call->lock);
 }
 
-void
-serve_finodelk (struct request *q)
+int
+brick_do_finodelk (struct brick_request *q, const struct wire_finodelk *call,
+                   struct wire_finodelk_reply *reply)
 {
-    inodelk (q, true);
+    return brick_inodelk (q, brick_lock_new (q, &call->fd.gfid, call->volume), call->cmd,
+                          call->type, &call->lock);
 }
 
-static void
-entrylk (struct request *q, bool by_fd)
+static int
+brick_entrylk (struct brick_request *q, struct brick_lock *lock, uint32_t cmd, uint32_t type,
+               const char *name)
 {
-    struct lock *lock = lock_new (q, true, by_fd);
-    const uint32_t cmd = xdr_get_u32 (&q->in), type = xdr_get_u32 (&q->in);
-    const bool named = xdr_get_u64 (&q->in) > 0;
-    char *name = xdr_get_string (&q->in, WIRE_NAME_MAX);
-
-    lock->name = named ? g_steal_pointer (&name) : NULL;
-    g_free (name);
-    lock->domain = xdr_get_string (&q->in, PATH_MAX);
+    lock->of_entry = true;
+    lock->name = g_strdup (name);
     lock->writes = type == ENTRYLK_WRLCK;
-    put_result (q, cmd == ENTRYLK_UNLOCK ? lock_drop (q, lock)
-                                         : lock_take (q, lock, cmd == ENTRYLK_LOCK), NULL);
+    return cmd == ENTRYLK_UNLOCK ? brick_lock_drop (q, lock)
+                                 : brick_lock_take (q, lock, cmd == ENTRYLK_LOCK);
 }
 
-void
-serve_entrylk (struct request *q)
+int
+brick_do_entrylk (struct brick_request *q, const struct wire_entrylk *call,
+                  struct wire_entrylk_reply *reply)
 {
-    entrylk (q, false);
+    return brick_entrylk (q, brick_lock_new (q, &call->loc, call->volume), call->cmd, call->type,
+                          call->basename);
 }
 
-void
-serve_fentrylk (struct request *q)
+int
+brick_do_fentrylk (struct brick_request *q, const struct wire_fentrylk *call,
+                   struct wire_fentrylk_reply *reply)
 {
-    entrylk (q, true);
+    return brick_entrylk (q, brick_lock_new (q, &call->fd.gfid, call->volume), call->cmd,
+                          call->type, call->basename);
 }
 
 /* --- state ------------------------------------------------------------------------------------ */
 
 unsigned
-locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain)
+brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain)
 {
     unsigned n = 0;
 
     for (guint i = 0; i < brick->locks->len; i++) {
-        const struct lock *lock = brick->locks->pdata[i];
+        const struct brick_lock *lock = brick->locks->pdata[i];
         n += !lock->of_entry && gfid_equal (&lock->gfid, gfid)
           && strcmp (lock->domain, domain) == 0;
     }
@@ -178,12 +175,12 @@ locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domai
 }
 
 bool
-name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name)
+brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name)
 {
     bool found = false;
 
     for (guint i = 0; i < brick->locks->len; i++) {
-        const struct lock *lock = brick->locks->pdata[i];
+        const struct brick_lock *lock = brick->locks->pdata[i];
         found |= lock->of_entry && gfid_equal (&lock->gfid, parent)
               && (!lock->name || strcmp (lock->name, name) == 0);
     }
@@ -191,10 +188,10 @@ name_is_locked (const struct brick *brick, const gfid_t *parent, const char *nam
 }
 
 void
-locks_drop (struct brick *brick, const struct peer *peer)
+brick_locks_drop (struct brick *brick, const struct brick_peer *peer)
 {
     for (guint i = brick->locks->len; i-- > 0;)
-        if (((struct lock *) brick->locks->pdata[i])->peer == peer) {
+        if (((struct brick_lock *) brick->locks->pdata[i])->peer == peer) {
             g_ptr_array_remove_index (brick->locks, i);
             brick->unlocked = true;
         }

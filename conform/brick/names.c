@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on names. The table of inodes keeps each name, by which storage finds the file of a
- * gfid. */
+/* Procedures on names. The table of inodes keeps each name: storage finds the file of a gfid by
+ * it. */
 #include "conform/brick/request.h"
 
 #include "core/data/dirent.h"
@@ -11,360 +11,249 @@
 
 #define NEW_GFID_KEY "gfid-req"
 
-/* --- places ----------------------------------------------------------------------------------- */
-
-/* A name in a directory. */
-typedef struct place {
-    inode_t *parent, *inode; /* with references; inode: of the file that the name is to get */
-    char *name;
-    loc_t loc;
-} place_t;
-
 static void
-place_clear (place_t *place)
+brick_link (const loc_t *loc, inode_t *inode, const struct iatt *buf)
 {
-    inode_unref (place->parent);
-    inode_unref (place->inode);
-    g_free (place->name);
+    inode_unref (inode_link (inode, loc->parent, loc->name, buf));
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (place_t, place_clear)
 
-/* Returns 0, or -ESTALE: there is no such directory. */
+/* --- lookup ----------------------------------------------------------------------------------- */
+
+/* The place gets a new inode. */
 static int
-place_settle (struct request *q, place_t *place)
+brick_lookup_name (struct brick_request *q, brick_place_t *place, struct lookup_reply *got)
 {
-    place->name = xdr_get_string (&q->in, WIRE_NAME_MAX);
-    place->loc = (loc_t){ .name = place->name, .parent = place->parent, .inode = place->inode };
-    return place->parent && place->name ? 0 : -ESTALE;
+    int r;
+
+    if (!place->loc.parent)
+        return -ESTALE;
+    place->loc.inode = inode_new (q->brick->graph->itable);
+    r = sync_lookup (q->client, &place->loc, NULL, got);
+    if (r >= 0)
+        brick_link (&place->loc, got->inode, &got->buf);
+    return r;
 }
 
-/* The file gets the gfid that the call chooses. */
+static int
+brick_lookup_file (struct brick_request *q, const gfid_t *wire, struct lookup_reply *got)
+{
+    g_autoptr (inode_t) inode = brick_inode (q, wire);
+    loc_t loc = { .inode = inode };
+
+    return inode ? sync_lookup (q->client, &loc, NULL, got) : -ENOENT;
+}
+
+int
+brick_do_lookup (struct brick_request *q, const struct wire_lookup *call,
+                 struct wire_lookup_reply *reply)
+{
+    g_auto (brick_place_t) place = brick_place (q, &call->parent, call->name, NULL);
+    struct lookup_reply got = { 0 };
+    const int r = *call->name ? brick_lookup_name (q, &place, &got)
+                              : brick_lookup_file (q, &call->file, &got);
+
+    if (r >= 0)
+        reply->xdata = brick_asked_of_lookup (q, &got, &place.loc, call->xdata);
+    reply->buf = brick_iatt (q, &got.buf);
+    lookup_reply_drop (&got);
+    return r;
+}
+
+/* --- new names -------------------------------------------------------------------------------- */
+
+/* The new file has the gfid that the call chose. */
 static void
-choose_gfid (struct request *q, const struct iatt *made, dict_t *xdata)
+brick_link_new (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
+                dict_t *xdata)
 {
     size_t size;
     const void *wire = dict_get (xdata, NEW_GFID_KEY, &size);
 
     if (wire && size == sizeof (gfid_t))
-        gfid_choose (q->brick, &made->ia_gfid, wire);
+        brick_gfid_choose (q->brick, &buf->ia_gfid, wire);
+    brick_link (loc, inode, buf);
 }
 
-static void
-place_link (const place_t *place, inode_t *inode, const struct iatt *buf)
+void
+brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
+            dict_t *xdata)
 {
-    inode_unref (inode_link (inode, place->parent, place->name, buf));
+    brick_link_new (q, loc, inode, buf, xdata);
+    brick_make_xattrs (q, loc->inode, xdata);
 }
 
-/* --- lookup ----------------------------------------------------------------------------------- */
-
-static int
-lookup_name (struct request *q, place_t *place, struct lookup_reply *reply)
+int
+brick_do_link (struct brick_request *q, const struct wire_link *call,
+               struct wire_link_reply *reply)
 {
-    int r = place->parent ? 0 : -ESTALE;
+    g_autoptr (inode_t) old = brick_inode (q, &call->oldloc);
+    g_auto (brick_place_t) place =
+        brick_place (q, &call->newloc_parent, call->newloc_name, inode_ref (old));
+    struct link_reply got = { 0 };
+    loc_t oldloc = { .inode = old };
+    int r = !place.loc.parent ? -ESTALE : !old ? -ENOENT : 0;
 
-    place->inode = inode_new (q->brick->graph->itable);
-    place->loc.inode = place->inode;
     if (r == 0)
-        r = sync_lookup (q->client, &place->loc, NULL, reply);
+        r = sync_link (q->client, &oldloc, &place.loc, NULL, &got);
     if (r >= 0)
-        place_link (place, reply->inode, &reply->buf);
+        brick_made (q, &place.loc, got.inode, &got.buf, call->xdata);
+    reply->buf = brick_iatt (q, &got.buf);
+    reply->preparent = brick_iatt (q, &got.preparent);
+    reply->postparent = brick_iatt (q, &got.postparent);
+    link_reply_drop (&got);
     return r;
 }
 
-void
-serve_lookup (struct request *q)
+int
+brick_do_create (struct brick_request *q, const struct wire_create *call,
+                 struct wire_create_reply *reply)
 {
-    static const struct iatt none;
-    g_autoptr (inode_t) inode = get_inode (q);
-    g_auto (place_t) place = { .parent = get_inode (q) };
-    g_autoptr (dict_t) asked = NULL, told = NULL;
-    struct lookup_reply reply = { 0 };
-    loc_t loc = { .inode = inode };
-    int r = -ENOENT;
-
-    xdr_get_u32 (&q->in);
-    place_settle (q, &place);
-    asked = get_dict (&q->in);
-    if (place.name && *place.name)
-        r = lookup_name (q, &place, &reply);
-    else if (inode)
-        r = sync_lookup (q->client, &loc, NULL, &reply);
-    if (r >= 0)
-        told = lookup_told (q, &reply, place.parent, place.name, asked);
-    put_result (q, r, told);
-    put_buf (q, &reply.buf);
-    put_buf (q, &none);
-    lookup_reply_drop (&reply);
-}
-
-/* --- new files -------------------------------------------------------------------------------- */
-
-static void
-put_made (struct request *q, int r, const struct iatt *buf, const struct iatt *preparent,
-          const struct iatt *postparent)
-{
-    put_result (q, r, NULL);
-    put_buf (q, buf);
-    put_buf (q, preparent);
-    put_buf (q, postparent);
-}
-
-/* What a new name and its answer need, whatever was made. */
-#define MADE(name_, r_, reply_)                                                                    \
-    do {                                                                                           \
-        g_autoptr (dict_t) xdata_ = get_dict (&q->in);                                             \
-                                                                                                   \
-        if (r_ >= 0) {                                                                             \
-            choose_gfid (q, &reply_.buf, xdata_);                                                  \
-            place_link (&place, reply_.inode, &reply_.buf);                                        \
-            xattrs_make (q, place.inode, xdata_);                                                  \
-        }                                                                                          \
-        put_made (q, r_, &reply_.buf, &reply_.preparent, &reply_.postparent);                      \
-        name_##_reply_drop (&reply_);                                                              \
-    } while (0)
-
-static void
-place_begin (struct request *q, place_t *place)
-{
-    place->parent = get_inode (q);
-    place->inode = inode_new (q->brick->graph->itable);
-}
-
-void
-serve_mknod (struct request *q)
-{
-    g_auto (place_t) place = { 0 };
-    struct mknod_reply reply = { 0 };
-    uint32_t mode, umask;
-    uint64_t rdev;
-    int r;
-
-    place_begin (q, &place);
-    rdev = xdr_get_u64 (&q->in);
-    mode = xdr_get_u32 (&q->in);
-    umask = xdr_get_u32 (&q->in);
-    r = place_settle (q, &place);
-    if (r == 0)
-        r = sync_mknod (q->client, &place.loc, mode, rdev, umask, NULL, &reply);
-    MADE (mknod, r, reply);
-}
-
-void
-serve_mkdir (struct request *q)
-{
-    g_auto (place_t) place = { 0 };
-    struct mkdir_reply reply = { 0 };
-    uint32_t mode, umask;
-    int r;
-
-    place_begin (q, &place);
-    mode = xdr_get_u32 (&q->in);
-    umask = xdr_get_u32 (&q->in);
-    r = place_settle (q, &place);
-    if (r == 0)
-        r = sync_mkdir (q->client, &place.loc, mode, umask, NULL, &reply);
-    MADE (mkdir, r, reply);
-}
-
-void
-serve_symlink (struct request *q)
-{
-    g_auto (place_t) place = { 0 };
-    g_autofree char *target = NULL;
-    struct symlink_reply reply = { 0 };
-    uint32_t umask;
-    int r;
-
-    place_begin (q, &place);
-    r = place_settle (q, &place);
-    umask = xdr_get_u32 (&q->in);
-    target = xdr_get_string (&q->in, WIRE_VALUE_MAX);
-    if (r == 0)
-        r = sync_symlink (q->client, target, &place.loc, umask, NULL, &reply);
-    MADE (symlink, r, reply);
-}
-
-void
-serve_link (struct request *q)
-{
-    g_autoptr (inode_t) old = get_inode (q);
-    g_auto (place_t) place = { .parent = get_inode (q), .inode = inode_ref (old) };
-    struct link_reply reply = { 0 };
-    loc_t oldloc = { .inode = old };
-    int r = place_settle (q, &place);
+    const uint32_t flags = wire_to_open_flags (call->flags);
+    g_auto (brick_place_t) place = brick_place (q, &call->loc_parent, call->loc_name,
+                                                inode_new (q->brick->graph->itable));
+    g_autoptr (fd_t) fd = fd_new (&q->brick->graph->fd_maker, NULL, flags, q->client->pid);
+    struct create_reply got = { 0 };
+    int r = place.loc.parent ? 0 : -ESTALE;
 
     if (r == 0)
-        r = old ? sync_link (q->client, &oldloc, &place.loc, NULL, &reply) : -ENOENT;
-    MADE (link, r, reply);
-}
-
-void
-serve_create (struct request *q)
-{
-    g_auto (place_t) place = { 0 };
-    struct create_reply reply = { 0 };
-    uint32_t flags, mode, umask;
-    g_autoptr (fd_t) fd = NULL;
-    g_autoptr (dict_t) xdata = NULL;
-    int r;
-
-    place_begin (q, &place);
-    flags = get_open_flags (q);
-    mode = xdr_get_u32 (&q->in);
-    umask = xdr_get_u32 (&q->in);
-    r = place_settle (q, &place);
-    xdata = get_dict (&q->in);
-    fd = fd_new (&q->brick->graph->fd_maker, NULL, flags, q->client->pid);
-    if (r == 0)
-        r = sync_create (q->client, &place.loc, flags, mode, umask, fd, NULL, &reply);
+        r = sync_create (q->client, &place.loc, flags, call->mode, call->umask, fd, NULL, &got);
     if (r >= 0) {
-        choose_gfid (q, &reply.buf, xdata);
-        place_link (&place, reply.inode, &reply.buf);
+        brick_link_new (q, &place.loc, got.inode, &got.buf, call->xdata);
+        reply->number = brick_keep_open (q, fd);
     }
-    put_result (q, r, NULL);
-    put_buf (q, &reply.buf);
-    xdr_put_u64 (&q->out, r < 0 ? 0 : fd_number (q, fd));
-    put_buf (q, &reply.preparent);
-    put_buf (q, &reply.postparent);
-    create_reply_drop (&reply);
+    reply->buf = brick_iatt (q, &got.buf);
+    reply->preparent = brick_iatt (q, &got.preparent);
+    reply->postparent = brick_iatt (q, &got.postparent);
+    create_reply_drop (&got);
+    return r;
 }
 
 /* --- names that go ---------------------------------------------------------------------------- */
 
-static void
-put_gone (struct request *q, int r, const place_t *place, const struct iatt *preparent,
-          const struct iatt *postparent)
-{
-    if (r >= 0)
-        inode_unlink (place->parent, place->name);
-    put_result (q, r, NULL);
-    put_buf (q, preparent);
-    put_buf (q, postparent);
-}
-
 #define ONLY_LINKTO "unlink-only-if-dht-linkto-file"
 #define LINKTO_KEY "trusted.glusterfs.dht.linkto"
 
+/* Returns 0 if the name is of a linkto, else a negative errno: EBUSY for another file. */
 static int
-refuse_file (struct request *q, place_t *place)
+brick_refuse_file (struct brick_request *q, brick_place_t *place)
 {
-    struct lookup_reply reply = { 0 };
-    g_autoptr (dict_t) asked = dict_new (), told = NULL;
-    int r = lookup_name (q, place, &reply);
+    struct lookup_reply got = { 0 };
+    g_autoptr (dict_t) asked = dict_new (), found = NULL;
+    int r = brick_lookup_name (q, place, &got);
 
     dict_set_u64 (asked, LINKTO_KEY, 256);
     if (r >= 0)
-        told = xattrs_told (q, reply.inode, asked);
-    if (r >= 0 && (reply.buf.ia_prot != S_ISVTX || !dict_has (told, LINKTO_KEY)))
+        found = brick_asked_xattrs (q, got.inode, asked);
+    if (r >= 0 && (got.buf.ia_prot != S_ISVTX || !dict_has (found, LINKTO_KEY)))
         r = -EBUSY;
-    lookup_reply_drop (&reply);
+    lookup_reply_drop (&got);
     return r;
 }
 
-void
-serve_unlink (struct request *q)
+int
+brick_do_unlink (struct brick_request *q, const struct wire_unlink *call,
+                 struct wire_unlink_reply *reply)
 {
-    g_auto (place_t) place = { .parent = get_inode (q) };
-    g_autoptr (dict_t) xdata = NULL;
-    struct unlink_reply reply = { 0 };
-    int r = place_settle (q, &place);
+    g_auto (brick_place_t) place = brick_place (q, &call->loc_parent, call->loc_name, NULL);
+    struct unlink_reply got = { 0 };
+    int r = place.loc.parent ? 0 : -ESTALE;
 
-    xdr_get_u32 (&q->in);
-    xdata = get_dict (&q->in);
-    if (r == 0 && dict_has (xdata, ONLY_LINKTO))
-        r = refuse_file (q, &place);
+    if (r == 0 && dict_has (call->xdata, ONLY_LINKTO))
+        r = brick_refuse_file (q, &place);
     if (r >= 0)
-        r = sync_unlink (q->client, &place.loc, 0, NULL, &reply);
-    put_gone (q, r, &place, &reply.preparent, &reply.postparent);
-    unlink_reply_drop (&reply);
+        r = sync_unlink (q->client, &place.loc, 0, NULL, &got);
+    if (r >= 0)
+        inode_unlink (place.loc.parent, place.loc.name);
+    reply->preparent = brick_iatt (q, &got.preparent);
+    reply->postparent = brick_iatt (q, &got.postparent);
+    unlink_reply_drop (&got);
+    return r;
 }
 
-void
-serve_rmdir (struct request *q)
+int
+brick_do_rmdir (struct brick_request *q, const struct wire_rmdir *call,
+                struct wire_rmdir_reply *reply)
 {
-    g_auto (place_t) place = { .parent = get_inode (q) };
-    struct rmdir_reply reply = { 0 };
-    int r;
+    g_auto (brick_place_t) place = brick_place (q, &call->loc_parent, call->loc_name, NULL);
+    struct rmdir_reply got = { 0 };
+    int r = place.loc.parent ? 0 : -ESTALE;
 
-    xdr_get_u32 (&q->in);
-    r = place_settle (q, &place);
     if (r == 0)
-        r = sync_rmdir (q->client, &place.loc, 0, NULL, &reply);
-    put_gone (q, r, &place, &reply.preparent, &reply.postparent);
-    rmdir_reply_drop (&reply);
+        r = sync_rmdir (q->client, &place.loc, 0, NULL, &got);
+    if (r >= 0)
+        inode_unlink (place.loc.parent, place.loc.name);
+    reply->preparent = brick_iatt (q, &got.preparent);
+    reply->postparent = brick_iatt (q, &got.postparent);
+    rmdir_reply_drop (&got);
+    return r;
 }
 
-void
-serve_rename (struct request *q)
+int
+brick_do_rename (struct brick_request *q, const struct wire_rename *call,
+                 struct wire_rename_reply *reply)
 {
-    g_auto (place_t) old = { .parent = get_inode (q) }, new = { .parent = get_inode (q) };
-    struct rename_reply reply = { 0 };
-    int r = place_settle (q, &old), r_new = place_settle (q, &new);
+    g_auto (brick_place_t) old = brick_place (q, &call->oldloc_parent, call->oldloc_name, NULL),
+                           new = brick_place (q, &call->newloc_parent, call->newloc_name, NULL);
+    struct rename_reply got = { 0 };
+    int r = old.loc.parent && new.loc.parent ? 0 : -ESTALE;
 
     if (r == 0)
-        r = r_new;
-    if (r == 0)
-        r = sync_rename (q->client, &old.loc, &new.loc, 0, NULL, &reply);
+        r = sync_rename (q->client, &old.loc, &new.loc, 0, NULL, &got);
     if (r >= 0)
-        inode_rename (old.parent, old.name, new.parent, new.name, false);
-    put_result (q, r, NULL);
-    put_buf (q, &reply.buf);
-    put_buf (q, &reply.preoldparent);
-    put_buf (q, &reply.postoldparent);
-    put_buf (q, &reply.prenewparent);
-    put_buf (q, &reply.postnewparent);
-    rename_reply_drop (&reply);
+        inode_rename (old.loc.parent, old.loc.name, new.loc.parent, new.loc.name, false);
+    reply->buf = brick_iatt (q, &got.buf);
+    reply->preoldparent = brick_iatt (q, &got.preoldparent);
+    reply->postoldparent = brick_iatt (q, &got.postoldparent);
+    reply->prenewparent = brick_iatt (q, &got.prenewparent);
+    reply->postnewparent = brick_iatt (q, &got.postnewparent);
+    rename_reply_drop (&got);
+    return r;
 }
 
 /* --- listings --------------------------------------------------------------------------------- */
 
 static void
-put_entry (struct request *q, const gf_dirent_t *entry)
+brick_put_entry (struct brick_request *q, const gf_dirent_t *entry, dict_t *found)
 {
-    const size_t size = strlen (entry->d_name);
+    const struct iatt buf = brick_iatt (q, &entry->d_stat);
 
-    xdr_put_u32 (&q->out, 1);
-    xdr_put_u64 (&q->out, entry->d_ino);
-    xdr_put_u64 (&q->out, (uint64_t) entry->d_off);
-    xdr_put_u32 (&q->out, (uint32_t) size);
-    xdr_put_u32 (&q->out, entry->d_type);
-    xdr_put_string (&q->out, entry->d_name);
+    xdr_put_u32 (&q->tail, 1);
+    xdr_put_u64 (&q->tail, entry->d_ino);
+    xdr_put_u64 (&q->tail, (uint64_t) entry->d_off);
+    xdr_put_u32 (&q->tail, (uint32_t) strlen (entry->d_name));
+    xdr_put_u32 (&q->tail, entry->d_type);
+    xdr_put_string (&q->tail, entry->d_name);
+    wire_put_iatt (&q->tail, &buf);
+    wire_put_dict (&q->tail, found);
 }
 
-/* Entries are found by their gfids from then on. */
+/* Links the entry: a call finds its file by the gfid from then on. */
 static void
-put_entry_attributes (struct request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)
+brick_list_entry (struct brick_request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)
 {
     const bool dots = strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
-    g_autoptr (dict_t) told = NULL;
+    g_autoptr (dict_t) found = NULL;
 
     if (!dots && entry->inode && entry->d_stat.ia_type != IA_INVAL) {
         inode_unref (inode_link (entry->inode, dir, entry->d_name, &entry->d_stat));
-        told = xattrs_told (q, entry->inode, asked);
+        found = brick_asked_xattrs (q, entry->inode, asked);
     }
-    put_entry (q, entry);
-    put_buf (q, &entry->d_stat);
-    put_dict (&q->out, told);
+    brick_put_entry (q, entry, found);
 }
 
-void
-serve_readdirp (struct request *q)
+int
+brick_do_readdirp (struct brick_request *q, const struct wire_readdirp *call,
+                   struct wire_readdirp_reply *reply)
 {
-    struct readdirp_reply reply = { 0 };
-    g_autoptr (dict_t) asked = NULL;
-    uint64_t offset;
-    uint32_t size;
+    struct readdirp_reply got = { 0 };
     int r;
-    g_autoptr (fd_t) fd = get_fd (q, &r);
+    g_autoptr (fd_t) fd = brick_fd (q, &call->fd, &r);
 
-    offset = xdr_get_u64 (&q->in);
-    size = xdr_get_u32 (&q->in);
-    asked = get_dict (&q->in);
     if (fd)
-        r = sync_readdirp (q->client, fd, size, (off_t) offset, NULL, &reply);
-    put_result (q, r, NULL);
-    for (const gf_dirent_t *entry = r < 0 ? NULL : reply.entries; entry; entry = entry->next)
-        put_entry_attributes (q, entry, fd->inode, asked);
-    xdr_put_u32 (&q->out, 0);
-    readdirp_reply_drop (&reply);
+        r = sync_readdirp (q->client, fd, call->size, (off_t) call->offset, NULL, &got);
+    for (const gf_dirent_t *entry = r < 0 ? NULL : got.entries; entry; entry = entry->next)
+        brick_list_entry (q, entry, fd->inode, call->xdata);
+    xdr_put_u32 (&q->tail, 0);
+    readdirp_reply_drop (&got);
+    return r;
 }

@@ -15,7 +15,7 @@
 #define BACKLOG 64
 
 void
-parcel_free (struct parcel *parcel)
+brick_parcel_free (struct brick_parcel *parcel)
 {
     g_byte_array_unref (parcel->record);
     g_free (parcel);
@@ -24,7 +24,7 @@ parcel_free (struct parcel *parcel)
 /* --- sending ---------------------------------------------------------------------------------- */
 
 static void
-peer_flush (struct peer *peer)
+peer_flush (struct brick_peer *peer)
 {
     const struct stream stream = { .fd = peer->watch.fd };
     struct iovec part;
@@ -40,7 +40,7 @@ peer_flush (struct peer *peer)
 }
 
 void
-peer_send (struct peer *peer, const GByteArray *record)
+brick_peer_send (struct brick_peer *peer, const GByteArray *record)
 {
     g_byte_array_append (peer->out, record->data, record->len);
     peer_flush (peer);
@@ -50,7 +50,7 @@ peer_send (struct peer *peer, const GByteArray *record)
 
 /* Takes the first record off the bytes that came; NULL: it isn't whole. */
 static GByteArray *
-record_take (struct peer *peer)
+record_take (struct brick_peer *peer)
 {
     GByteArray *record;
     uint32_t mark;
@@ -68,15 +68,15 @@ record_take (struct peer *peer)
 }
 
 static void
-parcels_drop (GPtrArray *parcels, const struct peer *peer)
+parcels_drop (GPtrArray *parcels, const struct brick_peer *peer)
 {
     for (guint i = parcels->len; i-- > 0;)
-        if (((struct parcel *) parcels->pdata[i])->peer == peer)
+        if (((struct brick_parcel *) parcels->pdata[i])->peer == peer)
             g_ptr_array_remove_index (parcels, i);
 }
 
 static void
-peer_close (struct peer *peer)
+peer_close (struct brick_peer *peer)
 {
     struct brick *brick = peer->brick;
 
@@ -84,7 +84,7 @@ peer_close (struct peer *peer)
     close (peer->watch.fd);
     parcels_drop (brick->waiting, peer);
     parcels_drop (brick->parcels, peer);
-    locks_drop (brick, peer);
+    brick_locks_drop (brick, peer);
     g_hash_table_unref (peer->fds);
     g_byte_array_unref (peer->in);
     g_byte_array_unref (peer->out);
@@ -97,7 +97,7 @@ peer_close (struct peer *peer)
 static void
 peer_ready (struct loop_watch *watch, uint32_t events)
 {
-    struct peer *peer = (void *) ((char *) watch - offsetof (struct peer, watch));
+    struct brick_peer *peer = (void *) ((char *) watch - offsetof (struct brick_peer, watch));
     const struct stream stream = { .fd = watch->fd };
     GByteArray *record;
     uint8_t bytes[65536];
@@ -118,7 +118,7 @@ peer_ready (struct loop_watch *watch, uint32_t events)
 static void
 peer_new (struct brick *brick, int fd)
 {
-    struct peer *peer = g_new0 (struct peer, 1);
+    struct brick_peer *peer = g_new0 (struct brick_peer, 1);
 
     peer->brick = brick;
     peer->watch = (struct loop_watch){ peer_ready, fd };
@@ -142,7 +142,7 @@ listener_ready (struct loop_watch *watch, uint32_t events)
 }
 
 int
-peers_listen (struct brick *brick)
+brick_listen (struct brick *brick)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     const int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -165,7 +165,7 @@ peers_listen (struct brick *brick)
 }
 
 void
-peers_close (struct brick *brick)
+brick_hang_up (struct brick *brick)
 {
     loop_remove (&brick->listener);
     close (brick->listener.fd);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the procedures of the brick share: arguments and results. A function that returns an inode
- * or an fd returns it with a reference. */
+/*
+ * Calls of the program of files. rpc/wire/wire.def has a row for each procedure, and each procedure
+ * has a function here:
+ *
+ *   int brick_do_stat (q, call, reply)     op_ret, or a negative errno
+ *
+ * It reads the call's fields and sets the reply's; those are cleared afterwards. rows.c makes the
+ * functions of most rows. A function that returns an inode or an fd returns it with a reference.
+ */
 #ifndef WINDLASS_CONFORM_BRICK_REQUEST_H
 #define WINDLASS_CONFORM_BRICK_REQUEST_H
 
@@ -8,47 +15,70 @@
 
 #include "core/data/dict.h"
 #include "core/data/loc.h"
-#include "xlators/protocol/client/wire.h"
+#include "rpc/wire/wire.h"
+
+#define BRICK_GROUPS_MAX 64
+
+/* A call that is being done. */
+struct brick_request {
+    struct brick *brick;
+    struct brick_peer *peer;
+    struct client *client; /* has the identity of the caller */
+    struct xdr_in in;      /* the call; behind its fields, the data of a write */
+    struct xdr_out out;    /* the reply */
+    struct xdr_out tail;   /* bytes behind the reply's fields: data of a read, entries */
+    bool waits;            /* for a lock: there is no reply yet */
+    gid_t groups[BRICK_GROUPS_MAX];
+};
+
+/* rows.c: does a call of the program of files. Returns false if there is no such procedure. */
+bool brick_serve_files (struct brick_request *q, uint32_t procedure);
+
+#define BRICK_DECLARE(name_, number_, text_, client_, brick_) BRICK_DECLARE_##brick_ (name_)
+#define BRICK_DECLARE_HAND(name_)                                                                  \
+    int brick_do_##name_ (struct brick_request *q, const struct wire_##name_ *call,                \
+                          struct wire_##name_##_reply *reply);
+#define BRICK_DECLARE_FILE BRICK_DECLARE_HAND
+#define BRICK_DECLARE_OPEN BRICK_DECLARE_HAND
+#define BRICK_DECLARE_NEW BRICK_DECLARE_HAND
+#define BRICK_DECLARE_NONE(name_)
+WIRE_LIST (BRICK_DECLARE)
+#undef BRICK_DECLARE
 
 /* request.c */
-gfid_t get_gfid (struct request *q);
-inode_t *get_inode (struct request *q); /* NULL: the brick has no such file */
-/* A gfid and the number of an open file. NULL, and *ret_r: it is not open. */
-fd_t *get_fd (struct request *q, int *ret_r);
-/* Two gfids, and then two numbers. */
-fd_t *fd_by_number (struct request *q, inode_t *inode, int64_t number, int *ret_r);
-uint64_t fd_number (struct request *q, fd_t *fd); /* keeps it open */
-uint32_t get_open_flags (struct request *q);
-void put_buf (struct request *q, const struct iatt *buf);
-/* What every answer begins with: r is op_ret, or a negative errno. */
-void put_result (struct request *q, int r, const dict_t *xdata);
+inode_t *brick_inode (struct brick_request *q, const gfid_t *wire); /* NULL: no such file */
+/* NULL, and *ret_r: the file is not open. */
+fd_t *brick_fd (struct brick_request *q, const struct wire_fd *wire, int *ret_r);
+uint64_t brick_keep_open (struct brick_request *q, fd_t *fd); /* returns the open file's number */
+struct iatt brick_iatt (struct brick_request *q, const struct iatt *local); /* for a reply */
 
-typedef void serve_fn (struct request *q);
+/* A name in a directory. */
+typedef struct brick_place {
+    loc_t loc; /* parent NULL: there is no such directory */
+} brick_place_t;
 
-/* names.c */
-serve_fn serve_lookup, serve_mknod, serve_mkdir, serve_symlink, serve_link, serve_create,
-    serve_unlink, serve_rmdir, serve_rename, serve_readdirp;
+/* inode: of the file that the name has or gets, or NULL; the place takes the reference. */
+brick_place_t brick_place (struct brick_request *q, const gfid_t *parent, const char *name,
+                           inode_t *inode);
+void brick_place_clear (brick_place_t *place);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (brick_place_t, brick_place_clear)
 
-/* data.c */
-serve_fn serve_read, serve_write, serve_truncate, serve_ftruncate, serve_fallocate, serve_discard,
-    serve_zerofill, serve_seek, serve_copy_file_range;
-
-/* xattrs.c */
-serve_fn serve_setxattr, serve_fsetxattr, serve_getxattr, serve_fgetxattr, serve_removexattr,
-    serve_fremovexattr;
+/* names.c: a name has a new file: its gfid is the one that the call chose, and it gets the
+ * attributes that come with the call. */
+void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
+                 dict_t *xdata);
 
 /* locks.c */
-serve_fn serve_inodelk, serve_finodelk, serve_entrylk, serve_fentrylk;
-unsigned locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
-bool name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
+unsigned brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
+bool brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
-/* marks.c. xattrs_make: attributes that a call gives the file that it makes. The others: what the
- * caller asked to be told along with an answer, a new dict. */
-void xattrs_make (struct request *q, inode_t *inode, dict_t *xdata);
-serve_fn serve_xattrop, serve_fxattrop;
-dict_t *xattrs_told (struct request *q, inode_t *inode, dict_t *asked);
-dict_t *lookup_told (struct request *q, const struct lookup_reply *reply, const inode_t *parent,
-                     const char *name_in_parent, dict_t *asked);
-dict_t *write_told (struct request *q, const inode_t *inode, bool appended, dict_t *asked);
+/* xattrs.c. brick_make_xattrs: gives a new file the attributes that its call has. The others return
+ * what the caller asked for along with a reply, a new dict. */
+void brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata);
+dict_t *brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked);
+dict_t *brick_asked_of_lookup (struct brick_request *q, const struct lookup_reply *reply,
+                               const loc_t *loc, dict_t *asked);
+dict_t *brick_asked_of_write (struct brick_request *q, const inode_t *inode, bool appended,
+                              dict_t *asked);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Headers of calls and answers, the handshake, and the ping. */
-#include "conform/brick/brick.h"
+#include "conform/brick/request.h"
 
 #include "rpc/call.h"
 #include "rpc/text-dict.h"
-#include "xlators/protocol/client/wire.h"
 
 #include <string.h>
 
@@ -34,11 +33,11 @@ put_program (struct xdr_out *out, const char *name, uint64_t program, uint64_t v
 }
 
 static bool
-serve_dump (struct request *q, uint32_t procedure)
+serve_dump (struct brick_request *q, uint32_t procedure)
 {
     if (procedure == DUMP_PING) {
         put_success (&q->out);
-        put_no_dict (&q->out);
+        wire_put_dict (&q->out, NULL);
         return true;
     }
     xdr_put_u64 (&q->out, 0);
@@ -50,7 +49,7 @@ serve_dump (struct request *q, uint32_t procedure)
 }
 
 static bool
-serve_handshake (struct request *q, uint32_t procedure)
+serve_handshake (struct brick_request *q, uint32_t procedure)
 {
     g_autoptr (dict_t) dict = dict_new ();
 
@@ -63,7 +62,7 @@ serve_handshake (struct request *q, uint32_t procedure)
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void
-get_caller (struct request *q, const void *bytes, size_t size)
+get_caller (struct brick_request *q, const void *bytes, size_t size)
 {
     struct xdr_in in = xdr_in_of (bytes, size);
     struct client *client = q->client;
@@ -90,19 +89,19 @@ get_caller (struct request *q, const void *bytes, size_t size)
 
 /* Returns what follows the header of an answer. */
 static uint32_t
-request_serve (struct request *q, uint32_t program, uint32_t procedure)
+request_serve (struct brick_request *q, uint32_t program, uint32_t procedure)
 {
     const bool known = program == RPC_DUMP        ? serve_dump (q, procedure)
                      : program == RPC_HANDSHAKE ? serve_handshake (q, procedure)
-                     : program == RPC_FILES     ? files_serve (q, procedure)
+                     : program == RPC_FILES     ? brick_serve_files (q, procedure)
                                                 : false;
     return known ? 0 : NO_SUCH_PROCEDURE;
 }
 
 static GByteArray *
-record_of (uint32_t xid, uint32_t accepted, const struct xdr_out *results)
+record_of (uint32_t xid, uint32_t accepted, const struct brick_request *q)
 {
-    const size_t size = accepted == 0 ? results->used : 0;
+    const size_t size = accepted == 0 ? q->out.used + q->tail.used : 0;
     const uint32_t head[] = { LAST_FRAGMENT | (uint32_t) (24 + size), xid, REPLY, 0, 0, 0,
                               accepted };
     GByteArray *record = g_byte_array_new ();
@@ -111,14 +110,17 @@ record_of (uint32_t xid, uint32_t accepted, const struct xdr_out *results)
         const uint32_t wire = GUINT32_TO_BE (head[i]);
         g_byte_array_append (record, (const uint8_t *) &wire, sizeof wire);
     }
-    g_byte_array_append (record, results->bytes, (guint) size);
+    if (accepted == 0) {
+        g_byte_array_append (record, q->out.bytes, (guint) q->out.used);
+        g_byte_array_append (record, q->tail.bytes, (guint) q->tail.used);
+    }
     return record;
 }
 
 GByteArray *
-brick_serve (struct peer *peer, const GByteArray *record)
+brick_serve (struct brick_peer *peer, const GByteArray *record)
 {
-    struct request q = { .brick = peer->brick, .peer = peer, .client = peer->brick->client };
+    struct brick_request q = { .brick = peer->brick, .peer = peer, .client = peer->brick->client };
     uint32_t xid, program, procedure, accepted;
     const void *caller;
     GByteArray *answer;
@@ -137,11 +139,13 @@ brick_serve (struct peer *peer, const GByteArray *record)
     xdr_get_u32 (&q.in);
     xdr_get_opaque (&q.in, AUTH_MAX, &size);
     xdr_out_init (&q.out);
+    xdr_out_init (&q.tail);
     accepted = request_serve (&q, program, procedure);
     if (q.in.failed)
         g_error ("protocol/client sent what is no call of procedure %u of program %u", procedure,
                  program);
-    answer = q.waits ? NULL : record_of (xid, accepted, &q.out);
+    answer = q.waits ? NULL : record_of (xid, accepted, &q);
     xdr_out_clear (&q.out);
+    xdr_out_clear (&q.tail);
     return answer;
 }

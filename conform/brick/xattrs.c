@@ -1,90 +1,182 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Extended attributes. */
+/* xattrop, and attributes that come along with other calls and replies: cluster/replicate and
+ * cluster/distribute need them. */
 #include "conform/brick/request.h"
 
 #include <errno.h>
+#include <string.h>
 
-void
-serve_setxattr (struct request *q)
+#define NUMBERS_MAX 256 /* bytes */
+
+#define LOCKS_ASKED "glusterfs.inodelk-dom-count"
+#define LOCKS_FOUND "glusterfs.inodelk-count"
+#define APPENDED "glusterfs.write-is-append"
+#define NAME_LOCKED "glusterfs.parent-entrylk"
+
+/* --- xattrop ---------------------------------------------------------------------------------- */
+
+/* Returns the size of the attribute's value. 0: there is none. */
+static size_t
+brick_get_xattr (struct brick_request *q, inode_t *inode, const char *name, uint8_t *to)
 {
-    g_autoptr (inode_t) inode = get_inode (q);
-    const uint32_t flags = xdr_get_u32 (&q->in);
-    g_autoptr (dict_t) dict = get_dict (&q->in);
     loc_t loc = { .inode = inode };
-
-    int r = inode ? sync_setxattr (q->client, &loc, dict, flags, NULL, NULL) : -ENOENT;
-
-    put_result (q, r, NULL);
-}
-
-void
-serve_fsetxattr (struct request *q)
-{
-    int r;
-    g_autoptr (fd_t) fd = get_fd (q, &r);
-    const uint32_t flags = xdr_get_u32 (&q->in);
-    g_autoptr (dict_t) dict = get_dict (&q->in);
-
-    put_result (q, fd ? sync_fsetxattr (q->client, fd, dict, flags, NULL, NULL) : r, NULL);
-}
-
-/* A name; NULL: all are asked for. */
-static char *
-get_name (struct request *q)
-{
-    const bool one = xdr_get_u32 (&q->in) > 0;
-    char *name = xdr_get_string (&q->in, WIRE_NAME_MAX);
-
-    if (!one)
-        g_clear_pointer (&name, g_free);
-    return name;
-}
-
-void
-serve_getxattr (struct request *q)
-{
-    g_autoptr (inode_t) inode = get_inode (q);
-    g_autofree char *name = get_name (q);
     struct getxattr_reply reply = { 0 };
-    loc_t loc = { .inode = inode };
-    int r = inode ? sync_getxattr (q->client, &loc, name, NULL, &reply) : -ENOENT;
+    const void *value = NULL;
+    size_t size = 0;
 
-    put_result (q, r, NULL);
-    put_dict (&q->out, reply.dict);
+    if (sync_getxattr (q->client, &loc, name, NULL, &reply) >= 0)
+        value = dict_get (reply.dict, name, &size);
+    size = value ? MIN (size, NUMBERS_MAX) : 0;
+    if (value)
+        memcpy (to, value, size);
     getxattr_reply_drop (&reply);
+    return size;
 }
 
-void
-serve_fgetxattr (struct request *q)
+static uint32_t
+brick_combine (uint32_t flags, uint32_t old, uint32_t change)
 {
-    struct fgetxattr_reply reply = { 0 };
-    int r;
-    g_autoptr (fd_t) fd = get_fd (q, &r);
-    g_autofree char *name = get_name (q);
-
-    if (fd)
-        r = sync_fgetxattr (q->client, fd, name, NULL, &reply);
-    put_result (q, r, NULL);
-    put_dict (&q->out, reply.dict);
-    fgetxattr_reply_drop (&reply);
+    switch (flags) {
+    case XATTROP_ADD_ARRAY: return old + change;
+    case XATTROP_OR_ARRAY: return old | change;
+    case XATTROP_AND_ARRAY: return old & change;
+    default: return change;
+    }
 }
 
-void
-serve_removexattr (struct request *q)
+/* Sets `value` to the new value. Returns a negative errno on failure. */
+static int
+brick_xattrop_one (struct brick_request *q, inode_t *inode, uint32_t flags, const char *name,
+             const uint8_t *change, size_t size, uint8_t *value)
 {
-    g_autoptr (inode_t) inode = get_inode (q);
-    g_autofree char *name = xdr_get_string (&q->in, WIRE_NAME_MAX);
+    g_autoptr (dict_t) dict = dict_new ();
     loc_t loc = { .inode = inode };
+    uint32_t a, b;
 
-    put_result (q, inode ? sync_removexattr (q->client, &loc, name, NULL, NULL) : -ENOENT, NULL);
+    memset (value, 0, NUMBERS_MAX);
+    brick_get_xattr (q, inode, name, value);
+    for (size_t i = 0; i + sizeof a <= size; i += sizeof a) {
+        memcpy (&a, value + i, sizeof a);
+        memcpy (&b, change + i, sizeof b);
+        a = GUINT32_TO_BE (brick_combine (flags, GUINT32_FROM_BE (a), GUINT32_FROM_BE (b)));
+        memcpy (value + i, &a, sizeof a);
+    }
+    dict_set (dict, name, value, size);
+    return sync_setxattr (q->client, &loc, dict, 0, NULL, NULL);
 }
 
-void
-serve_fremovexattr (struct request *q)
+/* Returns 0, or a negative errno. *ret_result: a new dict with the new values. */
+static int
+brick_xattrop (struct brick_request *q, inode_t *inode, uint32_t flags, dict_t *changes,
+               dict_t **ret_result)
+{
+    dict_t *result = *ret_result = dict_new ();
+    uint8_t value[NUMBERS_MAX];
+    const char *name;
+    const void *change;
+    size_t size;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < dict_count (changes); i++) {
+        dict_nth (changes, i, &name, &change, &size);
+        r = size <= NUMBERS_MAX && flags != XATTROP_ADD_ARRAY64
+              ? brick_xattrop_one (q, inode, flags, name, change, size, value)
+              : -EINVAL;
+        if (r >= 0)
+            dict_set (result, name, value, size);
+    }
+    return r;
+}
+
+int
+brick_do_xattrop (struct brick_request *q, const struct wire_xattrop *call,
+                  struct wire_xattrop_reply *reply)
+{
+    g_autoptr (inode_t) inode = brick_inode (q, &call->loc);
+
+    return inode ? brick_xattrop (q, inode, call->flags, call->dict, &reply->dict) : -ENOENT;
+}
+
+int
+brick_do_fxattrop (struct brick_request *q, const struct wire_fxattrop *call,
+                   struct wire_fxattrop_reply *reply)
 {
     int r;
-    g_autoptr (fd_t) fd = get_fd (q, &r);
-    g_autofree char *name = xdr_get_string (&q->in, WIRE_NAME_MAX);
+    g_autoptr (fd_t) fd = brick_fd (q, &call->fd, &r);
 
-    put_result (q, fd ? sync_fremovexattr (q->client, fd, name, NULL, NULL) : r, NULL);
+    return fd ? brick_xattrop (q, fd->inode, call->flags, call->dict, &reply->dict) : r;
+}
+
+/* --- attributes along with calls and replies -------------------------------------------------- */
+
+static void
+brick_count_locks (struct brick_request *q, const gfid_t *gfid, dict_t *asked, dict_t *found)
+{
+    const char *domain = dict_get_str (asked, LOCKS_ASKED);
+
+    if (domain)
+        dict_set_u64 (found, LOCKS_FOUND, brick_locks_of_inode (q->brick, gfid, domain));
+}
+
+dict_t *
+brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked)
+{
+    dict_t *found = dict_new ();
+    uint8_t value[NUMBERS_MAX];
+    const char *name;
+    const void *unused;
+    size_t size;
+
+    for (size_t i = 0; i < dict_count (asked); i++) {
+        dict_nth (asked, i, &name, &unused, &size);
+        size = g_str_has_prefix (name, "trusted.") ? brick_get_xattr (q, inode, name, value) : 0;
+        if (size > 0)
+            dict_set (found, name, value, size);
+    }
+    return found;
+}
+
+#define GUARD "glusterfs.preop.parent.key" /* names the attribute that the directory has to have */
+
+void
+brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata)
+{
+    const char *guard = dict_get_str (xdata, GUARD), *name;
+    loc_t loc = { .inode = inode };
+    const void *value;
+    size_t size;
+
+    for (size_t i = 0; i < dict_count (xdata); i++) {
+        g_autoptr (dict_t) one = dict_new ();
+
+        dict_nth (xdata, i, &name, &value, &size);
+        if (!g_str_has_prefix (name, "trusted.") || g_strcmp0 (name, guard) == 0)
+            continue;
+        dict_set (one, name, value, size);
+        sync_setxattr (q->client, &loc, one, 0, NULL, NULL);
+    }
+}
+
+dict_t *
+brick_asked_of_lookup (struct brick_request *q, const struct lookup_reply *reply, const loc_t *loc,
+                       dict_t *asked)
+{
+    dict_t *found = brick_asked_xattrs (q, reply->inode, asked);
+
+    brick_count_locks (q, &reply->buf.ia_gfid, asked, found);
+    if (loc->parent && dict_has (asked, NAME_LOCKED))
+        dict_set_u64 (found, NAME_LOCKED,
+                      brick_name_is_locked (q->brick, &loc->parent->gfid, loc->name));
+    return found;
+}
+
+dict_t *
+brick_asked_of_write (struct brick_request *q, const inode_t *inode, bool appended, dict_t *asked)
+{
+    dict_t *found = dict_new ();
+
+    brick_count_locks (q, &inode->gfid, asked, found);
+    if (dict_has (asked, APPENDED))
+        dict_set_u64 (found, APPENDED, appended);
+    return found;
 }

@@ -213,8 +213,8 @@ uint64_t
 parcel_worth (const struct drive *drive, unsigned brick, unsigned nth)
 {
     const struct brick *of = drive->bricks->pdata[brick];
-    const struct parcel *parcel = of->parcels->pdata[nth];
-    const unsigned event = parcel->number << 1 | parcel->answer;
+    const struct brick_parcel *parcel = of->parcels->pdata[nth];
+    const unsigned event = parcel->number << 1 | parcel->reply;
     const uint64_t a = drive_chance (drive, CHANCE_PARCEL, brick, event);
     const uint64_t b = drive_chance (drive, CHANCE_PARCEL_TOO, brick, event);
 

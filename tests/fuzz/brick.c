@@ -2,7 +2,8 @@
 /*
  * Fuzzes protocol/client with what a server sends. The input is a list of
  *
- *   operation, size (2 bytes)     the operation that is asked for
+ *   operation, size (2 bytes)     the operation that is asked for: the number of its procedure in
+ *                                 6 bits, and a variant of the arguments in 2
  *   answer                        size bytes: what follows an answer's header
  *
  * With size LATE the operation gets no answer now. With operation RAW the bytes are sent as they
@@ -40,145 +41,148 @@ static struct {
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void
-finish (call_frame_t *frame)
-{
-    world.answered++;
-    stack_done (frame->root);
-}
+#define DATA_MAX 4096
+
+static const int32_t count; /* for answers without data */
 
 static void
-check_success (enum fop op, int32_t op_ret, const struct iovec *vector, int count,
-               const gf_dirent_t *entries)
+check_result (int32_t op_ret, enum kind kind, uintptr_t value, int n)
 {
-    if (op == FOP_readv)
-        g_assert (op_ret >= 0 && (size_t) op_ret == iov_length (vector, count) && op_ret <= 4096);
+    const gf_dirent_t *entries = kind == KIND_DIRENTS && op_ret >= 0 ? (void *) value : NULL;
+
+    if (kind == KIND_VECTOR && op_ret >= 0)
+        g_assert ((size_t) op_ret == iov_length ((void *) value, n) && op_ret <= DATA_MAX);
     for (; entries; entries = entries->next)
         g_assert (entries->d_name[0] && !strchr (entries->d_name, '/')
                   && (!entries->inode || entries->d_stat.ia_type != IA_INVAL));
 }
 
-/* Callbacks of all operations; those whose results are checked besides have their own. */
-#define FOP(name)                                                                                  \
-    static void G_GNUC_UNUSED got_##name (call_frame_t *frame, void *cookie, xlator_t *this,      \
-                                          int32_t op_ret, int32_t op_errno
-#define REPLY(name)
-#define RET(kind, name) , C_##kind name
-#define END(name)                                                                                  \
-    )                                                                                              \
+/* Callbacks of all operations. */
+#define RESULT(kind_, name_) , C_##kind_ name_
+#define CHECK_RESULT(kind_, name_) check_result (op_ret, KIND_##kind_, (uintptr_t) name_, count);
+#define CALLBACK(name_)                                                                            \
+    static void G_GNUC_UNUSED got_##name_ (call_frame_t *frame, void *cookie, xlator_t *this,      \
+                                           int32_t op_ret,                                         \
+                                           int32_t op_errno FOP_RETS_##name_ (RESULT))             \
     {                                                                                              \
         g_assert (op_ret >= 0 || op_errno > 0);                                                    \
-        finish (frame);                                                                            \
+        FOP_RETS_##name_ (CHECK_RESULT)                                                            \
+        world.answered++;                                                                          \
+        stack_done (frame->root);                                                                  \
     }
-#include "fops.def"
-
-static void
-got_data (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-          struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
-          dict_t *xdata)
-{
-    if (op_ret >= 0)
-        check_success (FOP_readv, op_ret, vector, count, NULL);
-    finish (frame);
-}
-
-static void
-got_entries (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-             gf_dirent_t *entries, dict_t *xdata)
-{
-    if (op_ret >= 0)
-        check_success (FOP_readdir, op_ret, NULL, 0, entries);
-    finish (frame);
-}
+FOP_LIST (CALLBACK)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-#define ASK(name_, ...)                                                                            \
-    STACK_WIND (frame, got_##name_, &world.brick, name_, __VA_ARGS__, NULL)
+#define WIRE_readdir 28 /* no row has it: protocol/client sends a READDIRP */
 
-static void
-ask_about_names (call_frame_t *frame, unsigned which, loc_t *loc, loc_t *other)
+/* What arguments are taken from. */
+static struct {
+    enum wire_procedure procedure;
+    unsigned variant;
+    loc_t name, file;
+    fd_t *fd;
+    dict_t *dict;
+} sample;
+
+static uintptr_t
+sample_number (enum kind kind, const char *name)
 {
-    g_autoptr (fd_t) fd = fd_new (&world.maker, NULL, O_RDWR, 1);
-
-    switch (which) {
-    case 0: ASK (lookup, loc); break;
-    case 1: ASK (mknod, loc, 0100644, 0, 022); break;
-    case 2: ASK (mkdir, loc, 0755, 022); break;
-    case 3: ASK (symlink, "target", loc, 022); break;
-    case 4: ASK (link, other, loc); break;
-    case 5: ASK (create, loc, O_RDWR, 0644, 022, fd); break;
-    case 6: ASK (unlink, loc, 0); break;
-    case 7: ASK (rmdir, loc, 0); break;
-    default: ASK (rename, loc, loc, 0); break;
-    }
+    if (strcmp (name, "cmd") == 0)
+        return sample.variant == 1 ? F_GETLK : F_SETLKW;
+    if (strcmp (name, "valid") == 0)
+        return IATT_MODE | IATT_MTIME_NOW;
+    if (strcmp (name, "operation") == 0)
+        return LOCK_EX;
+    if (kind == KIND_MODE)
+        return strcmp (name, "umask") == 0 ? 022 : 0100644;
+    return kind == KIND_SIZE ? DATA_MAX : kind == KIND_COUNT ? 1 : 0;
 }
 
-static void
-ask_about_inode (call_frame_t *frame, unsigned which, loc_t *loc)
+static uintptr_t
+sample_name (const char *name)
 {
-    g_autoptr (fd_t) fd = fd_new (&world.maker, loc->inode, O_RDWR, 1);
-    g_autoptr (dict_t) dict = dict_new ();
-    struct iatt iatt = { 0 };
-
-    dict_set_str (dict, "user.name", "value");
-    switch (which) {
-    case 0: ASK (stat, loc); break;
-    case 1: ASK (readlink, loc, 4096); break;
-    case 2: ASK (access, loc, 4); break;
-    case 3: ASK (statfs, loc); break;
-    case 4: ASK (truncate, loc, 10); break;
-    case 5: ASK (setattr, loc, &iatt, IATT_MODE | IATT_MTIME_NOW); break;
-    case 6: ASK (getxattr, loc, "user.name"); break;
-    case 7: ASK (getxattr, loc, NULL); break;
-    case 8: ASK (setxattr, loc, dict, 0); break;
-    case 9: ASK (removexattr, loc, "user.name"); break;
-    case 10: ASK (opendir, loc, fd); break;
-    default: ASK (open, loc, O_RDWR, fd); break;
-    }
+    if (strcmp (name, "linkpath") == 0 || strcmp (name, "volume") == 0)
+        return (uintptr_t) "text";
+    return sample.variant == 1 ? 0 : (uintptr_t) "user.name";
 }
 
-static void
-ask_about_fd (call_frame_t *frame, unsigned which, fd_t *fd)
+/* Of a loc: a name in a directory where the call begins with the directory, else a file. */
+static uintptr_t
+sample_of (enum kind kind, const char *name)
 {
     static char byte;
-    struct gf_flock lock = { .l_type = F_WRLCK, .l_len = 5 };
-    struct iovec vector = { &byte, 1 };
-    struct iatt iatt = { 0 };
+    static struct iatt iatt;
+    static struct gf_flock lock;
+    static struct iovec vector;
+    const struct wire_field *field = wire_call_fields (sample.procedure);
 
-    switch (which) {
-    case 0: ASK (fstat, fd); break;
-    case 1: STACK_WIND (frame, got_data, &world.brick, readv, fd, 4096, 0, 0, NULL); break;
-    case 2: ASK (writev, fd, &vector, 1, 0, 0, NULL); break;
-    case 3: ASK (flush, fd); break;
-    case 4: ASK (fsync, fd, 1); break;
-    case 5: ASK (ftruncate, fd, 10); break;
-    case 6: ASK (fsetattr, fd, &iatt, IATT_MODE); break;
-    case 7: ASK (lk, fd, F_SETLKW, &lock); break;
-    case 8: ASK (lk, fd, F_GETLK, &lock); break;
-    case 9: ASK (seek, fd, 0, SEEK_HOLE); break;
-    case 10: ASK (copy_file_range, fd, 0, fd, 10, 5, 0); break;
-    case 11: ASK (fgetxattr, fd, NULL); break;
-    case 12: ASK (flock, fd, LOCK_EX); break;
-    case 13: ASK (fsetxattr, fd, NULL, 0); break;
-    case 14: ASK (fremovexattr, fd, "user.name"); break;
-    case 15: ASK (discard, fd, 0, 10); break;
-    case 16: ASK (zerofill, fd, 0, 10); break;
-    default: ASK (fallocate, fd, 0, 0, 10); break;
+    vector = (struct iovec){ &byte, 1 };
+    lock = (struct gf_flock){ .l_type = F_WRLCK, .l_len = 5 };
+    switch (kind) {
+    case KIND_LOC:
+        return (uintptr_t) (field && field->form == WIRE_FORM_GFID ? &sample.name : &sample.file);
+    case KIND_FD:
+        return (uintptr_t) sample.fd;
+    case KIND_IATT:
+        return (uintptr_t) &iatt;
+    case KIND_DICT:
+        return (uintptr_t) (strcmp (name, "dict") == 0 && sample.variant == 0 ? sample.dict : NULL);
+    case KIND_VECTOR:
+        return (uintptr_t) &vector;
+    case KIND_LOCK:
+        return (uintptr_t) &lock;
+    case KIND_NAME:
+        return sample_name (name);
+    case KIND_IOBREF:
+        return 0;
+    default:
+        return sample_number (kind, name);
     }
 }
 
+#define ARGUMENT(kind_, name_) , (C_##kind_) sample_of (KIND_##kind_, #name_)
+#define WIND(...) STACK_WIND (__VA_ARGS__) /* after its arguments are expanded */
+#define ASK(name_)                                                                                 \
+    case WIRE_##name_:                                                                             \
+        WIND (frame, got_##name_, &world.brick, name_ FOP_ARGS_##name_ (ARGUMENT));                \
+        break;
+#define ASK_FILE ASK
+#define ASK_OPEN ASK
+#define ASK_NAME ASK
+#define ASK_NEW ASK
+#define ASK_LINK ASK
+#define ASK_HAND ASK
+#define ASK_NONE(name_)
+#define ASK_ROW(name_, number_, text_, client_, brick_) ASK_##client_ (name_)
+
 static void
-ask_about_list (call_frame_t *frame, bool attributes)
+ask_procedure (call_frame_t *frame)
 {
-    if (attributes && world.asked % 8 == 0)
-        ASK (fsyncdir, world.open_directory, 0);
-    else if (attributes)
-        STACK_WIND (frame, got_entries, &world.brick, readdirp, world.open_directory, 4096, 0,
-                    NULL);
-    else
-        STACK_WIND (frame, got_entries, &world.brick, readdir, world.open_directory, 4096, 0,
-                    NULL);
+    if (sample.procedure == WIRE_lk && sample.variant == 2) {
+        WIND (frame, got_flock, &world.brick, flock FOP_ARGS_flock (ARGUMENT));
+        return;
+    }
+    switch ((int) sample.procedure) {
+        WIRE_LIST (ASK_ROW)
+        ASK (readdir)
+    default:
+        world.asked--;
+        stack_done (frame->root);
+    }
+}
+
+static fd_t *
+sample_fd (enum wire_procedure procedure)
+{
+    if (procedure == WIRE_open || procedure == WIRE_opendir)
+        return fd_new (&world.maker, world.file, O_RDWR, 1);
+    if (procedure == WIRE_create)
+        return fd_new (&world.maker, NULL, O_RDWR, 1);
+    return fd_ref (procedure == WIRE_readdirp || procedure == WIRE_readdir
+                           || procedure == WIRE_fsyncdir
+                       ? world.open_directory
+                       : world.open_file);
 }
 
 static void
@@ -186,17 +190,19 @@ ask (uint8_t op)
 {
     call_stack_t *root = stack_new (&world.top);
     g_autoptr (inode_t) made = inode_new (world.table);
-    loc_t name = { .name = "name", .parent = world.directory, .inode = made },
-          file = { .inode = world.file };
+    g_autoptr (fd_t) fd = sample_fd (op & 63);
+    g_autoptr (dict_t) dict = dict_new ();
 
+    dict_set_str (dict, "user.name", "value");
+    sample.procedure = op & 63;
+    sample.variant = op >> 6;
+    sample.name = (loc_t){ .name = "name", .parent = world.directory, .inode = made };
+    sample.file = (loc_t){ .inode = world.file };
+    sample.fd = fd;
+    sample.dict = dict;
     world.asked++;
     root->lk_owner = 7;
-    switch (op & 3) {
-    case 0: ask_about_names (root->frames, op / 4 % 9, &name, &file); break;
-    case 1: ask_about_inode (root->frames, op / 4 % 12, &file); break;
-    case 2: ask_about_fd (root->frames, op / 4 % 18, world.open_file); break;
-    default: ask_about_list (root->frames, op & 4); break;
-    }
+    ask_procedure (root->frames);
 }
 
 /* --- the connection --------------------------------------------------------------------------- */
@@ -340,7 +346,7 @@ open_with (inode_t *inode, uint32_t flags)
     struct client_call call = { .this = &world.brick, .flags = flags };
 
     call.fd = fd_new (&world.maker, inode, flags, 1);
-    file_opened (&call, &inode->gfid, 0);
+    client_file_opened (&call, &inode->gfid, 0);
     return call.fd;
 }
 

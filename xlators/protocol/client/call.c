@@ -22,7 +22,7 @@ call_free (struct rpc_call *rpc)
     struct client_call *call = client_call_of (rpc);
 
     rpc_connection_unref (call->connection);
-    file_unref (call->file);
+    client_file_unref (call->file);
     inode_unref (call->inode);
     fd_unref (call->fd);
     iobref_unref (call->payload_ref);
@@ -70,7 +70,7 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
         stack_off_interrupt (call->frame->root, &call->on_interrupt);
     if (call->frame)
         stack_taken (call->frame->root);
-    if (!client_asks_file (call, reply))
+    if (!client_ask_again (call, reply))
         call->reply (call, reply);
 }
 
@@ -100,7 +100,7 @@ client_begin_program (xlator_t *this, struct rpc_connection *connection, uint32_
 }
 
 struct client_call *
-client_begin_own (xlator_t *this, struct rpc_connection *connection, enum procedure procedure,
+client_begin_own (xlator_t *this, struct rpc_connection *connection, enum wire_procedure procedure,
                   const void *owner, size_t owner_size, client_reply_fn *reply)
 {
     struct client_call *call = call_new (this, connection, reply);
@@ -117,9 +117,10 @@ client_begin_own (xlator_t *this, struct rpc_connection *connection, enum proced
  * clients; else from its own clock. The owner of locks is what the kernel calls it, or else the
  * process, as GlusterFS's clients have it. */
 static void
-call_identify (struct client_call *call, enum procedure procedure, uint32_t times)
+call_identify (struct client_call *call, enum wire_procedure procedure)
 {
     const client_private_t *priv = call->this->private;
+    const uint32_t times = client_manner_of (procedure)->times;
     call_stack_t *root = call->frame->root;
     const uint64_t owner = GUINT64_TO_LE (root->lk_owner);
     const uint32_t pid = GUINT32_TO_LE ((uint32_t) root->pid);
@@ -141,7 +142,7 @@ call_identify (struct client_call *call, enum procedure procedure, uint32_t time
 }
 
 struct client_call *
-client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uint32_t times,
+client_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure procedure,
               client_reply_fn *reply)
 {
     struct rpc_connection *connection = session_connection (this);
@@ -156,15 +157,8 @@ client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure, uin
     call->frame = frame;
     call->procedure = procedure;
     call->request = frame->root->unique;
-    call_identify (call, procedure, times);
+    call_identify (call, procedure);
     return call;
-}
-
-void
-client_put_subject (struct client_call *call, const gfid_t *gfid)
-{
-    call->by_gfid = true;
-    put_gfid (&call->rpc.out, gfid);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -185,6 +179,20 @@ client_send (struct client_call *call)
 {
     if (!call->claimed || claim_enter (call))
         client_send_now (call);
+}
+
+void
+client_ask (struct client_call *call, enum wire_procedure procedure, const void *put,
+            const struct client_range *range)
+{
+    const enum client_claims claims = client_manner_of (procedure)->claims;
+
+    if (!call)
+        return;
+    wire_put_arguments (&call->rpc.out, procedure, put);
+    if (range && range->inode && claims != CLIENT_CLAIMS_NOTHING)
+        client_claim (call, range, claims == CLIENT_WRITES);
+    client_send (call);
 }
 
 /* --- locks ------------------------------------------------------------------------------------ */
@@ -259,16 +267,16 @@ client_send_lock (struct client_call *call, bool waits, void (*undo) (struct cli
         client_send (call);
 }
 
-static void
-undo_reply (struct client_call *call, struct rpc_reply *reply)
+void
+client_ignore_reply (struct client_call *call, struct rpc_reply *reply)
 {
 }
 
 struct client_call *
-client_begin_undo (const struct client_call *call, enum procedure procedure)
+client_begin_undo (const struct client_call *call, enum wire_procedure procedure)
 {
     return client_begin_own (call->this, call->connection, procedure, &call->owner,
-                             call->owner_size, undo_reply);
+                             call->owner_size, client_ignore_reply);
 }
 
 static bool
@@ -293,54 +301,61 @@ client_end_waiting (xlator_t *this)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-bool
-client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
-                      int32_t op_errno, dict_t *xdata)
+void
+client_answer_is_none (struct client_call *call, struct rpc_reply *reply)
 {
-    if (reply->error != 0 || (op_ret < 0 && !reply->results.failed))
-        client_note_failure (call, reply, op_errno);
-    if (reply->error != 0)
-        frame_fail (call->frame, reply->error);
-    else if (reply->results.failed)
-        client_answer_is_whole (call, reply);
-    else if (op_ret < 0 && op_errno == ENOENT && call->by_gfid)
-        frame_fail_with (call->frame, ESTALE, xdata); /* the kernel then looks the path up again */
-    else if (op_ret < 0)
-        frame_fail_with (call->frame, wire_errno (op_errno), xdata);
-    else
-        return false;
-    return true;
-}
-
-bool
-client_answer_is_whole (struct client_call *call, struct rpc_reply *reply)
-{
-    if (!reply->results.failed)
-        return true;
+    reply->results.failed = true;
     rpc_hang_up (call->connection, "the server's answer to an operation is no answer");
     client_note_failure (call, reply, 0);
     frame_fail (call->frame, EIO);
-    return false;
+}
+
+/* The kernel looks the path up again after ESTALE. */
+static void
+client_answer_failure (struct client_call *call, struct rpc_reply *reply, int32_t op_errno,
+                       dict_t *xdata)
+{
+    client_note_failure (call, reply, op_errno);
+    if (reply->error != 0)
+        frame_fail (call->frame, reply->error);
+    else if (op_errno == ENOENT && call->by_gfid)
+        frame_fail_with (call->frame, ESTALE, xdata);
+    else
+        frame_fail_with (call->frame, wire_errno (op_errno), xdata);
 }
 
 bool
-client_answer_begin (struct client_call *call, struct rpc_reply *reply,
-                     client_answer_t *ret_answer)
+client_get (struct client_call *call, struct rpc_reply *reply, enum wire_procedure procedure,
+            void *got)
 {
-    struct xdr_in *in = &reply->results;
+    const struct wire_reply *head = got;
 
-    *ret_answer = (client_answer_t){ 0 };
-    if (reply->error == 0) {
-        ret_answer->op_ret = xdr_get_i32 (in);
-        ret_answer->op_errno = xdr_get_i32 (in);
-        ret_answer->xdata = get_dict (in);
-    }
-    return !client_answer_failed (call, reply, ret_answer->op_ret, ret_answer->op_errno,
-                                  ret_answer->xdata);
+    if (reply->error == 0)
+        wire_get_reply (&reply->results, procedure, got);
+    if (reply->error == 0 && reply->results.failed)
+        client_answer_is_none (call, reply);
+    else if (reply->error != 0 || head->op_ret < 0)
+        client_answer_failure (call, reply, head->op_errno, wire_xdata_of (procedure, got));
+    else
+        return true;
+    wire_clear_reply (procedure, got);
+    return false;
 }
 
-void
-client_answer_clear (client_answer_t *answer)
+int
+client_reply_errno (const struct rpc_reply *reply)
 {
-    g_clear_pointer (&answer->xdata, dict_unref);
+    struct xdr_in in = reply->results;
+    const bool failed = reply->error == 0 && xdr_get_i32 (&in) < 0;
+    const int error = wire_errno (xdr_get_i32 (&in));
+
+    return failed && !in.failed ? error : 0;
+}
+
+bool
+client_reply_is_gone (const struct rpc_reply *reply)
+{
+    const int error = client_reply_errno (reply);
+
+    return error == ENOENT || error == ESTALE;
 }

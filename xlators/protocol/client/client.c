@@ -275,6 +275,16 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
         xlator_pass_on (this, event, data);
 }
 
+/* The operation of a row; a call that protocol/client sends by itself has none. */
+#define CLIENT_FOP(name_, number_, text_, client_, brick_) CLIENT_FOP_##client_ (name_)
+#define CLIENT_FOP_FILE(name_) .name_ = client_##name_,
+#define CLIENT_FOP_OPEN CLIENT_FOP_FILE
+#define CLIENT_FOP_NAME CLIENT_FOP_FILE
+#define CLIENT_FOP_NEW CLIENT_FOP_FILE
+#define CLIENT_FOP_LINK CLIENT_FOP_FILE
+#define CLIENT_FOP_HAND CLIENT_FOP_FILE
+#define CLIENT_FOP_NONE(name_)
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "protocol/client",
@@ -290,27 +300,8 @@ const struct xlator_api xlator_api = {
     .reconfigure = client_reconfigure,
     .notify = client_notify,
     .fops = {
-        .lookup = client_lookup, .stat = client_stat, .fstat = client_fstat,
-        .readlink = client_readlink, .mknod = client_mknod, .mkdir = client_mkdir,
-        .unlink = client_unlink, .rmdir = client_rmdir, .symlink = client_symlink,
-        .rename = client_rename, .link = client_link,
-        .truncate = client_truncate, .ftruncate = client_ftruncate,
-        .open = client_open, .create = client_create,
-        .readv = client_readv, .writev = client_writev, .statfs = client_statfs,
-        .flush = client_flush, .fsync = client_fsync,
-        .opendir = client_opendir, .fsyncdir = client_fsyncdir,
-        .readdir = client_readdir, .readdirp = client_readdirp,
-        .setxattr = client_setxattr, .getxattr = client_getxattr,
-        .removexattr = client_removexattr,
-        .fsetxattr = client_fsetxattr, .fgetxattr = client_fgetxattr,
-        .fremovexattr = client_fremovexattr,
-        .setattr = client_setattr, .fsetattr = client_fsetattr, .access = client_access,
-        .lk = client_lk, .flock = client_flock,
-        .inodelk = client_inodelk, .finodelk = client_finodelk,
-        .entrylk = client_entrylk, .fentrylk = client_fentrylk,
-        .xattrop = client_xattrop, .fxattrop = client_fxattrop,
-        .fallocate = client_fallocate, .discard = client_discard, .zerofill = client_zerofill,
-        .seek = client_seek, .copy_file_range = client_copy_file_range,
+        WIRE_LIST (CLIENT_FOP)
+        .readdir = client_readdir, .flock = client_flock,
     },
     .cbks = { .forget = client_forget, .release = client_release, .releasedir = client_release },
     .dumpops = { .priv = client_dump,

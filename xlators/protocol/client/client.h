@@ -2,10 +2,13 @@
 /*
  * protocol/client: one brick of a GlusterFS volume, over the network.
  *
- *   an operation -> client_begin: a call with the caller's identity
- *                   put_...:      its arguments
- *                   client_send:  waits for conflicting operations (order.c), then goes out
- *   a reply      -> client_answered -> the operation's own function: reads results, unwinds
+ *   an operation -> client_begin_...: a call with the caller's identity, and its file
+ *                   client_ask:       its arguments; it waits for conflicting operations (order.c),
+ *                                     and goes out
+ *   a reply      -> client_answered -> the operation's own function -> client_get: results; unwinds
+ *
+ * rpc/wire/wire.def has the fields of each call and reply. Most operations are their row there and
+ * nothing else: ops/rows.c. manner.c has the rest that a procedure needs.
  *
  * session.c keeps a connection: it connects, shakes hands, opens the files again that were open on
  * the last connection (reopen.c), and only then lets operations through. While there is none,
@@ -23,7 +26,7 @@
 
 #include "rpc/connection.h"
 #include "rpc/loop.h"
-#include "wire.h"
+#include "rpc/wire/wire.h"
 #include "xlator.h"
 
 struct client_call;
@@ -62,11 +65,11 @@ struct client_call {
     call_frame_t *frame; /* NULL: no operation asked for it */
     struct rpc_connection *connection;
     client_reply_fn *reply;
-    enum procedure procedure; /* 0: of another program */
+    enum wire_procedure procedure; /* 0: of another program */
     uint64_t request;     /* root->unique of the frame; 0: none */
     bool by_gfid; /* the call names no name, only an inode: ENOENT means that it is gone */
-    enum procedure fd_procedure; /* of a change of rights; else 0 */
-    size_t after_subject;        /* of a change of rights: where its arguments begin in rpc.out */
+    size_t after_file;    /* of a procedure with client_manner.when_gone: where its arguments begin
+                           * in rpc.out, in bytes */
     struct byte_claim claim; /* client_inode.lock */
     struct client_inode *claimed; /* the inode of the claim; NULL: none */
     GList held;           /* in client_private_t.held while it waits for a claim; held_lock */
@@ -158,58 +161,57 @@ typedef struct {
     struct random_source random; /* random_lock */
 } client_private_t;
 
+/* --- manner.c --------------------------------------------------------------------------------- */
+
+/* What a call does to the data of its file, for order.c. */
+enum client_claims { CLIENT_CLAIMS_NOTHING, CLIENT_READS, CLIENT_WRITES };
+
+/* How calls of a procedure are sent. */
+struct client_manner {
+    /* RPC_CHANGES_*: the times that the call sets */
+    uint32_t times;
+    enum client_claims claims;
+    /* procedure for an open file: used for every file that is open, since a file without a name is
+     * reached only by its number; 0: none */
+    enum wire_procedure when_open;
+    /* procedure for an open file: used if the server finds no name of the file; 0: none. For
+     * changes of what decides about rights (owner, mode, ACL): a brick's features/access-control
+     * ignores operations on open files, and would go on with the rights that were before. */
+    enum wire_procedure when_gone;
+    /* whether the server can open the file by its gfid for the call: WIRE_ANONYMOUS */
+    bool anonymous;
+};
+
+const struct client_manner *client_manner_of (enum wire_procedure procedure);
+
 /* --- call.c ----------------------------------------------------------------------------------- */
 
-/* In fd-ops.c: client_begin for an open file, with its gfid and number as the first arguments. */
-struct client_call *client_begin_fd (call_frame_t *frame, xlator_t *this, fd_t *fd,
-                                     enum procedure procedure, uint32_t times,
-                                     client_reply_fn *reply);
-
-/* The same with the anonymous number: the server opens the file for this call. */
-struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, fd_t *fd,
-                                       enum procedure procedure, uint32_t times,
-                                       client_reply_fn *reply);
-
-/* The same for an inode, without a number, or with that of one of its open files: a file without a
- * name can be reached only so. fd_procedure is the procedure for open files. */
-struct client_call *client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
-                                        enum procedure procedure, enum procedure fd_procedure,
-                                        uint32_t times, client_reply_fn *reply);
-
-/* The same for a change of what decides about rights: owner, mode, ACL. It goes without a number,
- * and with one only if the server finds no name of the file: a brick's features/access-control
- * looks at no operation on an open file, and would go on with the rights that were before. */
-struct client_call *client_begin_rights (call_frame_t *frame, xlator_t *this, const loc_t *loc,
-                                         enum procedure procedure, enum procedure fd_procedure,
-                                         client_reply_fn *reply);
-
-/* Whether the server finds no such inode. */
-bool client_reply_is_gone (const struct rpc_reply *reply);
-
-/* Whether the answer is to come from an open file instead: then the frame is not the caller's any
- * more. */
-bool client_asks_file (struct client_call *call, const struct rpc_reply *reply);
-
-/* Begins a call for frame's operation; the caller then puts the arguments. times: RPC_CHANGES_*.
- * NULL: there is no connection, and the frame was answered with ENOTCONN. */
-struct client_call *client_begin (call_frame_t *frame, xlator_t *this, enum procedure procedure,
-                                  uint32_t times,
-                                  client_reply_fn *reply);
+/* Begins a call for frame's operation; the caller then calls client_ask. NULL: there is no
+ * connection, and the frame was answered with ENOTCONN. */
+struct client_call *client_begin (call_frame_t *frame, xlator_t *this,
+                                  enum wire_procedure procedure, client_reply_fn *reply);
 
 /* The same for a call that no operation asked for, on a given connection: one of the program of
  * files with an owner of locks, or of another program. */
 struct client_call *client_begin_own (xlator_t *this, struct rpc_connection *connection,
-                                      enum procedure procedure, const void *owner,
+                                      enum wire_procedure procedure, const void *owner,
                                       size_t owner_size, client_reply_fn *reply);
 struct client_call *client_begin_program (xlator_t *this, struct rpc_connection *connection,
                                           uint32_t program, uint32_t version, uint32_t procedure,
                                           client_reply_fn *reply);
 
-/* Puts the gfid of the one inode that the call is about, as its first argument. */
-void client_put_subject (struct client_call *call, const gfid_t *gfid);
+/* The bytes of a file that an operation reads or writes; size 0: up to the end of any file. */
+struct client_range {
+    inode_t *inode; /* lent; NULL: none */
+    off_t offset;
+    size_t size;
+};
 
-/* In entry-ops.c: puts xdata with a gfid for a new object, unless it has one. */
-void client_put_new_gfid (struct client_call *call, dict_t *xdata);
+/* Puts the fields of `put`, a struct of procedure's, behind the file that the call begins with, and
+ * sends the call, which is no longer the caller's. It waits for earlier calls on the range, which
+ * may be NULL. call NULL: it could not begin. */
+void client_ask (struct client_call *call, enum wire_procedure procedure, const void *put,
+                 const struct client_range *range);
 
 /* Sends a call, which is no longer the caller's. client_send_now is for calls that may not, or no
  * longer, wait for others. */
@@ -223,7 +225,8 @@ void client_send_lock (struct client_call *call, bool waits,
                        void (*undo) (struct client_call *call));
 
 /* Begins a call with the same owner of locks, on the same connection, which no frame waits for. */
-struct client_call *client_begin_undo (const struct client_call *call, enum procedure procedure);
+struct client_call *client_begin_undo (const struct client_call *call,
+                                       enum wire_procedure procedure);
 
 /* Answers calls that wait for a lock, as if they had been interrupted. */
 void client_end_waiting (xlator_t *this);
@@ -234,27 +237,19 @@ struct client_call *client_call_of (struct rpc_call *rpc);
 /* Drops a call that was not sent. */
 void client_drop (struct client_call *call);
 
-/* What every answer begins with. */
-typedef struct client_answer {
-    int32_t op_ret, op_errno;
-    dict_t *xdata; /* with a reference, or NULL */
-} client_answer_t;
+/* Gets a reply's fields in `got`, a zeroed struct of procedure's. Returns whether the operation
+ * succeeded: the caller then clears the struct. If not, the frame has been answered. */
+bool client_get (struct client_call *call, struct rpc_reply *reply, enum wire_procedure procedure,
+                 void *got);
 
-/* Reads the beginning of an answer. Returns whether the operation succeeded; if it did not, its
- * frame has been answered. */
-bool client_answer_begin (struct client_call *call, struct rpc_reply *reply,
-                          client_answer_t *ret_answer);
+/* The server's bytes can't be an answer: answers the frame with EIO, and ends the connection. */
+void client_answer_is_none (struct client_call *call, struct rpc_reply *reply);
 
-/* Call this after the last result has been read. If the server's bytes were no answer, answers the
- * frame with EIO, ends the connection, and returns false. */
-bool client_answer_is_whole (struct client_call *call, struct rpc_reply *reply);
+/* Returns the errno of a reply; 0: it is none of a failure. Nothing of the reply is used up. */
+int client_reply_errno (const struct rpc_reply *reply);
+bool client_reply_is_gone (const struct rpc_reply *reply); /* the server finds no such inode */
 
-/* For an answer in another order: what client_answer_begin does after reading; true: it failed. */
-bool client_answer_failed (struct client_call *call, struct rpc_reply *reply, int32_t op_ret,
-                           int32_t op_errno, dict_t *xdata);
-
-void client_answer_clear (client_answer_t *answer);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (client_answer_t, client_answer_clear)
+client_reply_fn client_ignore_reply; /* of a call that no frame waits for */
 
 /* --- session.c, handshake.c, reopen.c --------------------------------------------------------- */
 
@@ -289,29 +284,59 @@ void reopen_begin (xlator_t *this, struct rpc_connection *connection);
 
 /* --- files.c ---------------------------------------------------------------------------------- */
 
+/* client_begin for an open file, with its gfid and number as the first arguments. */
+struct client_call *client_begin_fd (call_frame_t *frame, xlator_t *this, fd_t *fd,
+                                     enum wire_procedure procedure, client_reply_fn *reply);
+
+/* The same with WIRE_ANONYMOUS: the server opens the file for this call. */
+struct client_call *client_begin_anonymous (call_frame_t *frame, xlator_t *this, fd_t *fd,
+                                            enum wire_procedure procedure,
+                                            client_reply_fn *reply);
+
+/* The same for a file by its gfid, or as the procedure's manner says; and by its gfid alone. */
+struct client_call *client_begin_file (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                                       enum wire_procedure procedure, client_reply_fn *reply);
+struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, const gfid_t *gfid,
+                                       enum wire_procedure procedure, client_reply_fn *reply);
+
+/* Sends a call again by the number of an open file, if the reply and the manner say so. Returns
+ * whether it did: then the frame is not the caller's any more. */
+bool client_ask_again (struct client_call *call, const struct rpc_reply *reply);
+
 /* The server has opened call->fd under a number. If it was open, the new number is given up: two
  * operations can find at once that a file has moved here, and open it. */
-void file_opened (struct client_call *call, const gfid_t *gfid, int64_t number);
-struct client_file *file_ref (struct client_file *file);
-void file_unref (struct client_file *file);
+void client_file_opened (struct client_call *call, const gfid_t *gfid, int64_t number);
+struct client_file *client_file_ref (struct client_file *file);
+void client_file_unref (struct client_file *file);
 
 /* Finds the number of an open file for an operation: WIRE_ANONYMOUS if the file could not be opened
  * again, and the server can do the operation by its gfid. 0, or a positive errno. */
-int file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_number);
+int client_file_number (xlator_t *this, fd_t *fd, enum wire_procedure procedure,
+                        int64_t *ret_number);
 
 /* Returns flags for the server. */
 uint32_t client_open_flags (xlator_t *this, uint32_t flags);
 
-void file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock);
-void file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner);
+void client_file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock);
+void client_file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner);
 void client_release (xlator_t *this, fd_t *fd);
 
-/* In lock-ops.c: command, type and range of a lock; and a call that sets a lock, with its owner,
- * which the caller sends. */
-void put_lock_arguments (struct client_call *call, int cmd, const struct gf_flock *lock);
+/* --- ops -------------------------------------------------------------------------------------- */
+
+/* In lock-ops.c: a lock's command on the wire; and a call that sets a lock, with its owner, which
+ * the caller sends. */
+uint32_t client_lock_command (int cmd);
 struct client_call *client_lock_own (xlator_t *this, struct rpc_connection *connection,
-                                     const gfid_t *gfid, int64_t number,
-                                     const struct gf_flock *lock, client_reply_fn *reply);
+                                     const struct wire_fd *fd, const struct gf_flock *lock,
+                                     client_reply_fn *reply);
+
+/* In entry-ops.c: xdata with a gfid for a new object, with a reference; client_begin for a call
+ * that makes an object, of which loc->inode may be the inode; and the inode of the object that was
+ * made, with a reference, or NULL: the server sent none, and the frame has been answered. */
+dict_t *client_with_gfid (xlator_t *this, dict_t *xdata);
+struct client_call *client_begin_new (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                                      enum wire_procedure procedure, client_reply_fn *reply);
+inode_t *client_new_inode (struct client_call *call, const struct iatt *buf);
 
 /* --- upcall.c --- */
 
@@ -331,9 +356,8 @@ void client_forget (xlator_t *this, inode_t *inode);
  * table's, or a new one. NULL: the server sent no identity, or one of an inode of another type. */
 inode_t *client_inode_of_iatt (inode_t *given, const struct iatt *buf);
 
-/* Has client_send wait for earlier operations on these bytes. size 0: up to the end of any file. */
-void client_claims (struct client_call *call, inode_t *inode, off_t offset, size_t size,
-                    bool writes);
+/* Has client_send wait for earlier operations on these bytes. */
+void client_claim (struct client_call *call, const struct client_range *range, bool writes);
 bool claim_enter (struct client_call *call); /* returns whether the call may be sent now */
 void claim_leave (struct client_call *call); /* sends calls that waited for this one */
 
@@ -355,78 +379,19 @@ void client_note_failure (struct client_call *call, const struct rpc_reply *repl
 void client_note_answer (struct client_call *call, const call_frame_t *frame, int error);
 void client_note_sent (struct client_call *call); /* before it is sent */
 
-/* --- replies.c -------------------------------------------------------------------------------- */
-
-client_reply_fn client_access_reply, client_flush_reply, client_fsyncdir_reply,
-    client_setxattr_reply, client_fsetxattr_reply, client_removexattr_reply,
-    client_fremovexattr_reply, client_stat_reply, client_fstat_reply, client_unlink_reply,
-    client_rmdir_reply, client_truncate_reply, client_ftruncate_reply, client_setattr_reply,
-    client_inodelk_reply, client_finodelk_reply, client_entrylk_reply, client_fentrylk_reply,
-    client_xattrop_reply, client_fxattrop_reply,
-    client_fsetattr_reply, client_fsync_reply, client_fallocate_reply, client_discard_reply,
-    client_zerofill_reply, client_mknod_reply, client_mkdir_reply, client_symlink_reply,
-    client_link_reply, client_getxattr_reply, client_fgetxattr_reply;
-
-/* The answer to an operation that makes an object. */
-typedef struct made {
-    client_answer_t answer;
-    inode_t *inode; /* with a reference */
-    struct iatt buf, preparent, postparent;
-} made_t;
-
-void made_clear (made_t *made);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (made_t, made_clear)
-
-/* Finds the object's inode. Returns false, and answers the frame, if the server sent none. */
-bool made_identify (struct client_call *call, made_t *made);
-
 /* --- operations ------------------------------------------------------------------------------- */
 
-lookup_fop client_lookup;
-stat_fop client_stat;
-readlink_fop client_readlink;
-truncate_fop client_truncate;
-access_fop client_access;
-statfs_fop client_statfs;
-setattr_fop client_setattr;
-mknod_fop client_mknod;
-mkdir_fop client_mkdir;
-unlink_fop client_unlink;
-rmdir_fop client_rmdir;
-symlink_fop client_symlink;
-rename_fop client_rename;
-link_fop client_link;
-create_fop client_create;
-open_fop client_open;
-opendir_fop client_opendir;
-fstat_fop client_fstat;
-flush_fop client_flush;
-fsync_fop client_fsync;
-fsyncdir_fop client_fsyncdir;
-ftruncate_fop client_ftruncate;
-fsetattr_fop client_fsetattr;
-readv_fop client_readv;
-writev_fop client_writev;
-fallocate_fop client_fallocate;
-discard_fop client_discard;
-zerofill_fop client_zerofill;
-seek_fop client_seek;
-copy_file_range_fop client_copy_file_range;
 readdir_fop client_readdir;
-readdirp_fop client_readdirp;
-setxattr_fop client_setxattr;
-getxattr_fop client_getxattr;
-removexattr_fop client_removexattr;
-fsetxattr_fop client_fsetxattr;
-fgetxattr_fop client_fgetxattr;
-fremovexattr_fop client_fremovexattr;
-lk_fop client_lk;
 flock_fop client_flock;
-inodelk_fop client_inodelk;
-finodelk_fop client_finodelk;
-entrylk_fop client_entrylk;
-fentrylk_fop client_fentrylk;
-xattrop_fop client_xattrop;
-fxattrop_fop client_fxattrop;
+
+#define CLIENT_DECLARE(name_, number_, text_, client_, brick_) CLIENT_DECLARE_##client_ (name_)
+#define CLIENT_DECLARE_FILE(name_) name_##_fop client_##name_;
+#define CLIENT_DECLARE_OPEN CLIENT_DECLARE_FILE
+#define CLIENT_DECLARE_NAME CLIENT_DECLARE_FILE
+#define CLIENT_DECLARE_NEW CLIENT_DECLARE_FILE
+#define CLIENT_DECLARE_LINK CLIENT_DECLARE_FILE
+#define CLIENT_DECLARE_HAND CLIENT_DECLARE_FILE
+#define CLIENT_DECLARE_NONE(name_)
+WIRE_LIST (CLIENT_DECLARE)
 
 #endif

@@ -14,11 +14,11 @@ client_open_flags (xlator_t *this, uint32_t flags)
 
     if (__atomic_load_n (&priv->filter_o_direct, __ATOMIC_RELAXED))
         flags &= ~(uint32_t) O_DIRECT;
-    return wire_open_flags (flags);
+    return wire_of_open_flags (flags);
 }
 
 static bool
-file_is_open (xlator_t *this, fd_t *fd)
+client_file_is_open (xlator_t *this, fd_t *fd)
 {
     const struct client_file *file = fd_ctx_get (fd, this);
 
@@ -26,7 +26,7 @@ file_is_open (xlator_t *this, fd_t *fd)
 }
 
 void
-file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
+client_file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
 {
     client_private_t *priv = call->this->private;
     struct client_file *file = g_new0 (struct client_file, 1);
@@ -41,8 +41,8 @@ file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
     file->end = -1;
     file->inode = inode_ref (call->fd->inode);
     file->link.data = file->of_inode.data = file;
-    if (file_is_open (call->this, call->fd)) {
-        file_unref (file);
+    if (client_file_is_open (call->this, call->fd)) {
+        client_file_unref (file);
         return;
     }
     pthread_mutex_lock (&priv->session.files_lock);
@@ -53,30 +53,23 @@ file_opened (struct client_call *call, const gfid_t *gfid, int64_t number)
 }
 
 struct client_file *
-file_ref (struct client_file *file)
+client_file_ref (struct client_file *file)
 {
     __atomic_add_fetch (&file->refs, 1, __ATOMIC_RELAXED);
     return file;
 }
 
 static void
-release_reply (struct client_call *call, struct rpc_reply *reply)
-{
-}
-
-static void
-file_close (const struct client_file *file)
+client_file_close (const struct client_file *file)
 {
     struct rpc_connection *connection = session_connection_of (file);
+    const enum wire_procedure procedure = file->directory ? WIRE_releasedir : WIRE_release;
+    const struct wire_release put = { .fd = { file->gfid, file->number } };
     struct client_call *call;
 
     if (connection) {
-        call = client_begin_own (file->this, connection,
-                                 file->directory ? WIRE_RELEASEDIR : WIRE_RELEASE, NULL, 0,
-                                 release_reply);
-        put_gfid (&call->rpc.out, &file->gfid);
-        xdr_put_u64 (&call->rpc.out, (uint64_t) file->number);
-        put_no_dict (&call->rpc.out);
+        call = client_begin_own (file->this, connection, procedure, NULL, 0, client_ignore_reply);
+        wire_put_call (&call->rpc.out, WIRE_release, &put);
         client_send (call);
     }
     rpc_connection_unref (connection);
@@ -84,12 +77,12 @@ file_close (const struct client_file *file)
 
 /* The server closes the file after the last operation that has its number. */
 void
-file_unref (struct client_file *file)
+client_file_unref (struct client_file *file)
 {
     if (!file || __atomic_sub_fetch (&file->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (!file->lost)
-        file_close (file);
+        client_file_close (file);
     g_clear_pointer (&file->locks, g_array_unref);
     inode_unref (file->inode);
     g_free (file);
@@ -108,21 +101,13 @@ client_release (xlator_t *this, fd_t *fd)
     g_queue_unlink (&priv->session.files, &file->link);
     g_queue_unlink (&client_inode_of (this, file->inode)->files, &file->of_inode);
     pthread_mutex_unlock (&priv->session.files_lock);
-    file_unref (file);
+    client_file_unref (file);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static bool
-procedure_takes_gfid (enum procedure procedure)
-{
-    return procedure == WIRE_READ || procedure == WIRE_WRITE || procedure == WIRE_FSYNC
-        || procedure == WIRE_FINODELK || procedure == WIRE_FXATTROP
-        || procedure == WIRE_COPY_FILE_RANGE;
-}
-
 int
-file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_number)
+client_file_number (xlator_t *this, fd_t *fd, enum wire_procedure procedure, int64_t *ret_number)
 {
     const struct client_file *file = fd_ctx_get (fd, this);
 
@@ -130,7 +115,7 @@ file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_nu
         return EBADFD;
     if (!__atomic_load_n (&file->lost, __ATOMIC_ACQUIRE))
         *ret_number = __atomic_load_n (&file->number, __ATOMIC_ACQUIRE);
-    else if (procedure_takes_gfid (procedure) && !file->locks)
+    else if (client_manner_of (procedure)->anonymous && !file->locks)
         *ret_number = WIRE_ANONYMOUS;
     else
         return EBADFD;
@@ -139,7 +124,7 @@ file_number (xlator_t *this, fd_t *fd, enum procedure procedure, int64_t *ret_nu
 
 /* Returns an open file of an inode, with a reference, or NULL. */
 static struct client_file *
-file_of_inode (xlator_t *this, inode_t *inode)
+client_file_of_inode (xlator_t *this, inode_t *inode)
 {
     client_private_t *priv = this->private;
     struct client_inode *kept = inode_ctx_get (inode, this);
@@ -150,89 +135,117 @@ file_of_inode (xlator_t *this, inode_t *inode)
     pthread_mutex_lock (&priv->session.files_lock);
     file = g_queue_peek_head (&kept->files);
     if (file && !__atomic_load_n (&file->lost, __ATOMIC_ACQUIRE))
-        file_ref (file);
+        client_file_ref (file);
     else
         file = NULL;
     pthread_mutex_unlock (&priv->session.files_lock);
     return file;
 }
 
-/* Begins a call by the number of an open file, whose reference it takes. */
-static struct client_call *
-begin_numbered (call_frame_t *frame, xlator_t *this, struct client_file *file,
-                enum procedure procedure, uint32_t times, client_reply_fn *reply)
-{
-    struct client_call *call = client_begin (frame, this, procedure, times, reply);
-
-    if (!call) {
-        file_unref (file);
-        return NULL;
-    }
-    call->file = file;
-    client_put_subject (call, &file->gfid);
-    xdr_put_u64 (&call->rpc.out, (uint64_t) __atomic_load_n (&file->number, __ATOMIC_ACQUIRE));
-    return call;
-}
+/* --- beginning a call with its file ----------------------------------------------------------- */
 
 struct client_call *
-client_begin_inode (call_frame_t *frame, xlator_t *this, const loc_t *loc,
-                    enum procedure procedure, enum procedure fd_procedure, uint32_t times,
-                    client_reply_fn *reply)
+client_begin_gfid (call_frame_t *frame, xlator_t *this, const gfid_t *gfid,
+                   enum wire_procedure procedure, client_reply_fn *reply)
 {
-    struct client_file *file = loc->inode ? file_of_inode (this, loc->inode) : NULL;
-    struct client_call *call;
-
-    if (file)
-        return begin_numbered (frame, this, file, fd_procedure, times, reply);
-    call = client_begin (frame, this, procedure, times, reply);
-    if (call)
-        client_put_subject (call, loc_gfid (loc));
-    return call;
-}
-
-struct client_call *
-client_begin_rights (call_frame_t *frame, xlator_t *this, const loc_t *loc,
-                     enum procedure procedure, enum procedure fd_procedure,
-                     client_reply_fn *reply)
-{
-    struct client_call *call = client_begin (frame, this, procedure, RPC_CHANGES_CTIME, reply);
+    struct client_call *call = client_begin (frame, this, procedure, reply);
 
     if (!call)
         return NULL;
-    client_put_subject (call, loc_gfid (loc));
+    call->by_gfid = true;
+    wire_put_gfid (&call->rpc.out, gfid);
+    return call;
+}
+
+static struct client_call *
+client_begin_number (call_frame_t *frame, xlator_t *this, const gfid_t *gfid, int64_t number,
+                     enum wire_procedure procedure, client_reply_fn *reply)
+{
+    struct client_call *call = client_begin_gfid (frame, this, gfid, procedure, reply);
+
+    if (call)
+        xdr_put_u64 (&call->rpc.out, (uint64_t) number);
+    return call;
+}
+
+struct client_call *
+client_begin_anonymous (call_frame_t *frame, xlator_t *this, fd_t *fd,
+                        enum wire_procedure procedure, client_reply_fn *reply)
+{
+    return client_begin_number (frame, this, &fd->inode->gfid, WIRE_ANONYMOUS, procedure, reply);
+}
+
+/* Begins a call by the number of an open file, whose reference it takes. */
+static struct client_call *
+client_begin_open (call_frame_t *frame, xlator_t *this, struct client_file *file,
+                   enum wire_procedure procedure, client_reply_fn *reply)
+{
+    const int64_t number = __atomic_load_n (&file->number, __ATOMIC_ACQUIRE);
+    struct client_call *call =
+        client_begin_number (frame, this, &file->gfid, number, procedure, reply);
+
+    if (call)
+        call->file = file;
+    else
+        client_file_unref (file);
+    return call;
+}
+
+struct client_call *
+client_begin_fd (call_frame_t *frame, xlator_t *this, fd_t *fd, enum wire_procedure procedure,
+                 client_reply_fn *reply)
+{
+    struct client_call *call = client_begin_gfid (frame, this, &fd->inode->gfid, procedure, reply);
+    int64_t number = 0;
+    int error;
+
+    if (!call)
+        return NULL;
+    error = client_file_number (this, fd, procedure, &number);
+    if (error) {
+        client_drop (call);
+        frame_fail (frame, error);
+        return NULL;
+    }
+    xdr_put_u64 (&call->rpc.out, (uint64_t) number);
+    return call;
+}
+
+struct client_call *
+client_begin_file (call_frame_t *frame, xlator_t *this, const loc_t *loc,
+                   enum wire_procedure procedure, client_reply_fn *reply)
+{
+    const struct client_manner *manner = client_manner_of (procedure);
+    struct client_file *file =
+        manner->when_open && loc->inode ? client_file_of_inode (this, loc->inode) : NULL;
+    struct client_call *call;
+
+    if (file)
+        return client_begin_open (frame, this, file, manner->when_open, reply);
+    call = client_begin_gfid (frame, this, loc_gfid (loc), procedure, reply);
+    if (!call || !manner->when_gone)
+        return call;
     call->inode = inode_ref (loc->inode);
-    call->fd_procedure = fd_procedure;
-    call->after_subject = call->rpc.out.used;
+    call->after_file = call->rpc.out.used;
     return call;
 }
 
 bool
-client_reply_is_gone (const struct rpc_reply *reply)
+client_ask_again (struct client_call *call, const struct rpc_reply *reply)
 {
-    struct xdr_in in = reply->results;
-    const bool failed = reply->error == 0 && xdr_get_i32 (&in) < 0;
-    const int error = wire_errno (xdr_get_i32 (&in));
-
-    return failed && !in.failed && (error == ENOENT || error == ESTALE);
-}
-
-bool
-client_asks_file (struct client_call *call, const struct rpc_reply *reply)
-{
+    const enum wire_procedure procedure = client_manner_of (call->procedure)->when_gone;
     const struct xdr_out *sent = &call->rpc.out;
     struct client_file *file = NULL;
     struct client_call *again;
 
-    if (call->fd_procedure && call->inode && client_reply_is_gone (reply))
-        file = file_of_inode (call->this, call->inode);
+    if (procedure && call->inode && client_reply_is_gone (reply))
+        file = client_file_of_inode (call->this, call->inode);
     if (!file)
         return false;
-    again = begin_numbered (call->frame, call->this, file, call->fd_procedure, RPC_CHANGES_CTIME,
-                            call->reply);
+    again = client_begin_open (call->frame, call->this, file, procedure, call->reply);
     if (!again)
         return true;
-    xdr_put_fixed (&again->rpc.out, sent->bytes + call->after_subject,
-                   sent->used - call->after_subject);
+    xdr_put_fixed (&again->rpc.out, sent->bytes + call->after_file, sent->used - call->after_file);
     client_send (again);
     return true;
 }
@@ -287,7 +300,7 @@ locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_
 }
 
 void
-file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock)
+client_file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock)
 {
     client_private_t *priv = this->private;
     struct client_file *file = fd_ctx_get (fd, this);
@@ -302,7 +315,7 @@ file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock)
 }
 
 void
-file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner)
+client_file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner)
 {
     client_private_t *priv = this->private;
     const struct gf_flock all = { .l_owner = owner };

@@ -8,13 +8,12 @@ xlators_protocol_client_so_SOURCES = \
     %D%/client.h \
     %D%/files.c \
     %D%/handshake.c \
+    %D%/manner.c \
     %D%/order.c \
     %D%/reopen.c \
     %D%/report.c \
     %D%/session.c \
     %D%/upcall.c \
-    %D%/wire.c \
-    %D%/wire.h \
     %D%/ops/data-ops.c \
     %D%/ops/dir-ops.c \
     %D%/ops/entry-ops.c \
@@ -22,9 +21,10 @@ xlators_protocol_client_so_SOURCES = \
     %D%/ops/inode-ops.c \
     %D%/ops/internal-locks.c \
     %D%/ops/lock-ops.c \
-    %D%/ops/replies.c \
+    %D%/ops/rows.c \
     %D%/ops/xattr-ops.c
-xlators_protocol_client_so_CPPFLAGS = $(module_cpp)
+# The rows of fops.def and wire.def are made in the build tree.
+xlators_protocol_client_so_CPPFLAGS = $(module_cpp) -I$(top_builddir)/src
 xlators_protocol_client_so_CFLAGS = $(module_cflags)
 xlators_protocol_client_so_LDFLAGS = $(module_link)
 xlators_protocol_client_so_LDADD =

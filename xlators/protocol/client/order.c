@@ -69,12 +69,12 @@ client_inode_of_iatt (inode_t *given, const struct iatt *buf)
 /* --- claims ----------------------------------------------------------------------------------- */
 
 void
-client_claims (struct client_call *call, inode_t *inode, off_t offset, size_t size, bool writes)
+client_claim (struct client_call *call, const struct client_range *range, bool writes)
 {
     if (!call->inode)
-        call->inode = inode_ref (inode); /* the claim's lock lives with the inode */
-    call->claimed = client_inode_of (call->this, inode);
-    call->claim = byte_claim_of (offset, size, writes, call);
+        call->inode = inode_ref (range->inode); /* the claim's lock lives with the inode */
+    call->claimed = client_inode_of (call->this, range->inode);
+    call->claim = byte_claim_of (range->offset, range->size, writes, call);
 }
 
 /* For reports: what a call that waits here waits for. */

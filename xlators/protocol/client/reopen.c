@@ -47,6 +47,7 @@ relock (struct client_call *opened)
 {
     client_private_t *priv = opened->this->private;
     struct client_file *file = opened->file;
+    const struct wire_fd fd = { file->gfid, file->number };
     g_autoptr (GArray) locks = NULL;
 
     pthread_mutex_lock (&priv->session.files_lock);
@@ -55,10 +56,10 @@ relock (struct client_call *opened)
     pthread_mutex_unlock (&priv->session.files_lock);
     for (guint i = 0; locks && i < locks->len; i++) {
         struct client_call *call =
-            client_lock_own (opened->this, opened->connection, &file->gfid, file->number,
+            client_lock_own (opened->this, opened->connection, &fd,
                              &g_array_index (locks, struct gf_flock, i), relock_reply);
 
-        call->file = file_ref (file);
+        call->file = client_file_ref (file);
         priv->session.reopening++;
         client_send_now (call);
     }
@@ -70,39 +71,35 @@ static void
 reopen_reply (struct client_call *call, struct rpc_reply *reply)
 {
     struct client_file *file = call->file;
-    g_autoptr (dict_t) xdata = NULL;
-    int32_t op_ret = -1, op_errno = 0;
-    int64_t number;
+    struct wire_open_reply got = { 0 };
 
     if (reply->error == ENOTCONN)
         return;
-    if (reply->error == 0) {
-        op_ret = xdr_get_i32 (&reply->results);
-        op_errno = xdr_get_i32 (&reply->results);
-        xdata = get_dict (&reply->results);
-    }
-    number = (int64_t) xdr_get_u64 (&reply->results);
-    if (op_ret < 0 || reply->results.failed) {
-        file_lose (call->this, file, g_strerror (wire_errno (op_errno)));
+    if (reply->error == 0)
+        wire_get_reply (&reply->results, WIRE_open, &got);
+    if (reply->error != 0 || got.head.op_ret < 0 || reply->results.failed) {
+        file_lose (call->this, file, g_strerror (wire_errno (got.head.op_errno)));
     } else {
-        session_number_file (file, number);
+        session_number_file (file, (int64_t) got.number);
         relock (call);
     }
+    wire_clear_reply (WIRE_open, &got);
     reopen_done (call);
 }
 
 static void
 reopen (xlator_t *this, struct rpc_connection *connection, struct client_file *file)
 {
+    const enum wire_procedure procedure = file->directory ? WIRE_opendir : WIRE_open;
+    const struct wire_opendir directory = { .loc = file->gfid };
+    const struct wire_open open = { .loc = file->gfid,
+                                    .flags = client_open_flags (this, file->flags) };
     struct client_call *call =
-        client_begin_own (this, connection, file->directory ? WIRE_OPENDIR : WIRE_OPEN, NULL, 0,
-                          reopen_reply);
+        client_begin_own (this, connection, procedure, NULL, 0, reopen_reply);
 
     call->file = file;
-    put_gfid (&call->rpc.out, &file->gfid);
-    if (!file->directory)
-        xdr_put_u32 (&call->rpc.out, client_open_flags (this, file->flags));
-    put_no_dict (&call->rpc.out);
+    wire_put_call (&call->rpc.out, procedure,
+                   file->directory ? (const void *) &directory : &open);
     client_send_now (call);
 }
 
@@ -122,7 +119,7 @@ files_to_open (xlator_t *this)
         if (strict && file->locks && file->locks->len > 0 && !file->lost)
             file_lose (this, file, "it has a lock (strict-locks)");
         if (!file->lost)
-            g_ptr_array_add (files, file_ref (file));
+            g_ptr_array_add (files, client_file_ref (file));
     }
     pthread_mutex_unlock (&priv->session.files_lock);
     return files;

@@ -178,7 +178,7 @@ client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 
 /* The local of a frame that failed. */
 struct client_failure {
-    enum procedure procedure;
+    enum wire_procedure procedure;
     int error;   /* of rpc_reply; 0: the server answered with op_errno */
     int op_errno;
     bool no_answer; /* the server's bytes were none */

@@ -212,7 +212,7 @@ inodelk_heard (xlator_t *this, struct xdr_in *in)
     g_autofree char *volume = NULL;
     struct gf_flock lock;
 
-    get_flock (in, &lock);
+    wire_get_flock (in, &lock);
     xdr_get_u32 (in);
     volume = xdr_get_string (in, PATH_MAX);
     if (in->failed)

@@ -63,7 +63,7 @@ ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *g
 {
     const bool itself = !entry->d_name[1] || gfid_equal (&directory->gfid, &gfid_root);
 
-    return ino_of_gfid (itself ? &directory->gfid : gfid);
+    return wire_ino_of_gfid (itself ? &directory->gfid : gfid);
 }
 
 /* Attributes without an identity mean that the entry was gone when the server looked. */
@@ -71,8 +71,8 @@ static bool
 get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *directory,
                       struct iatt *ret_buf)
 {
-    get_iatt (in, ret_buf);
-    entry->dict = get_dict (in);
+    wire_get_iatt (in, ret_buf);
+    entry->dict = wire_get_dict (in);
     if (in->failed)
         return false;
     if (name_is_dots (entry))
@@ -118,46 +118,49 @@ get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent
 
 /* A server says ENOENT with the last entries. */
 static int
-end_of (int32_t op_errno)
+list_end_of (int32_t op_errno)
 {
     return wire_errno (op_errno) == ENOENT ? ENOENT : 0;
 }
 
 static void
-note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *entries)
+list_note_end (const struct client_call *call, int32_t op_errno, const gf_dirent_t *entries)
 {
     struct client_file *file = fd_ctx_get (call->fd, call->this);
     int64_t end = -1;
 
-    for (; end_of (op_errno) && entries; entries = entries->next)
+    for (; list_end_of (op_errno) && entries; entries = entries->next)
         end = entries->d_off;
     if (file)
         __atomic_store_n (&file->end, end, __ATOMIC_RELAXED);
 }
 
-#define REPLY_ENTRIES(name_, inodes_)                                                              \
-    static void name_##_reply (struct client_call *call, struct rpc_reply *reply)                  \
+#define CLIENT_LIST_REPLY(op_, inodes_)                                                            \
+    static void op_##_reply (struct client_call *call, struct rpc_reply *reply)                    \
     {                                                                                              \
-        g_auto (client_answer_t) answer;                                                           \
+        struct wire_readdirp_reply got = { 0 };                                                    \
         gf_dirent_t *entries;                                                                      \
         int n;                                                                                     \
                                                                                                    \
-        if (!client_answer_begin (call, reply, &answer))                                           \
+        if (!client_get (call, reply, WIRE_readdirp, &got))                                        \
             return;                                                                                \
         n = get_entries (&reply->results, call->fd->inode, inodes_, &entries);                     \
-        note_end (call, answer.op_errno, entries);                                                 \
-        if (client_answer_is_whole (call, reply))                                                  \
-            STACK_UNWIND (name_, call->frame, n, end_of (answer.op_errno), entries,                \
-                          answer.xdata);                                                           \
+        list_note_end (call, got.head.op_errno, entries);                                          \
+        if (reply->results.failed)                                                                 \
+            client_answer_is_none (call, reply);                                                   \
+        else                                                                                       \
+            STACK_UNWIND (op_, call->frame, n, list_end_of (got.head.op_errno), entries,           \
+                          got.xdata);                                                              \
         dirents_free (entries);                                                                    \
+        wire_clear_reply (WIRE_readdirp, &got);                                                    \
     }
 
-REPLY_ENTRIES (readdir, false)
-REPLY_ENTRIES (readdirp, true)
+CLIENT_LIST_REPLY (readdir, false)
+CLIENT_LIST_REPLY (readdirp, true)
 
 /* Whatever lists a directory asks for more after its last entry. */
 static bool
-is_at_end (xlator_t *this, fd_t *fd, off_t offset)
+list_is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 {
     const struct client_file *file = fd_ctx_get (fd, this);
 
@@ -165,36 +168,35 @@ is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 }
 
 static void
-entries_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
-             dict_t *xdata, client_reply_fn *reply)
+list_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata,
+          client_reply_fn *reply)
 {
-    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_READDIRP, 0, reply);
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_readdirp, reply);
+    const struct wire_readdirp put = { .offset = (uint64_t) offset,
+                                       .size = (uint32_t) CLAMP (size, 4096, LIST_MAX),
+                                       .xdata = xdata };
 
-    if (!call)
-        return;
-    call->fd = fd_ref (fd);
-    xdr_put_u64 (&call->rpc.out, (uint64_t) offset);
-    xdr_put_u32 (&call->rpc.out, (uint32_t) CLAMP (size, 4096, LIST_MAX));
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
+    if (call)
+        call->fd = fd_ref (fd);
+    client_ask (call, WIRE_readdirp, &put, NULL);
 }
 
 void
 client_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                 dict_t *xdata)
 {
-    if (is_at_end (this, fd, offset))
+    if (list_is_at_end (this, fd, offset))
         STACK_UNWIND (readdir, frame, 0, 0, NULL, NULL);
     else
-        entries_ask (frame, this, fd, size, offset, xdata, readdir_reply);
+        list_ask (frame, this, fd, size, offset, xdata, readdir_reply);
 }
 
 void
 client_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                  dict_t *xdata)
 {
-    if (is_at_end (this, fd, offset))
+    if (list_is_at_end (this, fd, offset))
         STACK_UNWIND (readdirp, frame, 0, 0, NULL, NULL);
     else
-        entries_ask (frame, this, fd, size, offset, xdata, readdirp_reply);
+        list_ask (frame, this, fd, size, offset, xdata, readdirp_reply);
 }

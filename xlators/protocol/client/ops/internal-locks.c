@@ -1,32 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Locks of the file system's own parts, on inodes and on names. As with record locks, the server
- * keeps them for this connection, and drops them when it ends. */
+/* inodelk and entrylk: locks that translators take, on the bytes of a file and on names of a
+ * directory. The server keeps them for this connection, as it keeps record locks, and drops them
+ * when the connection ends. */
 #include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
+#define CLIENT_LOCK_REPLY(op_)                                                                     \
+    static void op_##_reply (struct client_call *call, struct rpc_reply *reply)                    \
+    {                                                                                              \
+        struct wire_##op_##_reply got = { 0 };                                                     \
+                                                                                                   \
+        if (client_get (call, reply, WIRE_##op_, &got))                                            \
+            STACK_UNWIND (op_, call->frame, 0, 0, got.xdata);                                      \
+        wire_clear_reply (WIRE_##op_, &got);                                                       \
+    }
+
+CLIENT_LOCK_REPLY (inodelk)
+CLIENT_LOCK_REPLY (finodelk)
+CLIENT_LOCK_REPLY (entrylk)
+CLIENT_LOCK_REPLY (fentrylk)
+
 /* --- inodelk, finodelk ------------------------------------------------------------------------ */
 
-static void
-put_inodelk (struct client_call *call, dict_t *xdata)
+static struct wire_inodelk
+inodelk_put_of (const struct client_call *call, dict_t *xdata)
 {
-    put_lock_arguments (call, call->cmd, &call->lock);
-    xdr_put_string (&call->rpc.out, call->volume);
-    put_dict (&call->rpc.out, xdata);
+    return (struct wire_inodelk){
+        .loc = call->inode->gfid,
+        .cmd = client_lock_command (call->cmd),
+        .type = wire_lock_type (&call->lock),
+        .lock = call->lock,
+        .volume = call->volume,
+        .xdata = xdata,
+    };
 }
 
 static void
 inodelk_undo (struct client_call *call)
 {
-    struct client_call *undo = client_begin_undo (call, WIRE_INODELK);
+    struct client_call *undo = client_begin_undo (call, WIRE_inodelk);
+    struct wire_inodelk put = inodelk_put_of (call, NULL);
 
-    undo->lock = call->lock;
-    undo->lock.l_type = F_UNLCK;
-    undo->cmd = F_SETLK;
-    undo->volume = g_strdup (call->volume);
-    put_gfid (&undo->rpc.out, &call->inode->gfid);
-    put_inodelk (undo, NULL);
+    put.lock.l_type = F_UNLCK;
+    put.type = wire_lock_type (&put.lock);
+    put.cmd = client_lock_command (F_SETLK);
+    wire_put_call (&undo->rpc.out, WIRE_inodelk, &put);
     client_send (undo);
 }
 
@@ -34,6 +54,8 @@ static void
 inodelk_ask (struct client_call *call, inode_t *inode, const char *volume, int cmd,
              const struct gf_flock *lock, dict_t *xdata)
 {
+    struct wire_inodelk put;
+
     if (!call)
         return;
     call->inode = inode_ref (inode);
@@ -41,7 +63,8 @@ inodelk_ask (struct client_call *call, inode_t *inode, const char *volume, int c
     call->cmd = cmd;
     call->lock = *lock;
     call->lock.l_owner = call->frame->root->lk_owner;
-    put_inodelk (call, xdata);
+    put = inodelk_put_of (call, xdata);
+    wire_put_arguments (&call->rpc.out, WIRE_inodelk, &put);
     if (lock->l_type != F_UNLCK)
         client_send_lock (call, cmd == F_SETLKW, inodelk_undo);
     else
@@ -52,65 +75,49 @@ void
 client_inodelk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc, int32_t cmd,
                 struct gf_flock *lock, dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin (frame, this, WIRE_INODELK, 0, client_inodelk_reply);
-
-    if (call)
-        client_put_subject (call, loc_gfid (loc));
-    inodelk_ask (call, loc->inode, volume, cmd, lock, xdata);
+    inodelk_ask (client_begin_file (frame, this, loc, WIRE_inodelk, inodelk_reply), loc->inode,
+                 volume, cmd, lock, xdata);
 }
 
 void
 client_finodelk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd, int32_t cmd,
                  struct gf_flock *lock, dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin_fd (frame, this, fd, WIRE_FINODELK, 0, client_finodelk_reply);
-
-    inodelk_ask (call, fd->inode, volume, cmd, lock, xdata);
+    inodelk_ask (client_begin_fd (frame, this, fd, WIRE_finodelk, finodelk_reply), fd->inode,
+                 volume, cmd, lock, xdata);
 }
 
 /* --- entrylk, fentrylk ------------------------------------------------------------------------ */
 
 static void
-put_entrylk (struct client_call *call, int cmd, int type, dict_t *xdata)
-{
-    struct xdr_out *out = &call->rpc.out;
-
-    xdr_put_u32 (out, (uint32_t) cmd);
-    xdr_put_u32 (out, (uint32_t) type);
-    xdr_put_u64 (out, call->name ? 1 : 0);
-    xdr_put_string (out, call->name ? call->name : "");
-    xdr_put_string (out, call->volume);
-    put_dict (out, xdata);
-}
-
-static void
 entrylk_undo (struct client_call *call)
 {
-    struct client_call *undo = client_begin_undo (call, WIRE_ENTRYLK);
+    struct client_call *undo = client_begin_undo (call, WIRE_entrylk);
+    const struct wire_entrylk put = {
+        .loc = call->inode->gfid,
+        .cmd = ENTRYLK_UNLOCK,
+        .type = (uint32_t) call->cmd,
+        .basename = call->name,
+        .volume = call->volume,
+    };
 
-    undo->name = g_strdup (call->name);
-    undo->volume = g_strdup (call->volume);
-    put_gfid (&undo->rpc.out, &call->inode->gfid);
-    put_entrylk (undo, ENTRYLK_UNLOCK, call->cmd, NULL);
+    wire_put_call (&undo->rpc.out, WIRE_entrylk, &put);
     client_send (undo);
 }
 
-/* The type is kept in call->cmd. */
+/* Keeps the lock's type in call->cmd, for entrylk_undo. */
 static void
-entrylk_ask (struct client_call *call, inode_t *inode, const char *volume, const char *basename,
-             int cmd, int type, dict_t *xdata)
+entrylk_ask (struct client_call *call, inode_t *inode, const struct wire_entrylk *put)
 {
     if (!call)
         return;
     call->inode = inode_ref (inode);
-    call->volume = g_strdup (volume);
-    call->name = g_strdup (basename);
-    call->cmd = type;
-    put_entrylk (call, cmd, type, xdata);
-    if (cmd != ENTRYLK_UNLOCK)
-        client_send_lock (call, cmd == ENTRYLK_LOCK, entrylk_undo);
+    call->volume = g_strdup (put->volume);
+    call->name = g_strdup (put->basename);
+    call->cmd = (int) put->type;
+    wire_put_arguments (&call->rpc.out, WIRE_entrylk, put);
+    if (put->cmd != ENTRYLK_UNLOCK)
+        client_send_lock (call, put->cmd == ENTRYLK_LOCK, entrylk_undo);
     else
         client_send (call);
 }
@@ -119,19 +126,20 @@ void
 client_entrylk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc,
                 const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
 {
-    struct client_call *call = client_begin (frame, this, WIRE_ENTRYLK, 0, client_entrylk_reply);
+    const struct wire_entrylk put = { .cmd = (uint32_t) cmd, .type = (uint32_t) type,
+                                      .basename = basename, .volume = volume, .xdata = xdata };
 
-    if (call)
-        client_put_subject (call, loc_gfid (loc));
-    entrylk_ask (call, loc->inode, volume, basename, cmd, type, xdata);
+    entrylk_ask (client_begin_file (frame, this, loc, WIRE_entrylk, entrylk_reply), loc->inode,
+                 &put);
 }
 
 void
 client_fentrylk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd,
                  const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin_fd (frame, this, fd, WIRE_FENTRYLK, 0, client_fentrylk_reply);
+    const struct wire_entrylk put = { .cmd = (uint32_t) cmd, .type = (uint32_t) type,
+                                      .basename = basename, .volume = volume, .xdata = xdata };
 
-    entrylk_ask (call, fd->inode, volume, basename, cmd, type, xdata);
+    entrylk_ask (client_begin_fd (frame, this, fd, WIRE_fentrylk, fentrylk_reply), fd->inode,
+                 &put);
 }

@@ -1,126 +1,107 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Record locks. The server keeps them for this connection, and drops them when it ends. flock(2) is
- * a record lock on the whole file, as GlusterFS's clients have it. */
+/* Record locks. The server keeps them for this connection, and drops them when the connection ends.
+ * flock(2) becomes a record lock on the whole file, as in GlusterFS's clients. */
 #include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 
-enum { WIRE_GETLK, WIRE_SETLK, WIRE_SETLKW };
+enum { COMMAND_GETLK, COMMAND_SETLK, COMMAND_SETLKW };
 
-static uint32_t
-wire_command (int cmd)
+uint32_t
+client_lock_command (int cmd)
 {
-    return cmd == F_GETLK ? WIRE_GETLK : cmd == F_SETLKW ? WIRE_SETLKW : WIRE_SETLK;
-}
-
-void
-put_lock_arguments (struct client_call *call, int cmd, const struct gf_flock *lock)
-{
-    const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
-    struct xdr_out *out = &call->rpc.out;
-
-    xdr_put_u32 (out, wire_command (cmd));
-    put_lock_type (out, lock);
-    put_flock (out, lock, &owner, sizeof owner);
+    return cmd == F_GETLK ? COMMAND_GETLK : cmd == F_SETLKW ? COMMAND_SETLKW : COMMAND_SETLK;
 }
 
 /* --- locks without a caller ------------------------------------------------------------------- */
 
-static void
-own_lock_reply (struct client_call *call, struct rpc_reply *reply)
-{
-}
-
 struct client_call *
-client_lock_own (xlator_t *this, struct rpc_connection *connection, const gfid_t *gfid,
-                 int64_t number, const struct gf_flock *lock, client_reply_fn *reply)
+client_lock_own (xlator_t *this, struct rpc_connection *connection, const struct wire_fd *fd,
+                 const struct gf_flock *lock, client_reply_fn *reply)
 {
     const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
-    struct client_call *call = client_begin_own (this, connection, WIRE_LK, &owner, sizeof owner,
+    struct client_call *call = client_begin_own (this, connection, WIRE_lk, &owner, sizeof owner,
                                                  reply);
+    const struct wire_lk put = { .fd = *fd, .cmd = COMMAND_SETLK, .type = wire_lock_type (lock),
+                                 .lock = *lock };
 
-    put_gfid (&call->rpc.out, gfid);
-    xdr_put_u64 (&call->rpc.out, (uint64_t) number);
-    put_lock_arguments (call, F_SETLK, lock);
-    put_no_dict (&call->rpc.out);
+    wire_put_call (&call->rpc.out, WIRE_lk, &put);
     return call;
 }
 
 static void
-lock_undo (struct client_call *call)
+lk_undo (struct client_call *call)
 {
     struct gf_flock lock = call->lock;
-    int64_t number;
+    struct wire_fd fd = { .gfid = call->fd->inode->gfid };
 
-    if (file_number (call->this, call->fd, WIRE_LK, &number) != 0)
+    if (client_file_number (call->this, call->fd, WIRE_lk, &fd.number) != 0)
         return;
     lock.l_type = F_UNLCK;
-    client_send (client_lock_own (call->this, call->connection, &call->fd->inode->gfid, number,
-                                  &lock, own_lock_reply));
+    client_send (client_lock_own (call->this, call->connection, &fd, &lock, client_ignore_reply));
 }
 
 /* --- lk, flock -------------------------------------------------------------------------------- */
 
-/* Returns whether the lock was set or found; *ret_lock is the server's. */
+/* Returns whether the lock was set or found. */
 static bool
-lock_read (struct client_call *call, struct rpc_reply *reply, client_answer_t *answer,
-           struct gf_flock *ret_lock)
+lk_get (struct client_call *call, struct rpc_reply *reply, struct wire_lk_reply *got)
 {
-    if (!client_answer_begin (call, reply, answer))
-        return false;
-    get_flock (&reply->results, ret_lock);
-    if (!client_answer_is_whole (call, reply))
+    if (!client_get (call, reply, WIRE_lk, got))
         return false;
     if (call->cmd != F_GETLK)
-        file_note_lock (call->this, call->fd, &call->lock);
+        client_file_note_lock (call->this, call->fd, &call->lock);
     return true;
 }
 
 static void
 lk_reply (struct client_call *call, struct rpc_reply *reply)
 {
-    g_auto (client_answer_t) answer;
-    struct gf_flock lock;
+    struct wire_lk_reply got = { 0 };
 
-    if (lock_read (call, reply, &answer, &lock))
-        STACK_UNWIND (lk, call->frame, 0, 0, call->cmd == F_GETLK ? &lock : &call->lock,
-                      answer.xdata);
+    if (lk_get (call, reply, &got))
+        STACK_UNWIND (lk, call->frame, 0, 0, call->cmd == F_GETLK ? &got.lock : &call->lock,
+                      got.xdata);
+    wire_clear_reply (WIRE_lk, &got);
 }
 
 static void
 flock_reply (struct client_call *call, struct rpc_reply *reply)
 {
-    g_auto (client_answer_t) answer;
-    struct gf_flock lock;
+    struct wire_lk_reply got = { 0 };
 
-    if (lock_read (call, reply, &answer, &lock))
-        STACK_UNWIND (flock, call->frame, 0, 0, answer.xdata);
+    if (lk_get (call, reply, &got))
+        STACK_UNWIND (flock, call->frame, 0, 0, got.xdata);
+    wire_clear_reply (WIRE_lk, &got);
 }
 
-/* A lock that is given up while the connection is gone is not taken again with the next one. */
+/* An unlock is noted even if the session is down: the next session must not take the lock again. */
 static void
-lock_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock *lock,
-          dict_t *xdata, client_reply_fn *reply)
+lk_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock lock,
+        dict_t *xdata, client_reply_fn *reply)
 {
+    const bool waits = cmd == F_SETLKW;
+    struct wire_lk put = { .cmd = client_lock_command (cmd), .type = wire_lock_type (&lock),
+                           .xdata = xdata };
     struct client_call *call;
 
-    lock->l_owner = frame->root->lk_owner;
-    if (cmd != F_GETLK && lock->l_type == F_UNLCK)
-        file_note_lock (this, fd, lock);
-    call = client_begin_fd (frame, this, fd, WIRE_LK, 0, reply);
+    put.lock = lock;
+    put.lock.l_owner = frame->root->lk_owner;
+    if (cmd != F_GETLK && lock.l_type == F_UNLCK)
+        client_file_note_lock (this, fd, &put.lock);
+    call = client_begin_fd (frame, this, fd, WIRE_lk, reply);
     if (!call)
         return;
     call->fd = fd_ref (fd);
     call->cmd = cmd;
-    call->lock = *lock;
-    put_lock_arguments (call, cmd, lock);
-    put_dict (&call->rpc.out, xdata);
+    call->lock = put.lock;
+    wire_put_arguments (&call->rpc.out, WIRE_lk, &put);
     __atomic_store_n (&client_inode_of (this, fd->inode)->locked, true, __ATOMIC_RELEASE);
-    call->rpc.patient = cmd == F_SETLKW;
-    if (cmd == F_SETLKW)
-        client_send_lock (call, true, lock_undo);
+    call->rpc.patient = waits;
+    if (waits)
+        client_send_lock (call, true, lk_undo);
     else
         client_send (call);
 }
@@ -129,19 +110,17 @@ void
 client_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *lock,
            dict_t *xdata)
 {
-    struct gf_flock asked = *lock;
-
-    lock_ask (frame, this, fd, cmd, &asked, xdata, lk_reply);
+    lk_ask (frame, this, fd, cmd, *lock, xdata, lk_reply);
 }
 
 void
 client_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
 {
-    struct gf_flock lock = { .l_type = operation & LOCK_UN   ? F_UNLCK
-                                     : operation & LOCK_EX ? F_WRLCK
-                                                           : F_RDLCK,
-                             .l_pid = frame->root->pid };
+    const struct gf_flock lock = { .l_type = operation & LOCK_UN   ? F_UNLCK
+                                             : operation & LOCK_EX ? F_WRLCK
+                                                                   : F_RDLCK,
+                                   .l_pid = frame->root->pid };
 
-    lock_ask (frame, this, fd, operation & (LOCK_NB | LOCK_UN) ? F_SETLK : F_SETLKW, &lock,
-              xdata, flock_reply);
+    lk_ask (frame, this, fd, operation & (LOCK_NB | LOCK_UN) ? F_SETLK : F_SETLKW, lock, xdata,
+            flock_reply);
 }

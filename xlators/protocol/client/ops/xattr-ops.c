@@ -1,150 +1,107 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Extended attributes. */
+/* getxattr and fgetxattr: one attribute, or the names of all. */
 #include "../client.h"
 
 #include <errno.h>
 #include <string.h>
 
-static void
-put_name (struct client_call *call, const char *name, dict_t *xdata)
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* GlusterFS's own attributes, of which a server doesn't hide all. */
+static bool
+xattr_is_internal (const char *name)
 {
-    call->name = g_strdup (name);
-    xdr_put_u32 (&call->rpc.out, name ? 1 : 0);
-    xdr_put_string (&call->rpc.out, name ? name : "");
-    put_dict (&call->rpc.out, xdata);
+    static const char *const prefixes[] = { "trusted.gfid", "trusted.pgfid.", "trusted.afr.",
+                                            "trusted.glusterfs." };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (prefixes); i++)
+        if (g_str_has_prefix (name, prefixes[i]))
+            return true;
+    return false;
 }
 
-/* Servers make these up from the path of a file, and know none of them of an open file. */
+/* The server lists all attributes as root, with their values. As on a local file system, only root
+ * sees those in "trusted.". A translator's own request (pid below 0) gets all, with values. */
+static dict_t *
+xattr_names (struct client_call *call, dict_t *dict)
+{
+    const bool is_root = call->frame->root->uid == 0;
+    dict_t *names;
+    const char *key;
+    const void *value;
+    size_t size;
+
+    if (call->frame->root->pid < 0)
+        return dict_ref (dict);
+    names = dict_new ();
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        dict_nth (dict, i, &key, &value, &size);
+        if (strchr (key, '.') && !xattr_is_internal (key)
+            && (is_root || !g_str_has_prefix (key, "trusted.")))
+            dict_set (names, key, NULL, 0);
+    }
+    return names;
+}
+
+/* Returns the dict for the caller, with a reference. NULL: the server has no such attribute, and
+ * the frame has been answered. */
+static dict_t *
+xattr_answer (struct client_call *call, dict_t *dict)
+{
+    if (!call->name)
+        return xattr_names (call, dict);
+    if (dict_has (dict, call->name))
+        return dict_ref (dict);
+    frame_fail (call->frame, ENODATA);
+    return NULL;
+}
+
+#define CLIENT_XATTR_REPLY(op_)                                                                    \
+    static void op_##_reply (struct client_call *call, struct rpc_reply *reply)                    \
+    {                                                                                              \
+        struct wire_##op_##_reply got = { 0 };                                                     \
+        g_autoptr (dict_t) dict = NULL;                                                            \
+                                                                                                   \
+        if (client_get (call, reply, WIRE_##op_, &got) && (dict = xattr_answer (call, got.dict)))  \
+            STACK_UNWIND (op_, call->frame, 0, 0, dict, got.xdata);                                \
+        wire_clear_reply (WIRE_##op_, &got);                                                       \
+    }
+
+CLIENT_XATTR_REPLY (getxattr)
+CLIENT_XATTR_REPLY (fgetxattr)
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* The value of such an attribute is the path of a file, so a server has none for an open file. */
 static bool
-name_needs_path (const char *name)
+xattr_needs_path (const char *name)
 {
     return name && (strcmp (name, "trusted.glusterfs.pathinfo") == 0
                     || strcmp (name, "trusted.glusterfs.node-uuid") == 0
                     || g_str_has_prefix (name, "glusterfs."));
 }
 
-static struct client_call *
-getxattr_begin (call_frame_t *frame, xlator_t *this, const loc_t *loc, const char *name)
-{
-    struct client_call *call;
-
-    if (!name_needs_path (name))
-        return client_begin_inode (frame, this, loc, WIRE_GETXATTR, WIRE_FGETXATTR, 0,
-                                   client_getxattr_reply);
-    call = client_begin (frame, this, WIRE_GETXATTR, 0, client_getxattr_reply);
-    if (call)
-        client_put_subject (call, loc_gfid (loc));
-    return call;
-}
-
 void
 client_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {
-    struct client_call *call = getxattr_begin (frame, this, loc, name);
+    struct client_call *call =
+        xattr_needs_path (name)
+            ? client_begin_gfid (frame, this, loc_gfid (loc), WIRE_getxattr, getxattr_reply)
+            : client_begin_file (frame, this, loc, WIRE_getxattr, getxattr_reply);
+    const struct wire_getxattr put = { .name = name, .xdata = xdata };
 
-    if (!call)
-        return;
-    put_name (call, name, xdata);
-    client_send (call);
+    if (call)
+        call->name = g_strdup (name);
+    client_ask (call, WIRE_getxattr, &put, NULL);
 }
 
 void
 client_fgetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name, dict_t *xdata)
 {
-    struct client_call *call =
-        client_begin_fd (frame, this, fd, WIRE_FGETXATTR, 0, client_fgetxattr_reply);
+    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_fgetxattr, fgetxattr_reply);
+    const struct wire_fgetxattr put = { .name = name, .xdata = xdata };
 
-    if (!call)
-        return;
-    put_name (call, name, xdata);
-    client_send (call);
-}
-
-/* --- changing --------------------------------------------------------------------------------- */
-
-void
-client_setxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict, uint32_t flags,
-                 dict_t *xdata)
-{
-    struct client_call *call = client_begin_rights (frame, this, loc, WIRE_SETXATTR,
-                                                    WIRE_FSETXATTR, client_setxattr_reply);
-
-    if (!call)
-        return;
-    xdr_put_u32 (&call->rpc.out, flags);
-    put_dict (&call->rpc.out, dict);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
-}
-
-void
-client_fsetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *dict, uint32_t flags,
-                  dict_t *xdata)
-{
-    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_FSETXATTR, RPC_CHANGES_CTIME,
-                                                client_fsetxattr_reply);
-
-    if (!call)
-        return;
-    xdr_put_u32 (&call->rpc.out, flags);
-    put_dict (&call->rpc.out, dict);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
-}
-
-/* xattrop changes counters of the file system's own parts; they are no change to a user. */
-static void
-xattrop_ask (struct client_call *call, uint32_t flags, dict_t *dict, dict_t *xdata)
-{
-    if (!call)
-        return;
-    xdr_put_u32 (&call->rpc.out, flags);
-    put_dict (&call->rpc.out, dict);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
-}
-
-void
-client_xattrop (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, dict_t *dict,
-                dict_t *xdata)
-{
-    xattrop_ask (client_begin_inode (frame, this, loc, WIRE_XATTROP, WIRE_FXATTROP, 0,
-                                     client_xattrop_reply),
-                 flags, dict, xdata);
-}
-
-void
-client_fxattrop (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t flags, dict_t *dict,
-                 dict_t *xdata)
-{
-    xattrop_ask (client_begin_fd (frame, this, fd, WIRE_FXATTROP, 0, client_fxattrop_reply), flags,
-                 dict, xdata);
-}
-
-void
-client_removexattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
-                    dict_t *xdata)
-{
-    struct client_call *call = client_begin_rights (frame, this, loc, WIRE_REMOVEXATTR,
-                                                    WIRE_FREMOVEXATTR, client_removexattr_reply);
-
-    if (!call)
-        return;
-    xdr_put_string (&call->rpc.out, name);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
-}
-
-void
-client_fremovexattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name,
-                     dict_t *xdata)
-{
-    struct client_call *call = client_begin_fd (frame, this, fd, WIRE_FREMOVEXATTR,
-                                                RPC_CHANGES_CTIME, client_fremovexattr_reply);
-
-    if (!call)
-        return;
-    xdr_put_string (&call->rpc.out, name);
-    put_dict (&call->rpc.out, xdata);
-    client_send (call);
+    if (call)
+        call->name = g_strdup (name);
+    client_ask (call, WIRE_fgetxattr, &put, NULL);
 }

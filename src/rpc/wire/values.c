@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "wire.h"
+#include "rpc/wire/values.h"
+
+#include "core/time/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,21 +9,32 @@
 #include <sys/sysmacros.h>
 
 void
-put_gfid (struct xdr_out *out, const gfid_t *gfid)
+wire_put_gfid (struct xdr_out *out, const gfid_t *gfid)
 {
     xdr_put_fixed (out, gfid->b, sizeof gfid->b);
+}
+
+gfid_t
+wire_get_gfid (struct xdr_in *in)
+{
+    const void *bytes = xdr_get_fixed (in, sizeof (gfid_t));
+    gfid_t gfid = { 0 };
+
+    if (bytes)
+        memcpy (&gfid, bytes, sizeof gfid);
+    return gfid;
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
 void
-put_iatt (struct xdr_out *out, const struct iatt *iatt)
+wire_put_iatt (struct xdr_out *out, const struct iatt *iatt)
 {
-    put_gfid (out, &iatt->ia_gfid);
+    wire_put_gfid (out, &iatt->ia_gfid);
     xdr_put_u64 (out, 0); /* which fields are valid: the server looks at the call's own flags */
     xdr_put_u64 (out, iatt->ia_ino);
     xdr_put_u64 (out, iatt->ia_dev);
-    xdr_put_u64 (out, iatt->ia_rdev);
+    xdr_put_u64 (out, (uint64_t) major (iatt->ia_rdev) << 32 | minor (iatt->ia_rdev));
     xdr_put_u64 (out, iatt->ia_size);
     xdr_put_u64 (out, iatt->ia_blocks);
     xdr_put_u64 (out, 0);
@@ -42,7 +55,7 @@ put_iatt (struct xdr_out *out, const struct iatt *iatt)
 }
 
 uint64_t
-ino_of_gfid (const gfid_t *gfid)
+wire_ino_of_gfid (const gfid_t *gfid)
 {
     uint64_t wire;
 
@@ -52,13 +65,13 @@ ino_of_gfid (const gfid_t *gfid)
 
 /* The wire has the major number in the upper half, unlike dev_t. */
 static dev_t
-rdev_of_wire (uint64_t rdev)
+wire_to_rdev (uint64_t rdev)
 {
     return makedev ((unsigned) (rdev >> 32), (unsigned) rdev);
 }
 
 static void
-get_times (struct xdr_in *in, struct iatt *iatt)
+wire_get_times (struct xdr_in *in, struct iatt *iatt)
 {
     iatt->ia_atime = (int64_t) xdr_get_u64 (in);
     iatt->ia_mtime = (int64_t) xdr_get_u64 (in);
@@ -71,25 +84,23 @@ get_times (struct xdr_in *in, struct iatt *iatt)
 }
 
 void
-get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
+wire_get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
 {
-    struct iatt unused, *iatt = ret_iatt ? ret_iatt : &unused;
-    const void *gfid = xdr_get_fixed (in, sizeof iatt->ia_gfid);
+    struct iatt *iatt = ret_iatt;
     uint32_t mode;
 
     memset (iatt, 0, sizeof *iatt);
-    if (gfid)
-        memcpy (&iatt->ia_gfid, gfid, sizeof iatt->ia_gfid);
-    iatt->ia_ino = ino_of_gfid (&iatt->ia_gfid);
+    iatt->ia_gfid = wire_get_gfid (in);
+    iatt->ia_ino = wire_ino_of_gfid (&iatt->ia_gfid);
     xdr_get_u64 (in); /* which fields are valid: all that we use */
     xdr_get_u64 (in); /* the brick's inode number */
     iatt->ia_dev = xdr_get_u64 (in);
-    iatt->ia_rdev = rdev_of_wire (xdr_get_u64 (in));
+    iatt->ia_rdev = wire_to_rdev (xdr_get_u64 (in));
     iatt->ia_size = xdr_get_u64 (in);
     iatt->ia_blocks = xdr_get_u64 (in);
     xdr_get_u64 (in);
     xdr_get_u64 (in);
-    get_times (in, iatt);
+    wire_get_times (in, iatt);
     iatt->ia_nlink = xdr_get_u32 (in);
     iatt->ia_uid = xdr_get_u32 (in);
     iatt->ia_gid = xdr_get_u32 (in);
@@ -100,7 +111,7 @@ get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
 }
 
 void
-put_statvfs (struct xdr_out *out, const struct statvfs *buf)
+wire_put_statvfs (struct xdr_out *out, const struct statvfs *buf)
 {
     xdr_put_u64 (out, buf->f_bsize);
     xdr_put_u64 (out, buf->f_frsize);
@@ -116,7 +127,7 @@ put_statvfs (struct xdr_out *out, const struct statvfs *buf)
 }
 
 void
-get_statvfs (struct xdr_in *in, struct statvfs *ret_buf)
+wire_get_statvfs (struct xdr_in *in, struct statvfs *ret_buf)
 {
     memset (ret_buf, 0, sizeof *ret_buf);
     ret_buf->f_bsize = xdr_get_u64 (in);
@@ -140,8 +151,8 @@ enum { WIRE_TEXT_OLD = 1, WIRE_INT, WIRE_UINT, WIRE_DOUBLE, WIRE_TEXT, WIRE_BYTE
 #define TIMES_SIZE_ON_WIRE 36
 #define KEY_MAX 4096
 
-void
-put_no_dict (struct xdr_out *out)
+static void
+wire_put_no_dict (struct xdr_out *out)
 {
     xdr_put_u32 (out, 0);
     xdr_put_u32 (out, (uint32_t) -1);
@@ -149,7 +160,7 @@ put_no_dict (struct xdr_out *out)
 }
 
 static void
-put_value (struct xdr_out *out, enum dict_type type, const void *value, size_t size)
+wire_put_value (struct xdr_out *out, enum dict_type type, const void *value, size_t size)
 {
     uint64_t number;
 
@@ -172,7 +183,7 @@ put_value (struct xdr_out *out, enum dict_type type, const void *value, size_t s
 
 /* The size that comes first must be exact: the server finds a payload by it. */
 void
-put_dict (struct xdr_out *out, const dict_t *dict)
+wire_put_dict (struct xdr_out *out, const dict_t *dict)
 {
     const size_t n = dict_count (dict), size_at = out->used;
     const char *key;
@@ -180,7 +191,7 @@ put_dict (struct xdr_out *out, const dict_t *dict)
     size_t size;
 
     if (!dict) {
-        put_no_dict (out);
+        wire_put_no_dict (out);
         return;
     }
     xdr_put_u32 (out, 0);
@@ -189,7 +200,7 @@ put_dict (struct xdr_out *out, const dict_t *dict)
     for (size_t i = 0; i < n; i++) {
         dict_nth (dict, i, &key, &value, &size);
         xdr_put_opaque (out, key, strlen (key) + 1);
-        put_value (out, dict_nth_type (dict, i), value, size);
+        wire_put_value (out, dict_nth_type (dict, i), value, size);
     }
     xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
 }
@@ -197,7 +208,7 @@ put_dict (struct xdr_out *out, const dict_t *dict)
 /* Adds a value of a fixed or stated size: attributes as a struct iatt, others as they come. Text
  * comes with its NUL. */
 static void
-get_value (struct xdr_in *in, dict_t *dict, const char *key)
+wire_get_value (struct xdr_in *in, dict_t *dict, const char *key)
 {
     const void *value = NULL;
     size_t size = 0;
@@ -218,7 +229,7 @@ get_value (struct xdr_in *in, dict_t *dict, const char *key)
         value = xdr_get_fixed (in, size = sizeof (gfid_t));
         break;
     case WIRE_IATT:
-        get_iatt (in, &iatt);
+        wire_get_iatt (in, &iatt);
         value = &iatt;
         size = sizeof iatt;
         break;
@@ -233,7 +244,7 @@ get_value (struct xdr_in *in, dict_t *dict, const char *key)
 }
 
 static void
-get_pair (struct xdr_in *in, dict_t *dict)
+wire_get_pair (struct xdr_in *in, dict_t *dict)
 {
     size_t key_size;
     const char *key = xdr_get_opaque (in, KEY_MAX, &key_size);
@@ -243,11 +254,11 @@ get_pair (struct xdr_in *in, dict_t *dict)
     if (key_size == 0 || strnlen (key, key_size) != key_size - 1)
         in->failed = true;
     else
-        get_value (in, dict, key);
+        wire_get_value (in, dict, key);
 }
 
 dict_t *
-get_dict (struct xdr_in *in)
+wire_get_dict (struct xdr_in *in)
 {
     dict_t *dict;
     int32_t count;
@@ -260,7 +271,7 @@ get_dict (struct xdr_in *in)
         return NULL;
     dict = dict_new ();
     for (int32_t i = 0; i < count && !in->failed; i++)
-        get_pair (in, dict);
+        wire_get_pair (in, dict);
     if (in->failed)
         g_clear_pointer (&dict, dict_unref);
     return dict;
@@ -270,27 +281,29 @@ get_dict (struct xdr_in *in)
 
 enum { TYPE_READ, TYPE_WRITE, TYPE_NONE };
 
-void
-put_lock_type (struct xdr_out *out, const struct gf_flock *lock)
+#define OWNER_MAX 1024 /* bytes */
+
+uint32_t
+wire_lock_type (const struct gf_flock *lock)
 {
-    xdr_put_u32 (out, lock->l_type == F_RDLCK   ? TYPE_READ
-                      : lock->l_type == F_WRLCK ? TYPE_WRITE
-                                                : TYPE_NONE);
+    return lock->l_type == F_RDLCK ? TYPE_READ : lock->l_type == F_WRLCK ? TYPE_WRITE : TYPE_NONE;
 }
 
 void
-put_flock (struct xdr_out *out, const struct gf_flock *lock, const void *owner, size_t owner_size)
+wire_put_flock (struct xdr_out *out, const struct gf_flock *lock)
 {
-    put_lock_type (out, lock);
+    const uint64_t owner = GUINT64_TO_LE (lock->l_owner);
+
+    xdr_put_u32 (out, wire_lock_type (lock));
     xdr_put_u32 (out, (uint32_t) lock->l_whence);
     xdr_put_u64 (out, (uint64_t) lock->l_start);
     xdr_put_u64 (out, (uint64_t) lock->l_len);
     xdr_put_u32 (out, (uint32_t) lock->l_pid);
-    xdr_put_opaque (out, owner, owner_size);
+    xdr_put_opaque (out, &owner, sizeof owner);
 }
 
 void
-get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
+wire_get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
 {
     const uint32_t type = xdr_get_u32 (in);
     const void *owner;
@@ -303,35 +316,16 @@ get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
     ret_lock->l_start = (off_t) xdr_get_u64 (in);
     ret_lock->l_len = (off_t) xdr_get_u64 (in);
     ret_lock->l_pid = (pid_t) xdr_get_u32 (in);
-    owner = xdr_get_opaque (in, 1024, &size);
+    owner = xdr_get_opaque (in, OWNER_MAX, &size);
     if (owner)
         memcpy (&ret_lock->l_owner, owner, MIN (size, sizeof ret_lock->l_owner));
-}
-
-const char *
-wire_procedure_name (enum procedure procedure)
-{
-#define NAME(name_) [WIRE_##name_] = #name_
-    static const char *const names[] = {
-        NAME (STAT), NAME (READLINK), NAME (MKNOD), NAME (MKDIR), NAME (UNLINK), NAME (RMDIR),
-        NAME (SYMLINK), NAME (RENAME), NAME (LINK), NAME (TRUNCATE), NAME (OPEN), NAME (READ),
-        NAME (WRITE), NAME (STATFS), NAME (FLUSH), NAME (FSYNC), NAME (SETXATTR),
-        NAME (GETXATTR), NAME (REMOVEXATTR), NAME (OPENDIR), NAME (FSYNCDIR), NAME (ACCESS),
-        NAME (CREATE), NAME (FTRUNCATE), NAME (FSTAT), NAME (LK), NAME (LOOKUP),
-        NAME (INODELK), NAME (FINODELK), NAME (ENTRYLK), NAME (FENTRYLK), NAME (XATTROP),
-        NAME (FXATTROP), NAME (FGETXATTR), NAME (FSETXATTR), NAME (SETATTR), NAME (FSETATTR),
-        NAME (READDIRP), NAME (RELEASE), NAME (RELEASEDIR), NAME (FREMOVEXATTR), NAME (FALLOCATE),
-        NAME (DISCARD), NAME (ZEROFILL), NAME (SEEK), NAME (COPY_FILE_RANGE),
-    };
-#undef NAME
-
-    return procedure < G_N_ELEMENTS (names) && names[procedure] ? names[procedure] : "?";
+    ret_lock->l_owner = GUINT64_FROM_LE (ret_lock->l_owner);
 }
 
 /* The numbers of x86, which all processors have on the wire. */
 static const struct {
     uint32_t ours, wire;
-} open_flags[] = {
+} wire_open_flags[] = {
     { O_CREAT, 0100 },       { O_EXCL, 0200 },         { O_NOCTTY, 0400 },
     { O_TRUNC, 01000 },      { O_APPEND, 02000 },      { O_NONBLOCK, 04000 },
     { O_DSYNC, 010000 },     { O_DIRECT, 040000 },     { O_DIRECTORY, 0200000 },
@@ -339,24 +333,24 @@ static const struct {
 };
 
 uint32_t
-wire_open_flags (uint32_t flags)
+wire_of_open_flags (uint32_t flags)
 {
     uint32_t wire = flags & O_ACCMODE;
 
-    for (size_t i = 0; i < G_N_ELEMENTS (open_flags); i++)
-        if (flags & open_flags[i].ours)
-            wire |= open_flags[i].wire;
+    for (size_t i = 0; i < G_N_ELEMENTS (wire_open_flags); i++)
+        if (flags & wire_open_flags[i].ours)
+            wire |= wire_open_flags[i].wire;
     return wire;
 }
 
 uint32_t
-open_flags_of_wire (uint32_t wire)
+wire_to_open_flags (uint32_t wire)
 {
     uint32_t flags = wire & O_ACCMODE;
 
-    for (size_t i = 0; i < G_N_ELEMENTS (open_flags); i++)
-        if (wire & open_flags[i].wire)
-            flags |= open_flags[i].ours;
+    for (size_t i = 0; i < G_N_ELEMENTS (wire_open_flags); i++)
+        if (wire & wire_open_flags[i].wire)
+            flags |= wire_open_flags[i].ours;
     return flags;
 }
 
@@ -371,28 +365,40 @@ wire_errno (int32_t error)
 #define CHANGES_ON_WIRE                                                                            \
     (IATT_MODE | IATT_UID | IATT_GID | IATT_ATIME | IATT_MTIME | IATT_CTIME)
 
-/* The server ignores "now", so the present time goes with the call. To a server an owner of -1 is a
- * change, which it may refuse. */
-void
-put_changes (struct xdr_out *out, const struct iatt *iatt, uint32_t valid)
+struct wire_changes
+wire_changes_of (const struct iatt *iatt, uint32_t valid)
 {
-    struct iatt changes = *iatt;
+    struct wire_changes changes = { *iatt, valid };
     const struct timespec now = clock_today ();
 
     if (iatt->ia_uid == (uint32_t) -1)
-        valid &= ~(uint32_t) IATT_UID;
+        changes.valid &= ~(uint32_t) IATT_UID;
     if (iatt->ia_gid == (uint32_t) -1)
-        valid &= ~(uint32_t) IATT_GID;
+        changes.valid &= ~(uint32_t) IATT_GID;
     if (valid & IATT_ATIME_NOW) {
-        changes.ia_atime = now.tv_sec;
-        changes.ia_atime_nsec = (uint32_t) now.tv_nsec;
-        valid |= IATT_ATIME;
+        changes.iatt.ia_atime = now.tv_sec;
+        changes.iatt.ia_atime_nsec = (uint32_t) now.tv_nsec;
+        changes.valid |= IATT_ATIME;
     }
     if (valid & IATT_MTIME_NOW) {
-        changes.ia_mtime = now.tv_sec;
-        changes.ia_mtime_nsec = (uint32_t) now.tv_nsec;
-        valid |= IATT_MTIME;
+        changes.iatt.ia_mtime = now.tv_sec;
+        changes.iatt.ia_mtime_nsec = (uint32_t) now.tv_nsec;
+        changes.valid |= IATT_MTIME;
     }
-    put_iatt (out, &changes);
-    xdr_put_u32 (out, valid & CHANGES_ON_WIRE);
+    changes.valid &= CHANGES_ON_WIRE;
+    return changes;
+}
+
+void
+wire_put_changes (struct xdr_out *out, const struct wire_changes *changes)
+{
+    wire_put_iatt (out, &changes->iatt);
+    xdr_put_u32 (out, changes->valid);
+}
+
+void
+wire_get_changes (struct xdr_in *in, struct wire_changes *ret_changes)
+{
+    wire_get_iatt (in, &ret_changes->iatt);
+    ret_changes->valid = xdr_get_u32 (in);
 }
