@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The brick: its storage, what is parked, its end. */
+/* The life of a brick, its storage, and the delivery of parcels. */
 #include "conform/brick/brick.h"
 
 #include "core/time/random.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INODE_LIMIT 100000 /* a brick finds each file by its gfid */
+#define INODE_LIMIT 100000 /* inodes in the table, by which the brick finds the file of a gfid */
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
 static struct graph *
-storage_new (const char *directory)
+brick_storage_new (const char *directory)
 {
     g_autofree char *text = g_strdup_printf (
         "volume storage\n type storage/posix\n option directory %s\nend-volume\n", directory);
@@ -32,7 +32,7 @@ storage_new (const char *directory)
 }
 
 static GHashTable *
-gfids_new (void)
+brick_gfids_new (void)
 {
     return g_hash_table_new_full (gfid_hash, gfid_same, g_free, g_free);
 }
@@ -40,7 +40,7 @@ gfids_new (void)
 struct brick *
 brick_new (const char *volume, const char *directory, const char *socket, uint64_t seed)
 {
-    struct graph *graph = storage_new (directory);
+    struct graph *graph = brick_storage_new (directory);
     struct brick *brick;
 
     if (!graph || loop_use () < 0)
@@ -57,8 +57,8 @@ brick_new (const char *volume, const char *directory, const char *socket, uint64
     brick->parcels = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_parcel_free);
     brick->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_parcel_free);
     brick->locks = g_ptr_array_new_with_free_func (brick_lock_free);
-    brick->wire = gfids_new ();
-    brick->local = gfids_new ();
+    brick->wire = brick_gfids_new ();
+    brick->local = brick_gfids_new ();
     brick->lost = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
     return brick;
 }
@@ -83,9 +83,9 @@ brick_is_up (const struct brick *brick)
 
 /* --- parcels ---------------------------------------------------------------------------------- */
 
-/* Returns false if the call waits for a lock. */
+/* Returns false if the call waits for a lock: then the parcel is not done with. */
 static bool
-parcel_deliver (struct brick_parcel *parcel)
+brick_parcel_deliver (struct brick_parcel *parcel)
 {
     GByteArray *answer;
 
@@ -116,7 +116,7 @@ brick_deliver (struct brick *brick, unsigned nth)
 {
     struct brick_parcel *parcel = g_ptr_array_steal_index (brick->parcels, nth);
 
-    if (parcel_deliver (parcel))
+    if (brick_parcel_deliver (parcel))
         brick_parcel_free (parcel);
     else
         g_ptr_array_add (brick->waiting, parcel);
@@ -143,9 +143,9 @@ brick_calm (struct brick *brick, bool calm)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Whether a call that was parked in the kill has been done. */
+/* Returns whether the brick does a parked call before it is killed. */
 static bool
-was_done (const struct brick *brick, const struct brick_parcel *parcel)
+brick_kill_does (const struct brick *brick, const struct brick_parcel *parcel)
 {
     struct random_source source = { brick->seed + parcel->number };
 
@@ -153,7 +153,7 @@ was_done (const struct brick *brick, const struct brick_parcel *parcel)
 }
 
 static void
-note_lost (struct brick *brick, struct brick_peer *peer)
+brick_note_lost (struct brick *brick, struct brick_peer *peer)
 {
     GHashTableIter iter;
     gpointer fd;
@@ -174,14 +174,14 @@ brick_kill (struct brick *brick)
 {
     for (guint i = 0; i < brick->parcels->len; i++) {
         const struct brick_parcel *parcel = brick->parcels->pdata[i];
-        GByteArray *answer = !parcel->reply && was_done (brick, parcel)
+        GByteArray *answer = !parcel->reply && brick_kill_does (brick, parcel)
                                ? brick_serve (parcel->peer, parcel->record)
                                : NULL;
         if (answer)
             g_byte_array_unref (answer);
     }
     for (guint i = 0; i < brick->peers->len; i++)
-        note_lost (brick, brick->peers->pdata[i]);
+        brick_note_lost (brick, brick->peers->pdata[i]);
     brick_hang_up (brick);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A server's client chooses the gfid of a new file, and storage/posix derives one: this is what a
- * brick has on its disk. */
+/* A client of a server chooses the gfid of a new file, while storage/posix derives one from the
+ * file. These tables convert between both; a server of GlusterFS keeps the gfid on the disk. */
 #include "conform/brick/brick.h"
 
 static gfid_t
-gfid_by (GHashTable *table, const gfid_t *gfid)
+brick_gfid_by (GHashTable *table, const gfid_t *gfid)
 {
     const gfid_t *found = g_hash_table_lookup (table, gfid);
 
@@ -14,16 +14,16 @@ gfid_by (GHashTable *table, const gfid_t *gfid)
 gfid_t
 brick_gfid_to_wire (const struct brick *brick, const gfid_t *local)
 {
-    return gfid_by (brick->wire, local);
+    return brick_gfid_by (brick->wire, local);
 }
 
 gfid_t
 brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire)
 {
-    return gfid_by (brick->local, wire);
+    return brick_gfid_by (brick->local, wire);
 }
 
-/* A file keeps its first gfid: a create may have opened a file that was there. */
+/* A file keeps its first gfid, because a create may have opened an existing file. */
 void
 brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire)
 {

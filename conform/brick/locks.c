@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Locks of the file system's own parts, which belong to a connection and an owner. A call that
- * waits for one is parked again when a lock goes. */
+/* inodelk and entrylk. A lock belongs to a connection and an owner. A call that has to wait for a
+ * lock is parked again when any lock is dropped. */
 #include "conform/brick/request.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ struct brick_lock {
     gfid_t gfid;
     char *domain;
     bool of_entry, writes;
-    char *name;     /* of_entry: NULL: all names */
-    off_t from, to; /* else; to: the first byte behind it */
+    char *name;     /* name of an entrylk; NULL: all names of the directory */
+    off_t from, to; /* range of an inodelk: its first byte, and the first byte behind it */
 };
 
 void

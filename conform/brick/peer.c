@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connections: bytes become records, and records bytes. */
+/* Connections: receiving calls as records, and sending the records of replies. */
 #include "conform/brick/brick.h"
 
 #include "rpc/stream.h"
@@ -24,7 +24,7 @@ brick_parcel_free (struct brick_parcel *parcel)
 /* --- sending ---------------------------------------------------------------------------------- */
 
 static void
-peer_flush (struct brick_peer *peer)
+brick_peer_flush (struct brick_peer *peer)
 {
     const struct stream stream = { .fd = peer->watch.fd };
     struct iovec part;
@@ -43,14 +43,14 @@ void
 brick_peer_send (struct brick_peer *peer, const GByteArray *record)
 {
     g_byte_array_append (peer->out, record->data, record->len);
-    peer_flush (peer);
+    brick_peer_flush (peer);
 }
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Takes the first record off the bytes that came; NULL: it isn't whole. */
+/* Removes the first record from the received bytes, and returns it; NULL: it is not whole yet. */
 static GByteArray *
-record_take (struct brick_peer *peer)
+brick_record_take (struct brick_peer *peer)
 {
     GByteArray *record;
     uint32_t mark;
@@ -68,7 +68,7 @@ record_take (struct brick_peer *peer)
 }
 
 static void
-parcels_drop (GPtrArray *parcels, const struct brick_peer *peer)
+brick_parcels_drop (GPtrArray *parcels, const struct brick_peer *peer)
 {
     for (guint i = parcels->len; i-- > 0;)
         if (((struct brick_parcel *) parcels->pdata[i])->peer == peer)
@@ -76,14 +76,14 @@ parcels_drop (GPtrArray *parcels, const struct brick_peer *peer)
 }
 
 static void
-peer_close (struct brick_peer *peer)
+brick_peer_close (struct brick_peer *peer)
 {
     struct brick *brick = peer->brick;
 
     loop_remove (&peer->watch);
     close (peer->watch.fd);
-    parcels_drop (brick->waiting, peer);
-    parcels_drop (brick->parcels, peer);
+    brick_parcels_drop (brick->waiting, peer);
+    brick_parcels_drop (brick->parcels, peer);
     brick_locks_drop (brick, peer);
     g_hash_table_unref (peer->fds);
     g_byte_array_unref (peer->in);
@@ -95,7 +95,7 @@ peer_close (struct brick_peer *peer)
 }
 
 static void
-peer_ready (struct loop_watch *watch, uint32_t events)
+brick_peer_ready (struct loop_watch *watch, uint32_t events)
 {
     struct brick_peer *peer = (void *) ((char *) watch - offsetof (struct brick_peer, watch));
     const struct stream stream = { .fd = watch->fd };
@@ -104,24 +104,24 @@ peer_ready (struct loop_watch *watch, uint32_t events)
     ssize_t n;
 
     if (events & EPOLLOUT)
-        peer_flush (peer);
+        brick_peer_flush (peer);
     while ((n = stream_read (&stream, bytes, sizeof bytes)) > 0)
         g_byte_array_append (peer->in, bytes, (guint) n);
-    while ((record = record_take (peer)))
+    while ((record = brick_record_take (peer)))
         brick_park (peer, record, false, peer->brick->came++);
     if (n != -EAGAIN)
-        peer_close (peer);
+        brick_peer_close (peer);
 }
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
 static void
-peer_new (struct brick *brick, int fd)
+brick_peer_new (struct brick *brick, int fd)
 {
     struct brick_peer *peer = g_new0 (struct brick_peer, 1);
 
     peer->brick = brick;
-    peer->watch = (struct loop_watch){ peer_ready, fd };
+    peer->watch = (struct loop_watch){ brick_peer_ready, fd };
     peer->in = g_byte_array_new ();
     peer->out = g_byte_array_new ();
     peer->fds = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
@@ -132,13 +132,13 @@ peer_new (struct brick *brick, int fd)
 }
 
 static void
-listener_ready (struct loop_watch *watch, uint32_t events)
+brick_listener_ready (struct loop_watch *watch, uint32_t events)
 {
     struct brick *brick = (void *) ((char *) watch - offsetof (struct brick, listener));
     const int fd = accept4 (watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (fd >= 0)
-        peer_new (brick, fd);
+        brick_peer_new (brick, fd);
 }
 
 int
@@ -148,7 +148,7 @@ brick_listen (struct brick *brick)
     const int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int r = fd < 0 ? -errno : strlen (brick->socket) < sizeof at.sun_path ? 0 : -ENAMETOOLONG;
 
-    brick->listener = (struct loop_watch){ listener_ready, fd };
+    brick->listener = (struct loop_watch){ brick_listener_ready, fd };
     if (r == 0) {
         strcpy (at.sun_path, brick->socket);
         unlink (brick->socket);
@@ -172,5 +172,5 @@ brick_hang_up (struct brick *brick)
     unlink (brick->socket);
     brick->listener.fd = -1;
     while (brick->peers->len > 0)
-        peer_close (brick->peers->pdata[0]);
+        brick_peer_close (brick->peers->pdata[0]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Headers of calls and answers, the handshake, and the ping. */
+/* Headers of calls and replies, the handshake, and the ping. */
 #include "conform/brick/request.h"
 
 #include "rpc/call.h"
@@ -17,14 +17,14 @@ enum { DUMP_DUMP = 1, DUMP_PING = 2, HANDSHAKE_SETVOLUME = 1 };
 /* --- the handshake ---------------------------------------------------------------------------- */
 
 static void
-put_success (struct xdr_out *out)
+brick_put_success (struct xdr_out *out)
 {
     xdr_put_u32 (out, 0);
     xdr_put_u32 (out, 0);
 }
 
 static void
-put_program (struct xdr_out *out, const char *name, uint64_t program, uint64_t version)
+brick_put_program (struct xdr_out *out, const char *name, uint64_t program, uint64_t version)
 {
     xdr_put_u32 (out, 1);
     xdr_put_string (out, name);
@@ -33,28 +33,28 @@ put_program (struct xdr_out *out, const char *name, uint64_t program, uint64_t v
 }
 
 static bool
-serve_dump (struct brick_request *q, uint32_t procedure)
+brick_serve_dump (struct brick_request *q, uint32_t procedure)
 {
     if (procedure == DUMP_PING) {
-        put_success (&q->out);
+        brick_put_success (&q->out);
         wire_put_dict (&q->out, NULL);
         return true;
     }
     xdr_put_u64 (&q->out, 0);
-    put_success (&q->out);
-    put_program (&q->out, "handshake", RPC_HANDSHAKE, 2);
-    put_program (&q->out, "files", RPC_FILES, WIRE_VERSION);
+    brick_put_success (&q->out);
+    brick_put_program (&q->out, "handshake", RPC_HANDSHAKE, 2);
+    brick_put_program (&q->out, "files", RPC_FILES, WIRE_VERSION);
     xdr_put_u32 (&q->out, 0);
     return procedure == DUMP_DUMP;
 }
 
 static bool
-serve_handshake (struct brick_request *q, uint32_t procedure)
+brick_serve_handshake (struct brick_request *q, uint32_t procedure)
 {
     g_autoptr (dict_t) dict = dict_new ();
 
     dict_set_str (dict, "child_up", "1");
-    put_success (&q->out);
+    brick_put_success (&q->out);
     text_dict_put (&q->out, dict);
     return procedure == HANDSHAKE_SETVOLUME;
 }
@@ -62,7 +62,7 @@ serve_handshake (struct brick_request *q, uint32_t procedure)
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void
-get_caller (struct brick_request *q, const void *bytes, size_t size)
+brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
 {
     struct xdr_in in = xdr_in_of (bytes, size);
     struct client *client = q->client;
@@ -73,7 +73,7 @@ get_caller (struct brick_request *q, const void *bytes, size_t size)
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
-    xdr_get_u32 (&in); /* times to set, and to what: features/utime would use them */
+    xdr_get_u32 (&in); /* the times that the call sets, and the time: for features/utime */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
     groups = xdr_get_u32 (&in);
@@ -87,19 +87,19 @@ get_caller (struct brick_request *q, const void *bytes, size_t size)
         memcpy (&client->lk_owner, owner, MIN (owner_size, sizeof client->lk_owner));
 }
 
-/* Returns what follows the header of an answer. */
+/* Returns accept_stat of the reply (RFC 5531). */
 static uint32_t
-request_serve (struct brick_request *q, uint32_t program, uint32_t procedure)
+brick_serve_program (struct brick_request *q, uint32_t program, uint32_t procedure)
 {
-    const bool known = program == RPC_DUMP        ? serve_dump (q, procedure)
-                     : program == RPC_HANDSHAKE ? serve_handshake (q, procedure)
+    const bool known = program == RPC_DUMP        ? brick_serve_dump (q, procedure)
+                     : program == RPC_HANDSHAKE ? brick_serve_handshake (q, procedure)
                      : program == RPC_FILES     ? brick_serve_files (q, procedure)
                                                 : false;
     return known ? 0 : NO_SUCH_PROCEDURE;
 }
 
 static GByteArray *
-record_of (uint32_t xid, uint32_t accepted, const struct brick_request *q)
+brick_reply_record (uint32_t xid, uint32_t accepted, const struct brick_request *q)
 {
     const size_t size = accepted == 0 ? q->out.used + q->tail.used : 0;
     const uint32_t head[] = { LAST_FRAGMENT | (uint32_t) (24 + size), xid, REPLY, 0, 0, 0,
@@ -128,23 +128,23 @@ brick_serve (struct brick_peer *peer, const GByteArray *record)
 
     q.in = xdr_in_of (record->data, record->len);
     xid = xdr_get_u32 (&q.in);
-    xdr_get_u32 (&q.in); /* a call */
-    xdr_get_u32 (&q.in); /* the version of RPC */
+    xdr_get_u32 (&q.in); /* the type: call */
+    xdr_get_u32 (&q.in); /* version of RPC */
     program = xdr_get_u32 (&q.in);
-    xdr_get_u32 (&q.in); /* its version */
+    xdr_get_u32 (&q.in); /* version of the program */
     procedure = xdr_get_u32 (&q.in);
-    xdr_get_u32 (&q.in); /* the kind of the credentials */
+    xdr_get_u32 (&q.in); /* flavour of the credentials */
     caller = xdr_get_opaque (&q.in, AUTH_MAX, &size);
-    get_caller (&q, caller, caller ? size : 0);
+    brick_get_caller (&q, caller, caller ? size : 0);
     xdr_get_u32 (&q.in);
     xdr_get_opaque (&q.in, AUTH_MAX, &size);
     xdr_out_init (&q.out);
     xdr_out_init (&q.tail);
-    accepted = request_serve (&q, program, procedure);
+    accepted = brick_serve_program (&q, program, procedure);
     if (q.in.failed)
         g_error ("protocol/client sent what is no call of procedure %u of program %u", procedure,
                  program);
-    answer = q.waits ? NULL : record_of (xid, accepted, &q);
+    answer = q.waits ? NULL : brick_reply_record (xid, accepted, &q);
     xdr_out_clear (&q.out);
     xdr_out_clear (&q.tail);
     return answer;

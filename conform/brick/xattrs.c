@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NUMBERS_MAX 256 /* bytes */
+#define NUMBERS_MAX 256 /* bytes of an attribute of numbers */
 
 #define LOCKS_ASKED "glusterfs.inodelk-dom-count"
 #define LOCKS_FOUND "glusterfs.inodelk-count"
@@ -15,7 +15,7 @@
 
 /* --- xattrop ---------------------------------------------------------------------------------- */
 
-/* Returns the size of the attribute's value. 0: there is none. */
+/* Copies the attribute's value, up to NUMBERS_MAX bytes. Returns its size; 0: no such attribute. */
 static size_t
 brick_get_xattr (struct brick_request *q, inode_t *inode, const char *name, uint8_t *to)
 {
@@ -136,7 +136,8 @@ brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked)
     return found;
 }
 
-#define GUARD "glusterfs.preop.parent.key" /* names the attribute that the directory has to have */
+/* Its value names an attribute that is the directory's, not the new file's. */
+#define GUARD "glusterfs.preop.parent.key"
 
 void
 brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata)

@@ -224,7 +224,7 @@ on_connected (void *data)
 static void
 on_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
 {
-    upcall_heard (&world.brick, program, procedure, arguments);
+    client_upcall_heard (&world.brick, program, procedure, arguments);
 }
 
 static const struct rpc_events events = { on_connected, on_closed, on_called };
@@ -363,9 +363,9 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     world.private.host = (char *) "nowhere";
     world.private.brick = (char *) "nowhere:brick";
     pthread_mutex_init (&world.private.random_lock, NULL);
-    session_init (&world.brick);
-    upcalls_init (&world.brick);
-    upcalls_end (&world.brick); /* no thread */
+    client_session_init (&world.brick);
+    client_upcalls_init (&world.brick);
+    client_upcalls_end (&world.brick); /* no thread */
     xlator_route (&world.brick);
     world.maker = (struct fd_maker){ 1, release, NULL };
     world.table = itable_new (1, 100, forget, NULL);

@@ -144,7 +144,7 @@ describe_fields (GString *text, const struct wire_field *field, const void *of)
 static _Alignas (16) char of_call[4096], of_reply[4096]; /* any struct of a row */
 
 static void
-ends (struct xdr_in *in, GString *text)
+describe_rest (struct xdr_in *in, GString *text)
 {
     if (in->failed)
         g_string_append (text, "  bytes are missing\n");
@@ -161,7 +161,7 @@ call_text (enum wire_procedure procedure, struct xdr_in in, struct xdr_out *agai
     memset (of_call, 0, sizeof of_call);
     wire_get_call (&in, procedure, of_call);
     describe_fields (text, wire_call_fields (procedure), of_call);
-    ends (&in, text);
+    describe_rest (&in, text);
     wire_put_call (again, procedure, of_call);
     wire_clear_call (procedure, of_call);
     return g_string_free (text, FALSE);
@@ -178,7 +178,7 @@ reply_text (enum wire_procedure procedure, struct xdr_in in, struct xdr_out *aga
     g_string_append_printf (text, "  op_ret %d op_errno %d\n", head->op_ret, head->op_errno);
     if (head->op_ret >= 0)
         describe_fields (text, wire_reply_fields (procedure), of_reply);
-    ends (&in, text);
+    describe_rest (&in, text);
     wire_put_reply (again, procedure, of_reply);
     wire_clear_reply (procedure, of_reply);
     return g_string_free (text, FALSE);
@@ -205,7 +205,7 @@ add_bytes (struct block *block, const char *hex)
 }
 
 static void
-add_line (const char *line)
+recording_add_line (const char *line)
 {
     struct block *block = blocks->len > 0 ? blocks->pdata[blocks->len - 1] : NULL;
 
@@ -234,7 +234,7 @@ read_recording (void)
     lines = g_strsplit (all, "\n", -1);
     blocks = g_ptr_array_new ();
     for (char **line = lines; *line; line++)
-        add_line (*line);
+        recording_add_line (*line);
 }
 
 /* Returns whether the call put again has the same bytes. Not if it has a dict: GlusterFS has more

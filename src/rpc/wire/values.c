@@ -31,7 +31,7 @@ void
 wire_put_iatt (struct xdr_out *out, const struct iatt *iatt)
 {
     wire_put_gfid (out, &iatt->ia_gfid);
-    xdr_put_u64 (out, 0); /* which fields are valid: the server looks at the call's own flags */
+    xdr_put_u64 (out, 0); /* mask of valid fields: servers ignore it */
     xdr_put_u64 (out, iatt->ia_ino);
     xdr_put_u64 (out, iatt->ia_dev);
     xdr_put_u64 (out, (uint64_t) major (iatt->ia_rdev) << 32 | minor (iatt->ia_rdev));
@@ -63,7 +63,7 @@ wire_ino_of_gfid (const gfid_t *gfid)
     return GUINT64_FROM_BE (wire);
 }
 
-/* The wire has the major number in the upper half, unlike dev_t. */
+/* On the wire the major number is the upper half. */
 static dev_t
 wire_to_rdev (uint64_t rdev)
 {
@@ -92,8 +92,8 @@ wire_get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
     memset (iatt, 0, sizeof *iatt);
     iatt->ia_gfid = wire_get_gfid (in);
     iatt->ia_ino = wire_ino_of_gfid (&iatt->ia_gfid);
-    xdr_get_u64 (in); /* which fields are valid: all that we use */
-    xdr_get_u64 (in); /* the brick's inode number */
+    xdr_get_u64 (in); /* mask of valid fields: a server sets all that are used here */
+    xdr_get_u64 (in); /* inode number in the brick's file system */
     iatt->ia_dev = xdr_get_u64 (in);
     iatt->ia_rdev = wire_to_rdev (xdr_get_u64 (in));
     iatt->ia_size = xdr_get_u64 (in);
@@ -170,7 +170,7 @@ wire_put_value (struct xdr_out *out, enum dict_type type, const void *value, siz
         xdr_put_u32 (out, WIRE_UINT);
         xdr_put_u64 (out, number);
         break;
-    case DICT_TEXT: /* the size counts the NUL, which a dict keeps behind each value */
+    case DICT_TEXT: /* its size on the wire includes the NUL that a dict has behind each value */
         xdr_put_u32 (out, WIRE_TEXT);
         xdr_put_opaque (out, value, size + 1);
         break;
@@ -181,7 +181,7 @@ wire_put_value (struct xdr_out *out, enum dict_type type, const void *value, siz
     }
 }
 
-/* The size that comes first must be exact: the server finds a payload by it. */
+/* The size in front must be exact: the server finds the data of a WRITE by it. */
 void
 wire_put_dict (struct xdr_out *out, const dict_t *dict)
 {
@@ -205,8 +205,8 @@ wire_put_dict (struct xdr_out *out, const dict_t *dict)
     xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
 }
 
-/* Adds a value of a fixed or stated size: attributes as a struct iatt, others as they come. Text
- * comes with its NUL. */
+/* Adds a value to the dict: attributes as a struct iatt, other values as their bytes on the wire. A
+ * text keeps its NUL. */
 static void
 wire_get_value (struct xdr_in *in, dict_t *dict, const char *key)
 {
@@ -263,7 +263,7 @@ wire_get_dict (struct xdr_in *in)
     dict_t *dict;
     int32_t count;
 
-    xdr_get_u32 (in); /* bytes of the pairs */
+    xdr_get_u32 (in); /* size of the pairs, in bytes */
     count = xdr_get_i32 (in);
     if ((uint32_t) MAX (count, 0) != xdr_get_u32 (in))
         in->failed = true;
@@ -281,7 +281,7 @@ wire_get_dict (struct xdr_in *in)
 
 enum { TYPE_READ, TYPE_WRITE, TYPE_NONE };
 
-#define OWNER_MAX 1024 /* bytes */
+#define OWNER_MAX 1024 /* bytes of a lock owner */
 
 uint32_t
 wire_lock_type (const struct gf_flock *lock)
@@ -322,7 +322,7 @@ wire_get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
     ret_lock->l_owner = GUINT64_FROM_LE (ret_lock->l_owner);
 }
 
-/* The numbers of x86, which all processors have on the wire. */
+/* On the wire all processors have the numbers of x86. */
 static const struct {
     uint32_t ours, wire;
 } wire_open_flags[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A call: from its beginning, with the caller's identity, to the answer. */
+/* The life of a call: its beginning with the caller's identity, sending, and the reply. */
 #include "client.h"
 
 #include <errno.h>
@@ -38,14 +38,14 @@ client_drop (struct client_call *call)
     rpc_call_unref (&call->rpc);
 }
 
-/* Returns true for the first of the reply and the interrupt: that one answers the frame. */
+/* Returns true to the first of reply, interrupt and frame-timeout: that one answers the frame. */
 static bool
 call_is_first (struct client_call *call)
 {
     return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* If the server granted the lock after the frame was answered, the lock is given back. */
+/* A lock that the server granted after the frame was answered is released. */
 static void
 client_answered_late (struct client_call *call, struct rpc_reply *reply)
 {
@@ -60,7 +60,7 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
     struct client_call *call = client_call_of (rpc);
 
     if (call->claimed)
-        claim_leave (call);
+        client_claim_leave (call);
     if (call->undo && !call_is_first (call)) {
         client_answered_late (call, reply);
         return;
@@ -113,9 +113,9 @@ client_begin_own (xlator_t *this, struct rpc_connection *connection, enum wire_p
     return call;
 }
 
-/* The server takes times from the call if features/utime is in the graph, as with GlusterFS's
- * clients; else from its own clock. The owner of locks is what the kernel calls it, or else the
- * process, as GlusterFS's clients have it. */
+/* The server takes times from the call if features/utime is in this graph, as it does with
+ * GlusterFS's clients; else it takes them from its own clock. The lock owner is the kernel's, or
+ * without one the process, as in GlusterFS's clients. */
 static void
 call_identify (struct client_call *call, enum wire_procedure procedure)
 {
@@ -142,10 +142,10 @@ call_identify (struct client_call *call, enum wire_procedure procedure)
 }
 
 struct client_call *
-client_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure procedure,
-              client_reply_fn *reply)
+client_call_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure procedure,
+                   client_reply_fn *reply)
 {
-    struct rpc_connection *connection = session_connection (this);
+    struct rpc_connection *connection = client_session_connection (this);
     struct client_call *call;
 
     if (!connection) {
@@ -163,7 +163,7 @@ client_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure procedure
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* The answer may come, and free the call, before rpc_send returns. */
+/* The reply may come, and free the call, before rpc_send returns. */
 void
 client_send_now (struct client_call *call)
 {
@@ -177,7 +177,7 @@ client_send_now (struct client_call *call)
 void
 client_send (struct client_call *call)
 {
-    if (!call->claimed || claim_enter (call))
+    if (!call->claimed || client_claim_enter (call))
         client_send_now (call);
 }
 
@@ -212,8 +212,8 @@ call_interrupted (struct loop_task *task)
     client_drop (call);
 }
 
-/* Under the request's lock, so the frame is answered elsewhere. The end of the mount may come while
- * the task of an interrupt is still posted. */
+/* Called under the request's lock, so the loop's thread answers the frame. A second interrupt, by
+ * client_end_waiting, may come before that. */
 static void
 call_interrupt (void *data)
 {
@@ -225,10 +225,9 @@ call_interrupt (void *data)
     loop_post (&call->interrupted);
 }
 
-/* The server may have granted the lock and the reply was lost, or the lock is still queued there.
- * The undo frees a granted lock; for a queued one it has no effect, and client_answered_late undoes
- * the later grant. No other call takes this owner's lock on the same range or
- * name. */
+/* Either the server has granted the lock and its reply is late, or the lock is still queued there.
+ * The undo releases a granted lock. It has no effect on a queued one: client_answered_late releases
+ * that after the grant. No other call takes this owner's lock on the same range or name. */
 static void
 call_overdue (struct rpc_call *rpc)
 {
@@ -292,7 +291,7 @@ call_end (struct rpc_call *rpc, void *data)
 void
 client_end_waiting (xlator_t *this)
 {
-    struct rpc_connection *connection = session_connection (this);
+    struct rpc_connection *connection = client_session_connection (this);
 
     if (connection)
         rpc_each_call (connection, call_end, NULL);
@@ -310,7 +309,7 @@ client_answer_is_none (struct client_call *call, struct rpc_reply *reply)
     frame_fail (call->frame, EIO);
 }
 
-/* The kernel looks the path up again after ESTALE. */
+/* ENOENT of a gfid becomes ESTALE: the kernel then looks the path up again. */
 static void
 client_answer_failure (struct client_call *call, struct rpc_reply *reply, int32_t op_errno,
                        dict_t *xdata)

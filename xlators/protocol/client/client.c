@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator: options, beginning and end. */
+/* The translator: options, init, fini and events. */
 #include "client.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 
 enum transport { TRANSPORT_TCP, TRANSPORT_UNIX };
 
-static const struct option_choice transports[] = {
+static const struct option_choice client_transports[] = {
     { "tcp", TRANSPORT_TCP }, { "unix", TRANSPORT_UNIX }, { "socket", TRANSPORT_TCP },
     { "tcp/client", TRANSPORT_TCP }, {},
 };
 
-static const struct xlator_option options[] = {
-    { OPTION ("transport-type", ENUM, client_private_t, transport, "tcp"), .values = transports,
-      .local_value = "unix",
+static const struct xlator_option client_options[] = {
+    { OPTION ("transport-type", ENUM, client_private_t, transport, "tcp"),
+      .values = client_transports, .local_value = "unix",
       .help = "how the server is reached: tcp, or unix for a socket in the file system" },
     { OPTION ("remote-host", STRING, client_private_t, host, NULL), .from_server = SERVER_MAY,
       .help = "the server's name or address" },
@@ -129,8 +129,8 @@ client_check (xlator_t *this)
     return -EINVAL;
 }
 
-/* Reads the files of TLS. As in GlusterFS, glusterd, which is asked for the brick's port, demands
- * TLS or not for itself, and its depth holds for bricks as well. */
+/* Reads the files of TLS. As in GlusterFS, a file on this machine decides whether connections to
+ * glusterd, which has the brick's port, are encrypted; its depth is the minimum for the brick's. */
 static int
 client_init_tls (xlator_t *this)
 {
@@ -166,7 +166,7 @@ client_init_tls (xlator_t *this)
     return 0;
 }
 
-/* Names this client to the server: its process, and the volume in it. */
+/* Makes the name of this client for the server, from the process and the volume. */
 static void
 client_name (xlator_t *this)
 {
@@ -197,8 +197,8 @@ client_init (xlator_t *this)
     priv->brick = client_brick (priv);
     pthread_mutex_init (&priv->held_lock, NULL);
     g_queue_init (&priv->held);
-    session_init (this);
-    upcalls_init (this);
+    client_session_init (this);
+    client_upcalls_init (this);
     work_use ();
     priv->ready = true;
     priv->looping = loop_use () == 0;
@@ -217,8 +217,8 @@ client_fini (xlator_t *this)
     if (priv->looping)
         loop_leave ();
     work_leave ();
-    upcalls_fini (this);
-    session_fini (this);
+    client_upcalls_fini (this);
+    client_session_fini (this);
     histogram_clear (&priv->round_trips);
     pthread_mutex_destroy (&priv->held_lock);
     pthread_mutex_destroy (&priv->random_lock);
@@ -235,38 +235,37 @@ client_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->send_gids, options_now->send_gids, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->strict_locks, options_now->strict_locks, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->filter_o_direct, options_now->filter_o_direct, __ATOMIC_RELAXED);
-    session_set_timeouts (this, 0);
+    client_session_set_timeouts (this, 0);
     return 0;
 }
 
 #define PATIENCE_AT_THE_END 3000000000LL /* nanoseconds */
 
-/* A server that is gone without a word must not hold the end of the mount up for ping-timeout. */
+/* A server that no longer responds must not delay the end of the mount by ping-timeout. */
 static void
 client_ending (xlator_t *this)
 {
-    session_set_timeouts (this, PATIENCE_AT_THE_END);
-    upcalls_end (this);
+    client_session_set_timeouts (this, PATIENCE_AT_THE_END);
+    client_upcalls_end (this);
     client_end_waiting (this);
 }
 
 static void
 client_down (xlator_t *this)
 {
-    session_end (this);
-    upcalls_wait (this);
+    client_session_end (this);
+    client_upcalls_wait (this);
 }
 
-/* All lowest translators get CHILD_UP before the first gets PARENT_UP, so that all bricks of a
- * graph are connected to at the same time. The session passes CHILD_UP on when the brick is
- * there. */
+/* All lowest translators of a graph get CHILD_UP before the first one gets PARENT_UP, so all bricks
+ * connect at the same time. The session passes CHILD_UP on when it is up. */
 static void
 client_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     if (event == XLATOR_CHILD_UP)
-        session_begin (this);
+        client_session_begin (this);
     else if (event == XLATOR_PARENT_UP)
-        session_wait (this);
+        client_session_wait (this);
     else if (event == XLATOR_ENDING)
         client_ending (this);
     else if (event == XLATOR_PARENT_DOWN)
@@ -275,7 +274,7 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
         xlator_pass_on (this, event, data);
 }
 
-/* The operation of a row; a call that protocol/client sends by itself has none. */
+/* The operation of a row. The translator's own calls are no operations. */
 #define CLIENT_FOP(name_, number_, text_, client_, brick_) CLIENT_FOP_##client_ (name_)
 #define CLIENT_FOP_FILE(name_) .name_ = client_##name_,
 #define CLIENT_FOP_OPEN CLIENT_FOP_FILE
@@ -294,7 +293,7 @@ const struct xlator_api xlator_api = {
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (client_private_t),
-    .options = options,
+    .options = client_options,
     .init = client_init,
     .fini = client_fini,
     .reconfigure = client_reconfigure,

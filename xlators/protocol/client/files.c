@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Open files of the server: their numbers, and the record locks taken through them. */
+/* Files that are open on the server: their numbers, and the record locks taken through them. */
 #include "client.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ client_file_opened (struct client_call *call, const gfid_t *gfid, int64_t number
     file->this = call->this;
     file->gfid = *gfid;
     file->flags = call->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
-    session_number_file (file, number);
+    client_session_number_file (file, number);
     file->directory = call->flags & O_DIRECTORY;
     file->end = -1;
     file->inode = inode_ref (call->fd->inode);
@@ -62,7 +62,7 @@ client_file_ref (struct client_file *file)
 static void
 client_file_close (const struct client_file *file)
 {
-    struct rpc_connection *connection = session_connection_of (file);
+    struct rpc_connection *connection = client_session_connection_of (file);
     const enum wire_procedure procedure = file->directory ? WIRE_releasedir : WIRE_release;
     const struct wire_release put = { .fd = { file->gfid, file->number } };
     struct client_call *call;
@@ -75,7 +75,7 @@ client_file_close (const struct client_file *file)
     rpc_connection_unref (connection);
 }
 
-/* The server closes the file after the last operation that has its number. */
+/* The last reference may be that of a call: the server then gets the RELEASE after the reply. */
 void
 client_file_unref (struct client_file *file)
 {
@@ -122,7 +122,7 @@ client_file_number (xlator_t *this, fd_t *fd, enum wire_procedure procedure, int
     return 0;
 }
 
-/* Returns an open file of an inode, with a reference, or NULL. */
+/* Returns an open file of an inode, with a reference; NULL: none is open. */
 static struct client_file *
 client_file_of_inode (xlator_t *this, inode_t *inode)
 {
@@ -148,7 +148,7 @@ struct client_call *
 client_begin_gfid (call_frame_t *frame, xlator_t *this, const gfid_t *gfid,
                    enum wire_procedure procedure, client_reply_fn *reply)
 {
-    struct client_call *call = client_begin (frame, this, procedure, reply);
+    struct client_call *call = client_call_begin (frame, this, procedure, reply);
 
     if (!call)
         return NULL;
@@ -175,7 +175,7 @@ client_begin_anonymous (call_frame_t *frame, xlator_t *this, fd_t *fd,
     return client_begin_number (frame, this, &fd->inode->gfid, WIRE_ANONYMOUS, procedure, reply);
 }
 
-/* Begins a call by the number of an open file, whose reference it takes. */
+/* Makes a call by the number of an open file, and takes the caller's reference to the file. */
 static struct client_call *
 client_begin_open (call_frame_t *frame, xlator_t *this, struct client_file *file,
                    enum wire_procedure procedure, client_reply_fn *reply)
@@ -253,13 +253,13 @@ client_ask_again (struct client_call *call, const struct rpc_reply *reply)
 /* --- record locks ----------------------------------------------------------------------------- */
 
 static off_t
-lock_end (const struct gf_flock *lock)
+client_lock_end (const struct gf_flock *lock)
 {
     return lock->l_len > 0 ? lock->l_start + lock->l_len : INT64_MAX;
 }
 
 static void
-lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t to)
+client_lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t to)
 {
     struct gf_flock lock = *like;
 
@@ -270,32 +270,32 @@ lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t to)
     g_array_append_val (locks, lock);
 }
 
-/* Takes a range out of the locks of its owner: what is left on both sides of it stays. */
+/* Cuts a range out of its owner's locks. A lock that extends beyond the range keeps the rest. */
 static void
-locks_cut (GArray *locks, const struct gf_flock *cut)
+client_locks_cut (GArray *locks, const struct gf_flock *cut)
 {
     for (guint i = locks->len; i-- > 0;) {
         const struct gf_flock old = g_array_index (locks, struct gf_flock, i);
 
-        if (old.l_owner != cut->l_owner || lock_end (&old) <= cut->l_start
-            || lock_end (cut) <= old.l_start)
+        if (old.l_owner != cut->l_owner || client_lock_end (&old) <= cut->l_start
+            || client_lock_end (cut) <= old.l_start)
             continue;
         g_array_remove_index_fast (locks, i);
-        lock_add (locks, &old, old.l_start, cut->l_start);
-        lock_add (locks, &old, lock_end (cut), lock_end (&old));
+        client_lock_add (locks, &old, old.l_start, cut->l_start);
+        client_lock_add (locks, &old, client_lock_end (cut), client_lock_end (&old));
     }
 }
 
-/* Cuts the range out of the locks of all open files of the inode: a record lock belongs to the
- * inode and its owner. */
+/* Cuts the range out of the locks of all open files of the inode, because a record lock belongs to
+ * the inode and its owner. */
 static void
-locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_flock *cut)
+client_locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_flock *cut)
 {
     for (GList *link = priv->session.files.head; link; link = link->next) {
         struct client_file *file = link->data;
 
         if (gfid_equal (&file->gfid, &inode->gfid) && file->locks)
-            locks_cut (file->locks, cut);
+            client_locks_cut (file->locks, cut);
     }
 }
 
@@ -306,7 +306,7 @@ client_file_note_lock (xlator_t *this, fd_t *fd, const struct gf_flock *lock)
     struct client_file *file = fd_ctx_get (fd, this);
 
     pthread_mutex_lock (&priv->session.files_lock);
-    locks_cut_locked (priv, fd->inode, lock);
+    client_locks_cut_locked (priv, fd->inode, lock);
     if (lock->l_type != F_UNLCK && !file->locks)
         file->locks = g_array_new (FALSE, FALSE, sizeof (struct gf_flock));
     if (lock->l_type != F_UNLCK)
@@ -321,6 +321,6 @@ client_file_forget_locks (xlator_t *this, inode_t *inode, uint64_t owner)
     const struct gf_flock all = { .l_owner = owner };
 
     pthread_mutex_lock (&priv->session.files_lock);
-    locks_cut_locked (priv, inode, &all);
+    client_locks_cut_locked (priv, inode, &all);
     pthread_mutex_unlock (&priv->session.files_lock);
 }

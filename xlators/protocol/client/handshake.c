@@ -2,9 +2,9 @@
 /*
  * The handshake, on the loop's thread:
  *
- *   DUMP         which programs does the server have?
- *   PORTBYBRICK  of the portmapper alone: the brick's port; the session moves there
- *   SETVOLUME    which brick, and as whom
+ *   DUMP         asks for the server's programs
+ *   PORTBYBRICK  asks the portmapper (glusterd) for the brick's port; the session connects there
+ *   SETVOLUME    names the brick, and this client
  */
 #include "client.h"
 
@@ -18,9 +18,9 @@ enum { DUMP_DUMP = 1, HANDSHAKE_SETVOLUME = 1, PORTMAP_PORTBYBRICK = 1 };
 
 #define TEXT_MAX 4096
 
-/* Ends the connection with a reason that names what the server did not do. */
+/* Ends the connection, with a reason for the log and reports. */
 static void G_GNUC_PRINTF (2, 3)
-refuse (struct client_call *call, const char *format, ...)
+handshake_refuse (struct client_call *call, const char *format, ...)
 {
     g_autofree char *reason = NULL;
     va_list values;
@@ -31,14 +31,16 @@ refuse (struct client_call *call, const char *format, ...)
     rpc_hang_up (call->connection, reason);
 }
 
-/* Returns whether there is an answer to read; a lost connection needs no word here. */
+/* Returns whether a reply has come. On a failure other than a lost connection, which the session
+ * reports, ends the connection with a reason. */
 static bool
-is_answered (struct client_call *call, const struct rpc_reply *reply, const char *question)
+handshake_is_answered (struct client_call *call, const struct rpc_reply *reply,
+                       const char *question)
 {
     if (reply->error == ETIMEDOUT)
-        refuse (call, "the server did not answer %s", question);
+        handshake_refuse (call, "the server did not answer %s", question);
     else if (reply->error != 0 && reply->error != ENOTCONN)
-        refuse (call, "the server rejected %s; is it a GlusterFS server?", question);
+        handshake_refuse (call, "the server rejected %s; is it a GlusterFS server?", question);
     return reply->error == 0;
 }
 
@@ -64,7 +66,7 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
     const char *text, *child_up;
     int32_t op_ret, op_errno;
 
-    if (!is_answered (call, reply, "SETVOLUME"))
+    if (!handshake_is_answered (call, reply, "SETVOLUME"))
         return;
     op_ret = xdr_get_i32 (in);
     op_errno = xdr_get_i32 (in);
@@ -72,22 +74,23 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
     text = dict_get_str (dict, "ERROR");
     child_up = dict_get_str (dict, "child_up");
     if (in->failed)
-        refuse (call, "the server's answer to SETVOLUME is no answer");
+        handshake_refuse (call, "the server's answer to SETVOLUME is no answer");
     else if (op_ret < 0 && op_errno == ENOENT && priv->directory)
-        refuse (call, "the volume has no directory '%s' (subdir-mount), or it has no brick '%s'",
-                priv->directory, priv->subvolume);
+        handshake_refuse (call, "the volume has no directory '%s' (subdir-mount), or it has no "
+                                "brick '%s'",
+                          priv->directory, priv->subvolume);
     else if (op_ret < 0)
-        refuse (call, "the server refused '%s': %s (%s)%s", priv->subvolume,
-                text ? text : "no reason given", g_strerror (wire_errno (op_errno)),
-                setvolume_hint (op_errno));
+        handshake_refuse (call, "the server refused '%s': %s (%s)%s", priv->subvolume,
+                          text ? text : "no reason given", g_strerror (wire_errno (op_errno)),
+                          setvolume_hint (op_errno));
     else if (g_strcmp0 (child_up, "0") == 0)
-        refuse (call, "the brick's own storage is not up");
+        handshake_refuse (call, "the brick's own storage is not up");
     else
-        session_agreed (call->this, call->connection);
+        client_session_agreed (call->this, call->connection);
 }
 
-/* Names this connection. The server would give a client that comes back under the same name its old
- * files and locks. */
+/* Makes the name of this connection. A server gives the files and locks of one connection to the
+ * next one of the same name, so each connection has a name of its own. */
 static char *
 connection_name (client_private_t *priv)
 {
@@ -137,20 +140,20 @@ portbybrick_reply (struct client_call *call, struct rpc_reply *reply)
     struct xdr_in *in = &reply->results;
     int32_t op_ret, port;
 
-    if (!is_answered (call, reply, "PORTBYBRICK"))
+    if (!handshake_is_answered (call, reply, "PORTBYBRICK"))
         return;
     op_ret = xdr_get_i32 (in);
     xdr_get_i32 (in);
     xdr_get_i32 (in);
     port = xdr_get_i32 (in);
     if (in->failed || (op_ret >= 0 && (port <= 0 || port > 65535)))
-        refuse (call, "the portmapper's answer is no answer");
+        handshake_refuse (call, "the portmapper's answer is no answer");
     else if (op_ret < 0)
-        refuse (call, "the portmapper knows no port of '%s': the brick does not run, or "
+        handshake_refuse (call, "the portmapper knows no port of '%s': the brick does not run, or "
                       "remote-subvolume is wrong",
-                priv->subvolume);
+                          priv->subvolume);
     else
-        session_move (call->this, call->connection, (unsigned) port);
+        client_session_move (call->this, call->connection, (unsigned) port);
 }
 
 static void
@@ -167,7 +170,7 @@ portbybrick_send (struct client_call *dumped)
 
 /* --- DUMP ------------------------------------------------------------------------------------- */
 
-/* Whether the server has the programs, in the versions that are spoken here. */
+/* Programs of the server, in the versions that this client speaks. */
 struct programs {
     bool files, portmap;
 };
@@ -198,28 +201,29 @@ dump_reply (struct client_call *call, struct rpc_reply *reply)
     struct programs programs;
     int32_t op_ret;
 
-    if (!is_answered (call, reply, "DUMP"))
+    if (!handshake_is_answered (call, reply, "DUMP"))
         return;
     xdr_get_u64 (in);
     op_ret = xdr_get_i32 (in);
     xdr_get_i32 (in);
     programs = get_programs (in);
     if (in->failed || op_ret < 0)
-        refuse (call, "the server's answer to DUMP is no answer");
+        handshake_refuse (call, "the server's answer to DUMP is no answer");
     else if (call->flags && programs.portmap)
         portbybrick_send (call);
     else if (programs.files)
         setvolume_send (call);
     else if (programs.portmap)
-        refuse (call, "this is a portmapper (glusterd), not a brick; leave out remote-port to ask "
-                      "it for the brick's port");
+        handshake_refuse (call, "this is a portmapper (glusterd), not a brick; leave out "
+                                "remote-port to ask it for the brick's port");
     else
-        refuse (call, "the server has no program %u version %u: GlusterFS 4.1 or newer is needed",
-                RPC_FILES, WIRE_VERSION);
+        handshake_refuse (call, "the server has no program %u version %u: GlusterFS 4.1 or newer "
+                                "is needed",
+                          RPC_FILES, WIRE_VERSION);
 }
 
 void
-handshake_begin (xlator_t *this, struct rpc_connection *connection, bool is_portmapper)
+client_handshake_begin (xlator_t *this, struct rpc_connection *connection, bool is_portmapper)
 {
     struct client_call *call =
         client_begin_program (this, connection, RPC_DUMP, 1, DUMP_DUMP, dump_reply);

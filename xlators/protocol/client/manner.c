@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How calls of a procedure are sent, where that differs from a call that changes nothing, names its
- * file by the gfid, and waits for no other. */
+/* How calls of each procedure are sent. A procedure without an entry sets no times, names its file
+ * by the gfid in any case, and claims no data. */
 #include "client.h"
 
 #define TIMES_OF_NEW                                                                               \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The order of operations on the data of a file. A server works on many calls at a time, and may do
- * a write after one that was sent later. So a call waits here while an earlier call on some of the
- * same bytes has no answer, if one of the two writes (core/data/byte-claims.h). */
+/* The order of calls on the data of a file. A server works on many calls at a time, and may do a
+ * write after one that was sent later. So each such call claims a range of bytes, and waits here
+ * until each earlier call whose claim conflicts has its reply (core/data/byte-claims.h). */
 #include "client.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
-/* --- what is kept of an inode ----------------------------------------------------------------- */
+/* --- contexts of inodes ----------------------------------------------------------------------- */
 
 static void *
 client_inode_new (xlator_t *this, inode_t *inode)
@@ -44,8 +44,8 @@ client_forget (xlator_t *this, inode_t *inode)
         client_inode_free (kept);
 }
 
-/* cluster/distribute's mark of a name whose object another brick has: a file with the object's
- * gfid, whatever the object is. */
+/* A linkto of cluster/distribute is a regular file with the gfid of an object on another brick, and
+ * that object may have any type. */
 static bool
 iatt_is_linkto (const struct iatt *buf)
 {
@@ -72,12 +72,12 @@ void
 client_claim (struct client_call *call, const struct client_range *range, bool writes)
 {
     if (!call->inode)
-        call->inode = inode_ref (range->inode); /* the claim's lock lives with the inode */
+        call->inode = inode_ref (range->inode); /* keeps the claim's lock */
     call->claimed = client_inode_of (call->this, range->inode);
     call->claim = byte_claim_of (range->offset, range->size, writes, call);
 }
 
-/* For reports: what a call that waits here waits for. */
+/* Lists the call for client_waits_for. */
 static void
 call_hold (struct client_call *call)
 {
@@ -101,7 +101,7 @@ call_let_go (struct client_call *call)
 }
 
 bool
-claim_enter (struct client_call *call)
+client_claim_enter (struct client_call *call)
 {
     struct client_inode *kept = call->claimed;
     bool may_go;
@@ -115,7 +115,7 @@ claim_enter (struct client_call *call)
     return may_go;
 }
 
-/* Returns a call that may be sent now and was not, or NULL. */
+/* Returns the first call that waits and no longer conflicts; NULL: there is none. */
 static struct client_call *
 claim_next_locked (struct client_inode *kept)
 {
@@ -128,7 +128,7 @@ claim_next_locked (struct client_inode *kept)
 }
 
 void
-claim_leave (struct client_call *call)
+client_claim_leave (struct client_call *call)
 {
     struct client_inode *kept = call->claimed;
     struct client_call *next;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opens files and directories again on a new connection, and takes their record locks again, before
- * operations may use it. On the loop's thread. */
+/* The reopen: opens all files and directories again on a new connection, and takes their record
+ * locks again, before operations may use the connection. On the loop's thread. */
 #include "client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-/* A file that could not be opened again, or lost a lock. Other clients may have had the lock
- * meanwhile, so nothing that its holder does with this descriptor is safe any more. */
+/* The file could not be opened again, or its lock could not be taken again. Another client may have
+ * held the lock meanwhile, so all further operations on the descriptor fail. */
 static void
 file_lose (xlator_t *this, struct client_file *file, const char *reason)
 {
@@ -19,19 +19,19 @@ file_lose (xlator_t *this, struct client_file *file, const char *reason)
             gfid_text (&file->gfid, text), reason);
 }
 
-/* One call less; the last one brings the session up. */
+/* A call of the reopen has its reply. After the last one the session is up. */
 static void
 reopen_done (struct client_call *call)
 {
     client_private_t *priv = call->this->private;
 
     if (--priv->session.reopening == 0)
-        session_up (call->this);
+        client_session_up (call->this);
 }
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-/* With the connection gone, the session starts anew with the next. */
+/* After a lost connection nothing is done here: the session reopens all files on the next one. */
 static void
 relock_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -80,7 +80,7 @@ reopen_reply (struct client_call *call, struct rpc_reply *reply)
     if (reply->error != 0 || got.head.op_ret < 0 || reply->results.failed) {
         file_lose (call->this, file, g_strerror (wire_errno (got.head.op_errno)));
     } else {
-        session_number_file (file, (int64_t) got.number);
+        client_session_number_file (file, (int64_t) got.number);
         relock (call);
     }
     wire_clear_reply (WIRE_open, &got);
@@ -103,7 +103,7 @@ reopen (xlator_t *this, struct rpc_connection *connection, struct client_file *f
     client_send_now (call);
 }
 
-/* Returns the files to open, each with a reference. A file whose lock must not be taken again is
+/* Returns the files to open, each with a reference. With strict-locks, files that have a lock are
  * lost instead. */
 static GPtrArray *
 files_to_open (xlator_t *this)
@@ -126,7 +126,7 @@ files_to_open (xlator_t *this)
 }
 
 void
-reopen_begin (xlator_t *this, struct rpc_connection *connection)
+client_reopen_begin (xlator_t *this, struct rpc_connection *connection)
 {
     client_private_t *priv = this->private;
     g_autoptr (GPtrArray) files = files_to_open (this);
@@ -135,5 +135,5 @@ reopen_begin (xlator_t *this, struct rpc_connection *connection)
     for (guint i = 0; i < files->len; i++)
         reopen (this, connection, files->pdata[i]);
     if (files->len == 0)
-        session_up (this);
+        client_session_up (this);
 }

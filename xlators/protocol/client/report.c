@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What users see of the brick, and of calls to it. */
+/* Reports to users about the brick, and about calls to it. */
 #include "client.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* For users: whole seconds since a time of clock_now. */
+/* Returns the whole seconds since a time of clock_now. */
 static int
 seconds_since (int64_t then)
 {
@@ -23,9 +23,9 @@ client_brick (const client_private_t *priv)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* While attempts fail the session connects, and is down, in turn: that is down. */
+/* While attempts fail, the session alternates between connecting and down: users see down. */
 static enum server_state
-state_locked (const struct session *session)
+state_locked (const struct client_session *session)
 {
     if (session->state == SESSION_UP)
         return SERVER_UP;
@@ -49,7 +49,7 @@ void
 client_server (xlator_t *this, struct server_report *report)
 {
     client_private_t *priv = this->private;
-    struct session *session = &priv->session;
+    struct client_session *session = &priv->session;
 
     report->name = g_strdup (priv->brick);
     pthread_mutex_lock (&session->lock);
@@ -68,8 +68,8 @@ client_server (xlator_t *this, struct server_report *report)
 void
 client_dump (xlator_t *this, GString *out)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
-    struct rpc_connection *connection = session_connection_now (this);
+    struct client_session *session = &((client_private_t *) this->private)->session;
+    struct rpc_connection *connection = client_session_connection_now (this);
     g_autofree char *encryption = connection ? rpc_encryption_of (connection) : NULL;
     struct server_report report;
 
@@ -84,12 +84,12 @@ client_dump (xlator_t *this, GString *out)
     pthread_mutex_unlock (&session->files_lock);
 }
 
-/* --- what an operation waits for -------------------------------------------------------------- */
+/* --- why an operation waits ------------------------------------------------------------------- */
 
 struct waiting {
     const call_frame_t *frame;
     bool found, lock;
-    int64_t since, asked; /* of the call; asked 0: it has not been sent */
+    int64_t since, asked; /* as in rpc_call; asked 0: the call was not sent yet */
 };
 
 static bool
@@ -98,7 +98,8 @@ waiting_see (struct rpc_call *rpc, void *data)
     struct waiting *waiting = data;
     const struct client_call *call = client_call_of (rpc);
 
-    /* A frame that was answered without the reply may be another request's by now. */
+    /* After an interrupt or a timeout the frame has been answered, and its memory may have become a
+     * frame of another request. */
     if (call->frame != waiting->frame || __atomic_load_n (&call->answers, __ATOMIC_ACQUIRE) > 0)
         return false;
     waiting->found = true;
@@ -129,11 +130,11 @@ append_waiting (const client_private_t *priv, const struct waiting *waiting,
                                 numbers->asked);
 }
 
-/* Calls that the brick has, or will get as soon as others are answered. */
+/* The frame's call has been given to the connection, which may not have sent it yet. */
 static void
 append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
 {
-    struct rpc_connection *connection = session_connection_now (this);
+    struct rpc_connection *connection = client_session_connection_now (this);
     struct waiting waiting = { .frame = frame };
     struct rpc_numbers numbers;
 
@@ -146,7 +147,7 @@ append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
         append_waiting (this->private, &waiting, &numbers, out);
 }
 
-/* Calls that wait for an earlier one: order.c. */
+/* The frame's call waits for an earlier one: order.c. */
 static void
 append_held (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -176,12 +177,12 @@ client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 
 /* --- why an operation failed ------------------------------------------------------------------ */
 
-/* The local of a frame that failed. */
+/* How a call failed: the local of its frame. */
 struct client_failure {
     enum wire_procedure procedure;
-    int error;   /* of rpc_reply; 0: the server answered with op_errno */
+    int error;      /* rpc_reply.error; 0: the server replied with op_errno */
     int op_errno;
-    bool no_answer; /* the server's bytes were none */
+    bool no_answer; /* the reply was malformed */
 };
 
 void
@@ -253,7 +254,7 @@ client_note_sent (struct client_call *call)
     server_call_sent (&sent);
 }
 
-/* The time that a lock takes is not the server's. */
+/* Round trips are measured without calls that wait for a lock: another client causes that time. */
 void
 client_note_answer (struct client_call *call, const call_frame_t *frame, int error)
 {
@@ -261,7 +262,7 @@ client_note_answer (struct client_call *call, const call_frame_t *frame, int err
     struct server_call answered = server_call_of (call);
 
     if (!call->rpc.asked)
-        return; /* it was never sent */
+        return; /* the call was never sent */
     answered.frame = frame;
     answered.took = clock_now () - call->rpc.asked;
     answered.error = error;

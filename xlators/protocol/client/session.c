@@ -3,9 +3,10 @@
  * The session with the brick: one connection after the other.
  *
  *   DOWN --connect--> CONNECTING --handshake--> REOPENING --all files open--> UP
- *     ^------------------- the connection ends, from any state ----------------'
+ *     ^---------------------- the connection ends, in any state --------------'
  *
- * The first attempt after an end is made at once, later ones after growing pauses.
+ * The session tries to connect again at once after a connection that was up has ended. The pauses
+ * between further attempts grow.
  */
 #include "client.h"
 
@@ -23,7 +24,7 @@ session_connected (void *data)
 {
     xlator_t *this = data;
     client_private_t *priv = this->private;
-    struct session *session = &priv->session;
+    struct client_session *session = &priv->session;
     struct rpc_connection *connection;
     bool is_portmapper;
 
@@ -31,14 +32,14 @@ session_connected (void *data)
     connection = session->connection;
     is_portmapper = !priv->path && priv->port == 0 && session->port == 0;
     pthread_mutex_unlock (&session->lock);
-    handshake_begin (this, connection, is_portmapper);
+    client_handshake_begin (this, connection, is_portmapper);
 }
 
 static void
 session_again (void *data)
 {
     xlator_t *this = data;
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     session->again = NULL;
@@ -48,8 +49,8 @@ session_again (void *data)
     pthread_mutex_unlock (&session->lock);
 }
 
-/* The first failure in a row is told, with its reason; later ones with the same reason are
- * not. */
+/* Logs the end of a connection. Of several failed attempts with the same reason only the first is
+ * an error in the log. */
 static void
 session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 {
@@ -65,13 +66,14 @@ session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
                 reason);
 }
 
+/* How a connection ended. */
 struct ended {
-    bool was_up, moving, ending;
-    bool news; /* the reason is another than last time */
+    bool was_up, moving, ending; /* as in client_session, and its state */
+    bool news; /* the reason differs from the last attempt's */
 };
 
 static struct ended
-session_leave (struct session *session, const char *reason)
+session_leave (struct client_session *session, const char *reason)
 {
     struct ended ended;
 
@@ -92,7 +94,7 @@ session_leave (struct session *session, const char *reason)
 }
 
 static void
-session_sum_locked (struct session *session)
+session_sum_locked (struct client_session *session)
 {
     const struct rpc_numbers ended = rpc_numbers_of (session->connection);
 
@@ -101,11 +103,12 @@ session_sum_locked (struct session *session)
     session->past.received += ended.received;
 }
 
-/* The last step with this connection: the session may end from then on. */
+/* Drops the connection, and starts the timer of the next attempt. When the lock is released,
+ * client_session_end may return, and the session is gone. */
 static void
 session_try_again (xlator_t *this, const struct ended *ended)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
     struct rpc_connection *connection;
 
     pthread_mutex_lock (&session->lock);
@@ -138,7 +141,7 @@ session_closed (void *data, const char *reason)
 static void
 session_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
 {
-    upcall_heard (data, program, procedure, arguments);
+    client_upcall_heard (data, program, procedure, arguments);
 }
 
 static const struct rpc_events session_events = {
@@ -162,7 +165,7 @@ static void
 session_connect_locked (xlator_t *this)
 {
     client_private_t *priv = this->private;
-    struct session *session = &priv->session;
+    struct client_session *session = &priv->session;
     const struct rpc_timeouts timeouts = session_timeouts (priv);
     const unsigned port = priv->port ? (unsigned) priv->port : session->port;
     const struct rpc_address address = {
@@ -178,9 +181,9 @@ session_connect_locked (xlator_t *this)
 }
 
 void
-session_move (xlator_t *this, struct rpc_connection *connection, unsigned port)
+client_session_move (xlator_t *this, struct rpc_connection *connection, unsigned port)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     session->port = port;
@@ -190,21 +193,21 @@ session_move (xlator_t *this, struct rpc_connection *connection, unsigned port)
 }
 
 void
-session_agreed (xlator_t *this, struct rpc_connection *connection)
+client_session_agreed (xlator_t *this, struct rpc_connection *connection)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     session->state = SESSION_REOPENING;
     pthread_mutex_unlock (&session->lock);
-    reopen_begin (this, connection);
+    client_reopen_begin (this, connection);
 }
 
 void
-session_up (xlator_t *this)
+client_session_up (xlator_t *this)
 {
     client_private_t *priv = this->private;
-    struct session *session = &priv->session;
+    struct client_session *session = &priv->session;
     bool again;
 
     gf_log (this, GF_LOG_INFO, "connected to brick %s", priv->brick);
@@ -217,9 +220,9 @@ session_up (xlator_t *this)
     pthread_mutex_unlock (&session->lock);
     xlator_pass_on (this, XLATOR_CHILD_UP, NULL);
     if (again)
-        upcalls_missed (this);
+        client_upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
-    session->attempted = true; /* after the event: session_wait returns now */
+    session->attempted = true; /* client_session_wait returns: CHILD_UP has been passed on */
     thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
 }
@@ -227,9 +230,9 @@ session_up (xlator_t *this)
 /* --- use -------------------------------------------------------------------------------------- */
 
 struct rpc_connection *
-session_connection (xlator_t *this)
+client_session_connection (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
     struct rpc_connection *connection = NULL;
 
     pthread_mutex_lock (&session->lock);
@@ -240,9 +243,9 @@ session_connection (xlator_t *this)
 }
 
 struct rpc_connection *
-session_connection_now (xlator_t *this)
+client_session_connection_now (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
     struct rpc_connection *connection = NULL;
 
     pthread_mutex_lock (&session->lock);
@@ -253,9 +256,9 @@ session_connection_now (xlator_t *this)
 }
 
 struct rpc_connection *
-session_connection_of (const struct client_file *file)
+client_session_connection_of (const struct client_file *file)
 {
-    struct session *session = &((client_private_t *) file->this->private)->session;
+    struct client_session *session = &((client_private_t *) file->this->private)->session;
     struct rpc_connection *connection = NULL;
 
     pthread_mutex_lock (&session->lock);
@@ -266,9 +269,9 @@ session_connection_of (const struct client_file *file)
 }
 
 void
-session_number_file (struct client_file *file, int64_t number)
+client_session_number_file (struct client_file *file, int64_t number)
 {
-    struct session *session = &((client_private_t *) file->this->private)->session;
+    struct client_session *session = &((client_private_t *) file->this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     file->connection = session->connections;
@@ -277,7 +280,7 @@ session_number_file (struct client_file *file, int64_t number)
 }
 
 void
-session_set_timeouts (xlator_t *this, int64_t ping_max)
+client_session_set_timeouts (xlator_t *this, int64_t ping_max)
 {
     client_private_t *priv = this->private;
     struct rpc_timeouts timeouts = session_timeouts (priv);
@@ -293,9 +296,9 @@ session_set_timeouts (xlator_t *this, int64_t ping_max)
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 void
-session_init (xlator_t *this)
+client_session_init (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_init (&session->lock, NULL);
     pthread_mutex_init (&session->files_lock, NULL);
@@ -305,9 +308,9 @@ session_init (xlator_t *this)
 }
 
 void
-session_fini (xlator_t *this)
+client_session_fini (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     g_clear_pointer (&session->problem, g_free);
     pthread_cond_destroy (&session->changed);
@@ -316,9 +319,9 @@ session_fini (xlator_t *this)
 }
 
 void
-session_begin (xlator_t *this)
+client_session_begin (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     session_connect_locked (this);
@@ -326,9 +329,9 @@ session_begin (xlator_t *this)
 }
 
 void
-session_wait (xlator_t *this)
+client_session_wait (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     while (!session->attempted)
@@ -337,9 +340,9 @@ session_wait (xlator_t *this)
 }
 
 void
-session_end (xlator_t *this)
+client_session_end (xlator_t *this)
 {
-    struct session *session = &((client_private_t *) this->private)->session;
+    struct client_session *session = &((client_private_t *) this->private)->session;
 
     pthread_mutex_lock (&session->lock);
     session->ending = true;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the server tells by itself. With features/upcall in the brick's graph (the volume option
- * cache-invalidation) it says which inodes other clients have changed. All caches above drop them,
- * and the kernel. With features/locks it says which locks of this client others wait for. And it
- * asks for state dumps.
+ * Calls of the server. With features/upcall in its graph (the volume option cache-invalidation),
+ * the brick sends an upcall for each inode that another client has changed: all caches above, and
+ * the kernel's, drop that inode. With features/locks the brick reports that another client waits
+ * for a lock of this one. glusterd's command for state dumps comes as a call too.
  *
- * Requests wait for the loop's thread, and the kernel for requests, so a thread of core/work sends
- * the events. Meanwhile those of one inode become one; if there are too many, any inode counts as
+ * The loop's thread must not pass the invalidations on: the kernel may wait there for a request,
+ * and the request for the loop's thread. A thread of core/work passes them on. Upcalls of the same
+ * inode that wait meanwhile become one. If more than PENDING_MAX inodes wait, all inodes count as
  * changed.
  */
 #include "client.h"
@@ -21,7 +22,7 @@ enum {
     UPCALL_ENTRYLK = 11,
 };
 
-/* Flags of GlusterFS's upcall. */
+/* Flags of an upcall in GlusterFS 10.3: the changes of the inode. */
 enum {
     UP_NLINK = 1 << 0,
     UP_MODE = 1 << 1,
@@ -40,9 +41,9 @@ enum {
 #define PENDING_MAX 1024
 
 void
-upcalls_init (xlator_t *this)
+client_upcalls_init (xlator_t *this)
 {
-    struct upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
+    struct client_upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
 
     pthread_mutex_init (&upcalls->lock, NULL);
     thread_cond_init (&upcalls->idle);
@@ -51,21 +52,21 @@ upcalls_init (xlator_t *this)
 }
 
 void
-upcalls_fini (xlator_t *this)
+client_upcalls_fini (xlator_t *this)
 {
-    struct upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
+    struct client_upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
 
     g_hash_table_unref (upcalls->pending);
     pthread_cond_destroy (&upcalls->idle);
     pthread_mutex_destroy (&upcalls->lock);
 }
 
-/* --- telling, on a thread of core/work -------------------------------------------------------- */
+/* --- passing upcalls on, on a thread of core/work --------------------------------------------- */
 
-/* The brick also sends UP_FORGET: it has dropped its inode and does not report later changes of the
- * file. It does so for each file that this client itself removes. */
+/* UP_FORGET: the brick has dropped its inode, and sends no upcalls for the file any more. It also
+ * sends this for each file that this client itself removes. */
 static unsigned
-changes_of (const inode_t *inode, uint32_t flags)
+upcall_changes_of (const inode_t *inode, uint32_t flags)
 {
     const bool directory = inode->ia_type == IA_IFDIR;
     unsigned what = INVALIDATE_ATTRIBUTES;
@@ -77,12 +78,12 @@ changes_of (const inode_t *inode, uint32_t flags)
     if (flags & (UP_TIMES | UP_PARENT_TIMES | UP_RENAME | UP_NLINK) && directory)
         what |= INVALIDATE_NAMES;
     if (flags & (UP_XATTR | UP_XATTR_REMOVED | UP_MODE | UP_PERMISSIONS))
-        what |= INVALIDATE_XATTRS; /* a mode may be an ACL's */
+        what |= INVALIDATE_XATTRS; /* a change of the mode may change an ACL */
     return what;
 }
 
 static void
-tell_one (struct upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
+tell_one (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 {
     struct itable *table = __atomic_load_n (&upcalls->table, __ATOMIC_ACQUIRE);
     g_autoptr (inode_t) inode = table ? inode_find (table, gfid) : NULL;
@@ -90,21 +91,21 @@ tell_one (struct upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 
     if (!inode)
         return;
-    changed.what = changes_of (inode, flags);
+    changed.what = upcall_changes_of (inode, flags);
     xlator_pass_on (upcalls->this, XLATOR_INVALIDATE, &changed);
 }
 
 static void
-tell_all (struct upcalls *upcalls)
+tell_all (struct client_upcalls *upcalls)
 {
     struct invalidation changed = { .what = INVALIDATE_ALL };
 
     xlator_pass_on (upcalls->this, XLATOR_INVALIDATE, &changed);
 }
 
-/* Returns the pending upcalls, or NULL and the end of the work if there are none. */
+/* Returns the pending upcalls. NULL: there are none, and the thread's work has ended. */
 static GHashTable *
-pending_take (struct upcalls *upcalls, bool *ret_any)
+pending_take (struct client_upcalls *upcalls, bool *ret_any)
 {
     GHashTable *pending = NULL;
 
@@ -125,8 +126,8 @@ pending_take (struct upcalls *upcalls, bool *ret_any)
 static void
 upcalls_run (struct work_item *work)
 {
-    struct upcalls *upcalls =
-        (struct upcalls *) ((char *) work - offsetof (struct upcalls, work));
+    struct client_upcalls *upcalls =
+        (struct client_upcalls *) ((char *) work - offsetof (struct client_upcalls, work));
     GHashTable *pending;
     GHashTableIter at;
     gpointer gfid, flags;
@@ -142,11 +143,11 @@ upcalls_run (struct work_item *work)
     }
 }
 
-/* --- hearing, on the loop's thread ------------------------------------------------------------ */
+/* --- calls of the server, on the loop's thread ------------------------------------------------ */
 
-/* gfid NULL: any inode. */
+/* Adds an upcall for a gfid; NULL: for all inodes. */
 static void
-upcalls_add (struct upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
+upcalls_add (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 {
     bool start;
 
@@ -169,12 +170,12 @@ upcalls_add (struct upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 
 #define OLD_IATT_SIZE 100 /* attributes in the format of GlusterFS 3; the gfid comes first */
 
-/* A name that is removed or renamed is told of its inode alone, with the attributes of that and of
- * its directory, or both directories. */
+/* An upcall for a name that was removed or renamed names only the inode, but has the attributes of
+ * the directory, or of both directories. */
 static void
-names_heard (struct upcalls *upcalls, struct xdr_in *in)
+names_heard (struct client_upcalls *upcalls, struct xdr_in *in)
 {
-    xdr_get_u32 (in); /* how long the server expects caches to keep what they have */
+    xdr_get_u32 (in); /* the server's cache-invalidation-timeout, in seconds */
     xdr_get_fixed (in, OLD_IATT_SIZE);
     for (int i = 0; i < 2; i++) {
         const gfid_t *directory = xdr_get_fixed (in, OLD_IATT_SIZE);
@@ -184,7 +185,7 @@ names_heard (struct upcalls *upcalls, struct xdr_in *in)
     }
 }
 
-/* The server may tell of any gfid. One that the table doesn't know is ignored. */
+/* The gfid may be of any inode: the table of inodes may not have it. */
 static void
 change_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -203,7 +204,7 @@ change_heard (xlator_t *this, struct xdr_in *in)
         names_heard (&priv->upcalls, in);
 }
 
-/* gfid, lock, pid, domain */
+/* The fields are gfid, lock, pid and lock domain. */
 static void
 inodelk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -222,7 +223,7 @@ inodelk_heard (xlator_t *this, struct xdr_in *in)
     xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
 }
 
-/* gfid, type, pid, name, domain */
+/* The fields are gfid, type, pid, name and lock domain. */
 static void
 entrylk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -242,7 +243,7 @@ entrylk_heard (xlator_t *this, struct xdr_in *in)
     xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
 }
 
-#define DUMP_PAUSE 10000000000LL /* nanoseconds: a server must not fill a disk with dumps */
+#define DUMP_PAUSE 10000000000LL /* nanoseconds between dumps: a server must not fill the disk */
 
 static void
 dump_heard (xlator_t *this)
@@ -258,7 +259,7 @@ dump_heard (xlator_t *this)
 }
 
 void
-upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_in *in)
+client_upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_in *in)
 {
     switch (program == RPC_CALLBACK ? procedure : 0) {
     case UPCALL_INVALIDATE:
@@ -280,15 +281,15 @@ upcall_heard (xlator_t *this, uint32_t program, uint32_t procedure, struct xdr_i
 }
 
 void
-upcalls_missed (xlator_t *this)
+client_upcalls_missed (xlator_t *this)
 {
     upcalls_add (&((client_private_t *) this->private)->upcalls, NULL, 0);
 }
 
 void
-upcalls_end (xlator_t *this)
+client_upcalls_end (xlator_t *this)
 {
-    struct upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
+    struct client_upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
 
     pthread_mutex_lock (&upcalls->lock);
     upcalls->quiet = true;
@@ -296,9 +297,9 @@ upcalls_end (xlator_t *this)
 }
 
 void
-upcalls_wait (xlator_t *this)
+client_upcalls_wait (xlator_t *this)
 {
-    struct upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
+    struct client_upcalls *upcalls = &((client_private_t *) this->private)->upcalls;
 
     pthread_mutex_lock (&upcalls->lock);
     while (upcalls->running)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on the data of an open file. The bytes of a write go out from the caller's buffers,
- * and those of a read stay where they were received. */
+/* Operations on the data of an open file. The data of a write are sent from the caller's buffers.
+ * The data of a read are passed up in the buffers in which they were received. */
 #include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#define READ_RESULTS 160 /* bytes of a read's results before its xdata */
-#define DICT_HEAD 12
+#define READ_RESULTS 160 /* bytes before the xdata of a READ's reply */
+#define DICT_HEAD 12     /* bytes before the first pair of a dict */
 
 /* --- readv ------------------------------------------------------------------------------------ */
 
-/* The results end with xdata, whose size comes first in it. */
+/* rpc_call.results_size: the fields end with xdata, which begins with its size. */
 static size_t
 read_results_size (const void *results, size_t size)
 {
@@ -77,7 +77,7 @@ writev_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_writev, &got);
 }
 
-/* The data go out from the caller's buffers, behind the arguments. */
+/* Lends the caller's buffers to the call. */
 static void
 writev_lend (struct client_call *call, const struct iovec *vector, int32_t count, size_t size,
              struct iobref *iobref)
@@ -89,8 +89,8 @@ writev_lend (struct client_call *call, const struct iovec *vector, int32_t count
     call->rpc.weight = size;
 }
 
-/* A file that the server opened to append appends whatever the offset. A write at an offset (from a
- * mapping, or after fcntl removed O_APPEND) therefore names the file by its gfid. */
+/* A brick ignores the offset of a write to a file that it opened with O_APPEND. A write at an
+ * offset (from a mapping, or after fcntl removed O_APPEND) therefore names the file by its gfid. */
 void
 client_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
                off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
@@ -128,8 +128,9 @@ copy_file_range_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_copy_file_range, &got);
 }
 
-/* Claims only the destination: two claims could wait for each other. A write to the source that has
- * no answer yet may therefore be copied or not, as on a local file system. */
+/* Claims only the destination, because calls with two claims could wait for each other. The copy
+ * may therefore contain the data of a concurrent write to the source or not, as on a local file
+ * system. */
 void
 client_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in,
                         fd_t *fd_out, off_t off_out, size_t len, uint32_t flags, dict_t *xdata)
@@ -145,7 +146,7 @@ client_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t 
         .xdata = xdata,
     };
     struct client_call *call =
-        client_begin (frame, this, WIRE_copy_file_range, copy_file_range_reply);
+        client_call_begin (frame, this, WIRE_copy_file_range, copy_file_range_reply);
     int64_t in = 0, out = 0;
     int error;
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * readdir and readdirp. Both ask the server with READDIRP: the answer to READDIR has inode numbers
- * of the brick's file system, while a file's number is made of its gfid, to be the same on each
- * brick.
+ * readdir and readdirp. Both send READDIRP. The reply to READDIR has inode numbers of the brick's
+ * file system only, and users must see the number that is made of the gfid.
  */
 #include "../client.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define LIST_MAX (128 << 10) /* bytes to ask for: the server counts about as many */
-#define ENTRIES_MAX 65536    /* more do not fit in an answer */
+#define LIST_MAX (128 << 10) /* bytes of entries to ask for, as the server estimates them */
+#define ENTRIES_MAX 65536    /* entries in a reply; no server sends that many */
 
-/* Names of a server: what could not be a name in a directory ends the connection. */
+/* Returns whether the bytes can be a name in a directory. */
 static bool
 name_is_sound (const char *name, size_t size)
 {
@@ -21,7 +20,7 @@ name_is_sound (const char *name, size_t size)
 }
 
 static bool
-name_is_dots (const gf_dirent_t *entry)
+client_name_is_dots (const gf_dirent_t *entry)
 {
     return strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
 }
@@ -49,15 +48,15 @@ get_entry (struct xdr_in *in)
     return entry;
 }
 
-/* A file of this mode may be what cluster/distribute leaves in place of one of any type. */
+/* A regular file of this mode may be a linkto of cluster/distribute, whose object may have any
+ * type. */
 static bool
 may_be_linkto (const struct iatt *buf)
 {
     return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX;
 }
 
-/* "." is the directory itself, and the root is its own parent: what is above the brick's root is no
- * part of the volume. */
+/* Returns the inode number of "." or "..". The root of the volume is its own parent. */
 static uint64_t
 ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *gfid)
 {
@@ -66,7 +65,8 @@ ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *g
     return wire_ino_of_gfid (itself ? &directory->gfid : gfid);
 }
 
-/* Attributes without an identity mean that the entry was gone when the server looked. */
+/* Returns whether the entry has an inode and attributes. The server sends a null gfid for an entry
+ * that was removed while it listed the directory. */
 static bool
 get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *directory,
                       struct iatt *ret_buf)
@@ -75,15 +75,16 @@ get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *dire
     entry->dict = wire_get_dict (in);
     if (in->failed)
         return false;
-    if (name_is_dots (entry))
+    if (client_name_is_dots (entry))
         entry->d_ino = ino_of_dots (entry, directory, &ret_buf->ia_gfid);
     else if (!gfid_is_null (&ret_buf->ia_gfid))
         entry->d_ino = ret_buf->ia_ino;
-    return !name_is_dots (entry) && !gfid_is_null (&ret_buf->ia_gfid)
+    return !client_name_is_dots (entry) && !gfid_is_null (&ret_buf->ia_gfid)
         && ret_buf->ia_type != IA_INVAL;
 }
 
-/* Attributes of an inode of another type are not believed: a lookup tells of it. */
+/* If the gfid belongs to an inode of another type, the entry gets no inode: the next lookup reports
+ * the error. */
 static void
 entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *buf)
 {
@@ -97,7 +98,7 @@ entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *b
     entry->d_stat = *buf;
 }
 
-/* Returns the number of entries. inodes: with inodes and attributes. */
+/* Returns the number of entries. inodes: entries get inodes and attributes. */
 static int
 get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent_t **ret_entries)
 {
@@ -116,7 +117,7 @@ get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent
     return n;
 }
 
-/* A server says ENOENT with the last entries. */
+/* Returns op_errno of the answer: ENOENT with the last entries, as in the server's reply. */
 static int
 list_end_of (int32_t op_errno)
 {
@@ -158,7 +159,7 @@ list_note_end (const struct client_call *call, int32_t op_errno, const gf_dirent
 CLIENT_LIST_REPLY (readdir, false)
 CLIENT_LIST_REPLY (readdirp, true)
 
-/* Whatever lists a directory asks for more after its last entry. */
+/* Every program that lists a directory reads once more after the last entry. */
 static bool
 list_is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 {
@@ -168,8 +169,8 @@ list_is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 }
 
 static void
-list_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, dict_t *xdata,
-          client_reply_fn *reply)
+client_list_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+                 dict_t *xdata, client_reply_fn *reply)
 {
     struct client_call *call = client_begin_fd (frame, this, fd, WIRE_readdirp, reply);
     const struct wire_readdirp put = { .offset = (uint64_t) offset,
@@ -188,7 +189,7 @@ client_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
     if (list_is_at_end (this, fd, offset))
         STACK_UNWIND (readdir, frame, 0, 0, NULL, NULL);
     else
-        list_ask (frame, this, fd, size, offset, xdata, readdir_reply);
+        client_list_ask (frame, this, fd, size, offset, xdata, readdir_reply);
 }
 
 void
@@ -198,5 +199,5 @@ client_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off
     if (list_is_at_end (this, fd, offset))
         STACK_UNWIND (readdirp, frame, 0, 0, NULL, NULL);
     else
-        list_ask (frame, this, fd, size, offset, xdata, readdirp_reply);
+        client_list_ask (frame, this, fd, size, offset, xdata, readdirp_reply);
 }

@@ -21,7 +21,7 @@ gfid_new (client_private_t *priv)
 
 #define NEW_GFID_KEY "gfid-req"
 
-/* A translator above that makes the object on several bricks has chosen the gfid. */
+/* A translator that makes the object on several bricks has chosen the gfid already. */
 dict_t *
 client_with_gfid (xlator_t *this, dict_t *xdata)
 {
@@ -42,7 +42,7 @@ struct client_call *
 client_begin_new (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                   enum wire_procedure procedure, client_reply_fn *reply)
 {
-    struct client_call *call = client_begin (frame, this, procedure, reply);
+    struct client_call *call = client_call_begin (frame, this, procedure, reply);
 
     if (call)
         call->inode = loc->inode ? inode_ref (loc->inode) : inode_new (loc->parent->table);
@@ -61,14 +61,14 @@ client_new_inode (struct client_call *call, const struct iatt *buf)
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-/* The open file is noted with its inode, so that must be the table's: another create of the same
- * name may have been answered just before. */
+/* Links the inode at once, because the open file keeps it: another create of the same name may have
+ * linked the inode of that gfid just before. */
 static void
-create_answer (struct client_call *call, struct wire_create_reply *got, inode_t *inode)
+client_create_answer (struct client_call *call, struct wire_create_reply *got, inode_t *inode)
 {
     g_autoptr (inode_t) linked = inode_link (inode, NULL, NULL, &got->buf);
 
-    if (!call->fd->inode) /* else another brick has answered before */
+    if (!call->fd->inode) /* NULL unless another brick's reply came first */
         call->fd->inode = inode_ref (linked);
     client_file_opened (call, &got->buf.ia_gfid, (int64_t) got->number);
     STACK_UNWIND (create, call->frame, 0, 0, call->fd, linked, &got->buf, &got->preparent,
@@ -82,7 +82,7 @@ create_reply (struct client_call *call, struct rpc_reply *reply)
     g_autoptr (inode_t) inode = NULL;
 
     if (client_get (call, reply, WIRE_create, &got) && (inode = client_new_inode (call, &got.buf)))
-        create_answer (call, &got, inode);
+        client_create_answer (call, &got, inode);
     wire_clear_reply (WIRE_create, &got);
 }
 

@@ -71,8 +71,8 @@ flush_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_flush, &got);
 }
 
-/* The flush of a brick only releases the owner's record locks. The server is therefore asked only
- * if a record lock was ever taken on this file. */
+/* FLUSH only releases the owner's record locks. It is sent only if a record lock was ever requested
+ * on this file. */
 void
 client_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {

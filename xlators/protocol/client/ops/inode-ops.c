@@ -10,9 +10,9 @@
 static client_reply_fn lookup_reply;
 
 /* A brick that is killed while it makes an object can leave a name without a gfid. Each lookup of
- * it then fails with ENODATA, so that it could not even be removed; a lookup that brings a gfid
- * mends it. Not below a translator with several children: there the object needs the same gfid on
- * all bricks. */
+ * that name fails with ENODATA, so users could not even remove it. A lookup with a gfid in its
+ * xdata gives the object that gfid. Below a translator with several children this is not done: all
+ * bricks must have the same gfid. */
 static bool
 lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
 {
@@ -23,7 +23,8 @@ lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
 static void
 lookup_mend (struct client_call *call)
 {
-    struct client_call *again = client_begin (call->frame, call->this, WIRE_lookup, lookup_reply);
+    struct client_call *again =
+        client_call_begin (call->frame, call->this, WIRE_lookup, lookup_reply);
     g_autoptr (dict_t) with_gfid = client_with_gfid (call->this, NULL);
     const struct wire_lookup put = { .parent = call->parent, .name = call->name,
                                      .xdata = with_gfid };
@@ -34,7 +35,7 @@ lookup_mend (struct client_call *call)
 }
 
 static void
-lookup_answer (struct client_call *call, struct wire_lookup_reply *got)
+client_lookup_answer (struct client_call *call, struct wire_lookup_reply *got)
 {
     g_autoptr (inode_t) inode = client_inode_of_iatt (call->inode, &got->buf);
 
@@ -53,15 +54,15 @@ lookup_reply (struct client_call *call, struct rpc_reply *reply)
     if (lookup_may_mend (call, reply))
         lookup_mend (call);
     else if (client_get (call, reply, WIRE_lookup, &got))
-        lookup_answer (call, &got);
+        client_lookup_answer (call, &got);
     wire_clear_reply (WIRE_lookup, &got);
 }
 
-/* name "": the file of `put`, else the name in put's directory. */
+/* Looks up put->name in the directory put->parent; name "": the file put->file. */
 static void
 lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const struct wire_lookup *put)
 {
-    struct client_call *call = client_begin (frame, this, WIRE_lookup, lookup_reply);
+    struct client_call *call = client_call_begin (frame, this, WIRE_lookup, lookup_reply);
 
     if (!call)
         return;
@@ -73,16 +74,16 @@ lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const struct w
 }
 
 static void
-lookup_file (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid,
-             dict_t *xdata)
+client_lookup_file (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid,
+                    dict_t *xdata)
 {
     const struct wire_lookup put = { .file = *gfid, .name = "", .xdata = xdata };
 
     lookup_send (frame, this, inode, &put);
 }
 
-/* The server has no lookup of "..", so the parent is known only while the table has a name of the
- * directory. */
+/* The protocol has no lookup of "..". The parent is found in the table of inodes, while that has a
+ * name of the directory. */
 static void
 lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *xdata)
 {
@@ -92,14 +93,14 @@ lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *x
     if (gfid_equal (&directory->gfid, &gfid_root))
         parent = inode_ref (directory);
     if (parent || inode_a_name (directory, &parent, &name))
-        lookup_file (frame, this, parent, &parent->gfid, xdata);
+        client_lookup_file (frame, this, parent, &parent->gfid, xdata);
     else
         frame_fail (frame, ESTALE);
 }
 
-/* A lookup by name carries no gfid of the inode: the name may stand for another one by now. */
+/* The call does not have the gfid of loc->inode, because the name may be of another file by now. */
 static void
-lookup_name (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
+client_lookup_name (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
 {
     g_autoptr (inode_t) inode = loc->inode ? inode_ref (loc->inode)
                                            : inode_new (loc->parent->table);
@@ -117,13 +118,13 @@ client_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 
     __atomic_store_n (&priv->upcalls.table, known->table, __ATOMIC_RELEASE);
     if (!loc->name || !loc->parent)
-        lookup_file (frame, this, loc->inode, loc_gfid (loc), xdata);
+        client_lookup_file (frame, this, loc->inode, loc_gfid (loc), xdata);
     else if (strcmp (loc->name, ".") == 0)
-        lookup_file (frame, this, loc->parent, &loc->parent->gfid, xdata);
+        client_lookup_file (frame, this, loc->parent, &loc->parent->gfid, xdata);
     else if (strcmp (loc->name, "..") == 0)
         lookup_above (frame, this, loc->parent, xdata);
     else
-        lookup_name (frame, this, loc, xdata);
+        client_lookup_name (frame, this, loc, xdata);
 }
 
 /* --- readlink --------------------------------------------------------------------------------- */
@@ -152,7 +153,7 @@ client_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, d
 
 static client_reply_fn statfs_reply;
 
-/* inode: the file whose gfid it is, or NULL if that is the root's. */
+/* inode: the file of the gfid; NULL for the root. */
 static void
 statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid, dict_t *xdata)
 {
@@ -164,8 +165,8 @@ statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *g
     client_ask (call, WIRE_statfs, &put, NULL);
 }
 
-/* A brick is one file system, so the server is asked about the root if the file has lost its last
- * name. */
+/* The server finds no file that has lost its last name. All files of a brick are on one file
+ * system, so the root has the same answer. */
 static void
 statfs_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -178,7 +179,7 @@ statfs_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_statfs, &got);
 }
 
-/* With quotas, a server's answer depends on the directory that it is asked about. */
+/* The call names the caller's file: with quotas the reply depends on the directory. */
 void
 client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {

@@ -105,7 +105,7 @@ entrylk_undo (struct client_call *call)
     client_send (undo);
 }
 
-/* Keeps the lock's type in call->cmd, for entrylk_undo. */
+/* Keeps the lock's type in call->cmd for entrylk_undo. */
 static void
 entrylk_ask (struct client_call *call, inode_t *inode, const struct wire_entrylk *put)
 {

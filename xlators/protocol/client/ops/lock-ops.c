@@ -15,7 +15,7 @@ client_lock_command (int cmd)
     return cmd == F_GETLK ? COMMAND_GETLK : cmd == F_SETLKW ? COMMAND_SETLKW : COMMAND_SETLK;
 }
 
-/* --- locks without a caller ------------------------------------------------------------------- */
+/* --- calls of the translator's own ------------------------------------------------------------ */
 
 struct client_call *
 client_lock_own (xlator_t *this, struct rpc_connection *connection, const struct wire_fd *fd,
@@ -77,7 +77,8 @@ flock_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_lk, &got);
 }
 
-/* An unlock is noted even if the session is down: the next session must not take the lock again. */
+/* Records an unlock before the call, which may fail while the session is down: the reopen must not
+ * take the lock again. */
 static void
 lk_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock lock,
         dict_t *xdata, client_reply_fn *reply)

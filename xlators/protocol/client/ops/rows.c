@@ -94,7 +94,7 @@
     CLIENT_ROW (op_, client_begin_fd (frame, this, fd, procedure, reply), fd->inode,               \
                 CLIENT_GET (op_))
 #define CLIENT_ROW_NAME(op_)                                                                       \
-    CLIENT_ROW (op_, client_begin (frame, this, procedure, reply), NULL, CLIENT_GET (op_))
+    CLIENT_ROW (op_, client_call_begin (frame, this, procedure, reply), NULL, CLIENT_GET (op_))
 #define CLIENT_ROW_NEW(op_)                                                                        \
     CLIENT_ROW (op_, client_begin_new (frame, this, loc, procedure, reply), NULL,                  \
                 CLIENT_GET_NEW (op_))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* getxattr and fgetxattr: one attribute, or the names of all. */
+/* getxattr and fgetxattr: the value of one attribute, or the names of all attributes. */
 #include "../client.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* GlusterFS's own attributes, of which a server doesn't hide all. */
+/* Attributes of GlusterFS's own; a server does not leave all of them out. */
 static bool
 xattr_is_internal (const char *name)
 {
@@ -20,8 +20,8 @@ xattr_is_internal (const char *name)
     return false;
 }
 
-/* The server lists all attributes as root, with their values. As on a local file system, only root
- * sees those in "trusted.". A translator's own request (pid below 0) gets all, with values. */
+/* The reply has all attributes, as root sees them, with their values. As on a local file system,
+ * only root sees names in "trusted.". A translator's own request (pid below 0) gets all values. */
 static dict_t *
 xattr_names (struct client_call *call, dict_t *dict)
 {
@@ -46,7 +46,7 @@ xattr_names (struct client_call *call, dict_t *dict)
 /* Returns the dict for the caller, with a reference. NULL: the server has no such attribute, and
  * the frame has been answered. */
 static dict_t *
-xattr_answer (struct client_call *call, dict_t *dict)
+client_xattr_answer (struct client_call *call, dict_t *dict)
 {
     if (!call->name)
         return xattr_names (call, dict);
@@ -62,7 +62,8 @@ xattr_answer (struct client_call *call, dict_t *dict)
         struct wire_##op_##_reply got = { 0 };                                                     \
         g_autoptr (dict_t) dict = NULL;                                                            \
                                                                                                    \
-        if (client_get (call, reply, WIRE_##op_, &got) && (dict = xattr_answer (call, got.dict)))  \
+        if (client_get (call, reply, WIRE_##op_, &got)                                             \
+            && (dict = client_xattr_answer (call, got.dict)))                                      \
             STACK_UNWIND (op_, call->frame, 0, 0, dict, got.xdata);                                \
         wire_clear_reply (WIRE_##op_, &got);                                                       \
     }
@@ -72,7 +73,8 @@ CLIENT_XATTR_REPLY (fgetxattr)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* The value of such an attribute is the path of a file, so a server has none for an open file. */
+/* A server makes the value of such an attribute from the path of the file, and answers ENODATA for
+ * an open file. */
 static bool
 xattr_needs_path (const char *name)
 {
