@@ -45,6 +45,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_wire.c \
     %D%/unit/test_xdr.c \
     %D%/unit/rpc_world.h \
+    %D%/unit/samples.h \
     %D%/unit/tls_server.c \
     %D%/unit/tls_server.h \
     src/daemon/signals.c \

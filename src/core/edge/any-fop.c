@@ -13,33 +13,32 @@
 #include "core/data/loc.h"
 #include "core/table/print-values.h"
 #include "core/edge/call-fields.h"
+#include "core/edge/reply.h"
 #include "core/edge/stub.h"
 
+#include <errno.h>
 #include <fnmatch.h>
+#include <stddef.h>
 
 /* --- functions for each operation ------------------------------------------------------------- */
 
-/* An answer set aside. has_NAME in kept tells which attributes were NULL and are passed on as
- * NULL. */
 struct answer_stub {
     call_frame_t *frame;
-    int32_t op_ret, op_errno;
-    const struct op *op;
-    void *kept; /* struct FOP_kept */
+    enum fop op;
+    void *reply; /* struct FOP_reply */
 };
 
-struct op {
+struct any_fop {
+    ret_fn_t cbk; /* any_fop_FOP_cbk */
     void (*pass) (const struct call *call);
-    void (*wind) (const struct call *call, xlator_t *child, void *cookie,
+    void (*wind) (const struct call *call, xlator_t *child, ret_fn_t cbk, void *cookie,
                   const struct call_site *site);
     call_stub_t *(*keep) (const struct call *call, bool pass);
     void (*each) (const struct call *call, value_seen *see, void *data);
     void (*pass_answer) (const struct answer *answer, const struct call_site *site);
-    int (*answer_keep) (const struct answer *answer, void *kept);
-    void (*answer_lend) (const struct answer_stub *stub, const struct call_site *site);
-    void (*answer_drop) (void *kept);
+    int (*answer_keep) (const struct answer *answer, void *reply);
     void (*answer_each) (const struct answer *answer, value_seen *see, void *data);
-    size_t kept_size;
+    size_t args_size, xdata_at; /* of struct FOP_call */
 };
 
 #define DECLARE(kind, name) , C_##kind name
@@ -74,12 +73,11 @@ struct op {
         const struct fop##_call *args = call->args;                                                \
         passed_##fop (call->frame, call->this FOP_ARGS_##fop (OF_ARGS));                           \
     }                                                                                              \
-    static fop##_cbk any_fop_##fop##_cbk;                                                          \
-    static void wind_##fop (const struct call *call, xlator_t *child, void *cookie,                \
+    static void wind_##fop (const struct call *call, xlator_t *child, ret_fn_t cbk, void *cookie,  \
                             const struct call_site *site)                                          \
     {                                                                                              \
         const struct fop##_call *args = call->args;                                                \
-        WIND (call->frame, any_fop_##fop##_cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));\
+        WIND (call->frame, (fop##_cbk *) cbk, cookie, site, child, fop FOP_ARGS_##fop (OF_ARGS));  \
     }                                                                                              \
     static call_stub_t *keep_##fop (const struct call *call, bool pass)                            \
     {                                                                                              \
@@ -94,17 +92,7 @@ struct op {
     }
 FOP_LIST (DOWN)
 
-/* A value and whether it was set: a NULL is lent as NULL again, also where kept holds a copy. */
-#define KEPT(kind, name) K_##kind name; bool has_##name;
-#define KEEP(kind, name) KEEP_##kind (kept, name) kept->has_##name = !!name;
-#define DROP(kind, name) DROP_##kind (kept, name)
-#define OPEN_UP(kind, name) C_##kind name = rets->name; (void) name;
-#define LEND(kind, name) , kept->has_##name ? LEND_##kind (kept, name) : (C_##kind) 0
-
 #define UP(fop)                                                                                    \
-    struct fop##_kept {                                                                            \
-        FOP_RETS_##fop (KEPT)                                                                      \
-    };                                                                                             \
     static void any_fop_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,            \
                                    int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))      \
     {                                                                                              \
@@ -123,22 +111,9 @@ FOP_LIST (DOWN)
     static int answer_keep_##fop (const struct answer *answer, void *to)                           \
     {                                                                                              \
         const struct fop##_answer *rets = answer->rets;                                            \
-        struct fop##_kept *kept = to;                                                              \
-        int r = 0;                                                                                 \
-        FOP_RETS_##fop (OPEN_UP)                                                                   \
-        FOP_RETS_##fop (KEEP)                                                                      \
-        return r;                                                                                  \
-    }                                                                                              \
-    static void answer_lend_##fop (const struct answer_stub *stub, const struct call_site *site)   \
-    {                                                                                              \
-        struct fop##_kept *kept = stub->kept;                                                      \
-        UNWIND (fop, stub->frame, site, stub->op_ret, stub->op_errno FOP_RETS_##fop (LEND));       \
-    }                                                                                              \
-    static void answer_drop_##fop (void *from)                                                     \
-    {                                                                                              \
-        struct fop##_kept *kept = from;                                                            \
-        (void) kept;                                                                               \
-        FOP_RETS_##fop (DROP)                                                                      \
+        struct fop##_reply *reply = to;                                                            \
+        fop##_reply_keep (reply, answer->op_ret, answer->op_errno FOP_RETS_##fop (OF_RETS));       \
+        return reply->op_ret == answer->op_ret ? 0 : -ENOMEM;                                      \
     }                                                                                              \
     static void answer_each_##fop (const struct answer *answer, value_seen *see, void *data)       \
     {                                                                                              \
@@ -147,11 +122,11 @@ FOP_LIST (DOWN)
     }
 FOP_LIST (UP)
 
-#define OP(fop)                                                                                    \
-    [FOP_##fop] = { pass_##fop, wind_##fop, keep_##fop, each_##fop, answer_pass_##fop,            \
-                    answer_keep_##fop, answer_lend_##fop, answer_drop_##fop, answer_each_##fop,   \
-                    sizeof (struct fop##_kept) },
-static const struct op ops[FOP_MAX] = { FOP_LIST (OP) };
+#define ROW(fop)                                                                                   \
+    [FOP_##fop] = { (ret_fn_t) any_fop_##fop##_cbk, pass_##fop, wind_##fop, keep_##fop, each_##fop,\
+                    answer_pass_##fop, answer_keep_##fop, answer_each_##fop,                       \
+                    sizeof (struct fop##_call), offsetof (struct fop##_call, xdata) },
+static const struct any_fop ops[FOP_MAX] = { FOP_LIST (ROW) };
 
 /* --- calls through the table ------------------------------------------------------------------ */
 
@@ -170,7 +145,31 @@ call_changes (const struct call *call)
 void
 call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site)
 {
-    ops[call->op].wind (call, child, cookie, site);
+    ops[call->op].wind (call, child, ops[call->op].cbk, cookie, site);
+}
+
+void
+call_wind_to (const struct call *call, xlator_t *child, ret_fn_t cbk, void *cookie,
+              const struct call_site *site)
+{
+    ops[call->op].wind (call, child, cbk, cookie, site);
+}
+
+void
+call_change (const struct call *call, struct changed_call *ret_changed)
+{
+    ret_changed->call = *call;
+    memcpy (&ret_changed->args, call->args, ops[call->op].args_size);
+    ret_changed->call.args = &ret_changed->args;
+}
+
+void
+call_change_xdata (struct changed_call *changed, dict_t *xdata)
+{
+    char *args = (char *) &changed->args;
+
+    *(dict_t **) (void *) (args + ops[changed->call.op].xdata_at) = xdata;
+    changed->call.xdata = xdata;
 }
 
 void
@@ -268,12 +267,11 @@ answer_fail_at (const struct answer *answer, int op_errno, const struct call_sit
 struct answer_stub *
 answer_keep (const struct answer *answer)
 {
-    const struct op *op = &ops[answer->op];
-    struct answer_stub *stub = g_malloc0 (sizeof *stub + op->kept_size);
+    struct answer_stub *stub = g_malloc0 (sizeof *stub + reply_size (answer->op));
 
-    *stub = (struct answer_stub){ answer->frame, answer->op_ret, answer->op_errno, op, stub + 1 };
+    *stub = (struct answer_stub){ answer->frame, answer->op, stub + 1 };
     stack_keep (1);
-    if (op->answer_keep (answer, stub->kept) < 0)
+    if (ops[answer->op].answer_keep (answer, stub->reply) < 0)
         g_clear_pointer (&stub, answer_stub_destroy);
     return stub;
 }
@@ -281,14 +279,14 @@ answer_keep (const struct answer *answer)
 void
 answer_resume_at (struct answer_stub *stub, const struct call_site *site)
 {
-    stub->op->answer_lend (stub, site);
+    reply_unwind (stub->op, stub->reply, stub->frame, site);
     answer_stub_destroy (stub);
 }
 
 void
 answer_stub_destroy (struct answer_stub *stub)
 {
-    stub->op->answer_drop (stub->kept);
+    reply_drop (stub->op, stub->reply);
     g_free (stub);
     stack_keep (-1);
 }

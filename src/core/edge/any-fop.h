@@ -91,6 +91,18 @@ void call_pass (const struct call *call);
 void
 call_wind_at (const struct call *call, xlator_t *child, void *cookie, const struct call_site *site);
 
+/* A call with other arguments, for call_wind. call_change copies a call; then the caller changes
+ * `args`, as in changed.args.writev.count = 1, or xdata. Values are lent, as those of any call. */
+struct changed_call {
+    struct call call;
+    union {
+#define FOP(name) struct name##_call name;
+#include "fops.def"
+    } args;
+};
+void call_change (const struct call *call, struct changed_call *ret_changed);
+void call_change_xdata (struct changed_call *changed, dict_t *xdata);
+
 /* Answers with -1 and op_errno_, which is positive. */
 #define call_fail(call_, op_errno_) call_fail_at (call_, op_errno_, CALL_SITE)
 void call_fail_at (const struct call *call, int op_errno, const struct call_site *site);

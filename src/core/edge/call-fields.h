@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For each argument and each result in fops.def, by kind and name: the field of struct call or
- * struct answer (core/edge/any-fop.h) that it fills. Values without such a field are listed too, so
- * that a new name in fops.def doesn't compile until it is listed here. */
+/*
+ * What core/edge alone needs of any-fop.h.
+ *
+ * For each argument and each result in fops.def, by kind and name: the field of struct call or
+ * struct answer that it fills. Values without such a field are listed too, so that a new name in
+ * fops.def doesn't compile until it is listed here.
+ */
 #ifndef WINDLASS_CORE_EDGE_CALL_FIELDS_H
 #define WINDLASS_CORE_EDGE_CALL_FIELDS_H
 
 #include "core/edge/any-fop.h"
 #include "core/data/iobuf.h"
+#include "core/edge/frame.h"
+
+/* call_wind with another callback, of the type of the call's operation. */
+void call_wind_to (const struct call *call, xlator_t *child, ret_fn_t cbk, void *cookie,
+                   const struct call_site *site);
 
 /* Arguments and fields of struct call: SEE_KIND_name (call). */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/edge/fan-out.h"
 #include "core/table/fops-rows.h"
+#include "core/edge/call-fields.h"
 
 void
 fan_init (struct fan_out *fan, call_frame_t *frame, unsigned n)
@@ -10,26 +11,20 @@ fan_init (struct fan_out *fan, call_frame_t *frame, unsigned n)
     fan->answers = g_new0 (struct fan_answer, n);
 }
 
-static void
-answer_drop (struct fan_answer *answer)
+/* All replies begin with op_ret. */
+static void *
+fan_reply (const struct fan_out *fan, unsigned i)
 {
-    switch (answer->op) {
-#define DROP(fop)                                                                                  \
-    case FOP_##fop:                                                                                \
-        fop##_reply_drop (&answer->fop);                                                           \
-        break;
-        FOP_LIST (DROP)
-    default:
-        break;
-    }
-    answer->op = FOP_NONE;
+    return &fan->answers[i].op_ret;
 }
 
 static void
 answers_drop (struct fan_out *fan)
 {
-    for (unsigned i = 0; i < fan->n; i++)
-        answer_drop (&fan->answers[i]);
+    for (unsigned i = 0; i < fan->n; i++) {
+        reply_drop (fan->answers[i].op, fan_reply (fan, i));
+        fan->answers[i].op = FOP_NONE;
+    }
 }
 
 void
@@ -98,3 +93,35 @@ fan_success (const struct fan_out *fan)
         fan_end (answer->fan);                                                                     \
     }
 FOP_LIST (ANSWERED)
+
+/* --- calls of any operation ------------------------------------------------------------------- */
+
+#define CALLBACK(fop) [FOP_##fop] = (ret_fn_t) fanned_##fop##_cbk,
+static const ret_fn_t fanned_cbks[FOP_MAX] = { FOP_LIST (CALLBACK) };
+
+void
+fan_call_at (struct fan_out *fan, unsigned i, xlator_t *child, const struct call *call,
+             const struct call_site *site)
+{
+    call_wind_to (call, child, fanned_cbks[call->op], fan_ask (fan, i, call->op), site);
+}
+
+struct answer
+fan_seen (const struct fan_out *fan, unsigned i)
+{
+    const struct fan_answer *kept = &fan->answers[i];
+    struct answer answer = { .op = kept->op,
+                             .frame = fan->frame,
+                             .this = fan->frame->this,
+                             .op_ret = kept->op_ret,
+                             .op_errno = kept->op_errno };
+
+    reply_fields (kept->op, fan_reply (fan, i), &answer);
+    return answer;
+}
+
+void
+fan_pass_at (const struct fan_out *fan, unsigned i, const struct call_site *site)
+{
+    reply_unwind (fan->answers[i].op, fan_reply (fan, i), fan->frame, site);
+}

@@ -22,6 +22,7 @@
 #ifndef WINDLASS_CORE_EDGE_FAN_OUT_H
 #define WINDLASS_CORE_EDGE_FAN_OUT_H
 
+#include "core/edge/any-fop.h"
 #include "core/edge/frame.h"
 #include "core/edge/reply.h"
 
@@ -63,6 +64,19 @@ void fan_end (struct fan_out *fan);
         STACK_WIND_AT (fanned_->frame, fanned_##fop_##_cbk, fan_ask (fanned_, i_, FOP_##fop_),     \
                        CALL_SITE, child_, fop_, __VA_ARGS__);                                      \
     } while (0)
+
+/* The same with a call of any operation (core/edge/any-fop.h) in the fan-out's frame. */
+#define fan_call(fan_, i_, child_, call_) fan_call_at (fan_, i_, child_, call_, CALL_SITE)
+void fan_call_at (struct fan_out *fan, unsigned i, xlator_t *child, const struct call *call,
+                  const struct call_site *site);
+
+/* Returns answers[i] with the fields that any_fop_cbk would have seen; rets is NULL. They point
+ * into answers[i], so changes of them are passed on. */
+struct answer fan_seen (const struct fan_out *fan, unsigned i);
+
+/* Answers the parent of the fan-out's frame, whose operation the call was, with answers[i]. */
+#define fan_pass(fan_, i_) fan_pass_at (fan_, i_, CALL_SITE)
+void fan_pass_at (const struct fan_out *fan, unsigned i, const struct call_site *site);
 
 /* Returns how many of the children that were asked succeeded. */
 unsigned fan_successes (const struct fan_out *fan);

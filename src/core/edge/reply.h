@@ -8,10 +8,12 @@
 
 #include <sys/statvfs.h>
 
-/* struct lookup_reply { op_ret, op_errno, inode, buf, ... } */
+/* struct lookup_reply { op_ret, op_errno, inode, buf, ... }. Bit i of `unset`: the i-th result was
+ * NULL or 0. */
 #define REPLY(name)                                                                                \
     struct name##_reply {                                                                          \
-        int32_t op_ret, op_errno;
+        int32_t op_ret, op_errno;                                                                  \
+        uint32_t unset;
 #define RET(kind, name) K_##kind name;
 #define END(name)                                                                                  \
     }                                                                                              \
@@ -27,5 +29,15 @@
 #define RET(kind, name) , C_##kind name
 #define END(name) );
 #include "fops.def"
+
+/* The same for a reply of any operation, by its number: the size of its struct, the drop, the
+ * fields of struct answer (core/edge/any-fop.h) that have a result, and an answer to frame. Results
+ * are lent from the reply; those that were NULL are NULL again. */
+struct answer;
+struct call_site;
+size_t reply_size (enum fop op);
+void reply_drop (enum fop op, void *reply);
+void reply_fields (enum fop op, void *reply, struct answer *ret_answer);
+void reply_unwind (enum fop op, void *reply, call_frame_t *frame, const struct call_site *site);
 
 #endif
