@@ -20,12 +20,10 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/copies/refresh.c \
     %D%/copies/sources.c \
     %D%/copies/sources.h \
+    %D%/changes/change.c \
     %D%/changes/changes.h \
-    %D%/changes/data.c \
     %D%/changes/eager-lock.c \
-    %D%/changes/entry.c \
     %D%/changes/lock.c \
-    %D%/changes/metadata.c \
     %D%/changes/op.c \
     %D%/changes/transaction.c \
     %D%/heal/heal-data.c \

@@ -237,21 +237,15 @@ heals_at_open (const replicate_t *priv)
     return data_heals_now (priv) == HEALS_DATA_NEVER ? 0 : HEAL_DATA;
 }
 
-/* --- operations that do not apply ------------------------------------------------------------- */
-
-/* A file without a name could not be healed. */
-static void
-replicate_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-                   mode_t umask, fd_t *fd, dict_t *xdata)
-{
-    frame_fail (frame, EOPNOTSUPP);
-}
+/* --- operations on files ---------------------------------------------------------------------- */
 
 static void
-replicate_ioctl (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t cmd, GBytes *in,
-                 size_t out_size, dict_t *xdata)
+replicate_any_fop (const struct call *call)
 {
-    frame_fail (frame, ENOTTY);
+    if (opset_has (READS, call->op))
+        read_any_fop (call);
+    else
+        change_any_fop (call);
 }
 
 const struct xlator_api xlator_api = {
@@ -273,24 +267,13 @@ const struct xlator_api xlator_api = {
         .lookup = replicate_lookup, .statfs = replicate_statfs, .getxattr = replicate_getxattr,
         .readdir = replicate_readdir, .readdirp = replicate_readdirp,
         .open = replicate_open, .opendir = replicate_opendir, .flush = replicate_flush,
-        .fsyncdir = replicate_fsyncdir, .create = replicate_create, .mknod = replicate_mknod,
-        .mkdir = replicate_mkdir, .symlink = replicate_symlink, .link = replicate_link,
-        .unlink = replicate_unlink, .rmdir = replicate_rmdir, .rename = replicate_rename,
-        .writev = replicate_writev, .truncate = replicate_truncate,
-        .ftruncate = replicate_ftruncate, .fallocate = replicate_fallocate,
-        .discard = replicate_discard, .zerofill = replicate_zerofill, .fsync = replicate_fsync,
-        .copy_file_range = replicate_copy_file_range,
-        .setattr = replicate_setattr, .fsetattr = replicate_fsetattr,
-        .setxattr = replicate_setxattr, .fsetxattr = replicate_fsetxattr,
-        .removexattr = replicate_removexattr, .fremovexattr = replicate_fremovexattr,
-        .xattrop = replicate_xattrop, .fxattrop = replicate_fxattrop,
+        .fsyncdir = replicate_fsyncdir,
         .lk = replicate_lk, .flock = replicate_flock, .inodelk = replicate_inodelk,
         .finodelk = replicate_finodelk, .entrylk = replicate_entrylk,
         .fentrylk = replicate_fentrylk,
-        .tmpfile = replicate_tmpfile, .ioctl = replicate_ioctl,
     },
-    .any_fop = read_any_fop,
-    .any_fop_ops = READS,
+    .any_fop = replicate_any_fop,
+    .any_fop_ops = READS | CHANGES,
     .any_fop_cbk = read_any_fop_cbk,
     .cbks = { .forget = replicate_forget, .release = replicate_release,
               .releasedir = replicate_release },

@@ -54,7 +54,7 @@ replicate_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     readable = kept->readable;
     g_string_append_printf (out, "generation=%u\neager-lock=%s\nwaiting=%u\n", kept->generation,
                             kept->eager ? states[kept->eager->state] : "none",
-                            kept->waiting.length);
+                            kept->claims.waiting);
     pthread_mutex_unlock (&kept->lock);
     print_copies (priv, "found", readable.found, out);
     print_copies (priv, "data-readable", readable.data, out);

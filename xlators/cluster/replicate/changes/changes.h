@@ -25,7 +25,7 @@ struct op {
     enum fop fop;
     enum counter_kind kind;
     call_stub_t *stub;                /* winds to children */
-    void (*answer) (struct op *op);   /* answers after success, from op->best */
+    void (*answer) (struct op *op);   /* answers after success; NULL: with the best copy's answer */
     inode_t *subject[2];              /* what is marked: the file, or the directories; with
                                        * references */
     char *entry[2];                   /* names that change in these directories */
@@ -35,7 +35,7 @@ struct op {
     fd_t *fd;                         /* with a reference, or NULL */
     struct lockee locks[LOCKS_MAX];
     unsigned n_locks;
-    off_t from, to;                   /* of data: the bytes that it may change */
+    struct byte_claim claim;          /* of data: replicate_inode.lock */
     uint32_t flags;                   /* of a create */
     bool makes;                       /* an object: its inode is in the answers */
     unsigned generation;              /* of children, at the start */
@@ -51,36 +51,21 @@ struct op {
     struct op *create;                /* that a truncate belongs to, or NULL */
 };
 
-/* Returns frame's operation as the local of frame. inode is what is marked. */
+/* Returns the operation of frame, as its local. A copy that fails is accused by `inode`. */
 struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind,
-                   inode_t *inode, void (*answer) (struct op *op));
+                   inode_t *inode);
 void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
 
 /* The operation removes this directory: no copy may get a new name in it meanwhile. */
 void op_empties (struct op *op, inode_t *directory);
 
-/* Takes a stub that winds with OP_WIND; NULL: there was no memory. The last step of a fop. */
+/* Takes the kept call; NULL: there was no memory. The last step of the call. */
 void op_begin (struct op *op, call_stub_t *stub);
-
-/* Winds the operation of frame to all its children. */
-#define OP_WIND(frame_, fop_, ...)                                                                 \
-    do {                                                                                           \
-        struct op *const op_ = (frame_)->local;                                                    \
-        replicate_t *const priv_ = op_->this->private;                                             \
-        fan_begin (&op_->fan, op_done);                                                            \
-        for (unsigned at_ = 0; at_ < priv_->n; at_++)                                              \
-            if (op_->children & COPY (at_))                                                        \
-                FAN_WIND (&op_->fan, at_, priv_->children[at_], fop_, __VA_ARGS__);                \
-        fan_end (&op_->fan);                                                                       \
-    } while (0)
 
 void op_run (struct op *op, copies_t children);
 void op_done (call_frame_t *frame); /* all children have answered */
 void op_answer (struct op *op);     /* the last step */
 void op_fail (struct op *op, int error);
-
-/* The answer to return, of the operation's own type. */
-#define OP_REPLY(op_, fop_) (&(op_)->fan.answers[(op_)->best].fop_)
 
 /* --- transaction.c ---------------------------------------------------------------------------- */
 
@@ -125,7 +110,7 @@ struct txn {
 
     /* hold.c; under the lock of the inode's context */
     enum eager_state state;
-    GQueue running, unanswered; /* of struct op */
+    GQueue unanswered; /* of struct op */
     bool release, patient;
     struct written written[COPIES_MAX];
     core_timer_t *timer;
@@ -173,42 +158,18 @@ void eager_release (xlator_t *this, inode_t *inode);
 void eager_wanted (xlator_t *this, const struct lock_contention *wanted);
 void eager_release_all (xlator_t *this);
 
-/* --- changing operations ---------------------------------------------------------------------- */
+/* --- change.c --------------------------------------------------------------------------------- */
 
-/* data.c */
-writev_fop replicate_writev;
-truncate_fop replicate_truncate;
-ftruncate_fop replicate_ftruncate;
-fallocate_fop replicate_fallocate;
-discard_fop replicate_discard;
-zerofill_fop replicate_zerofill;
-fsync_fop replicate_fsync;
-copy_file_range_fop replicate_copy_file_range;
+/* All operations that change something, but an open with O_TRUNC. */
+any_fop_t change_any_fop;
+#define CHANGES                                                                                    \
+    ((OPS_CHANGE & ~OPSET_OF (FOP_open)) | OPSET_OF (FOP_fsync) | OPSET_OF (FOP_xattrop)           \
+     | OPSET_OF (FOP_fxattrop))
 
-/* Truncates a file that was opened with O_TRUNC, and then calls answer, with `create` in the
- * operation. A write beside it comes before or after it on all copies, which truncate under the
- * lock of the data. */
+/* Truncates a file that was opened with O_TRUNC, under the lock of its data: a write beside it
+ * comes before or after it on all copies. Then calls answer, with `create` in its operation. */
 void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
                     void (*answer) (struct op *op));
-
-/* metadata.c */
-setattr_fop replicate_setattr;
-fsetattr_fop replicate_fsetattr;
-setxattr_fop replicate_setxattr;
-fsetxattr_fop replicate_fsetxattr;
-removexattr_fop replicate_removexattr;
-fremovexattr_fop replicate_fremovexattr;
-xattrop_fop replicate_xattrop;
-fxattrop_fop replicate_fxattrop;
-
-/* entry.c */
-create_fop replicate_create;
-mknod_fop replicate_mknod;
-mkdir_fop replicate_mkdir;
-symlink_fop replicate_symlink;
-link_fop replicate_link;
-unlink_fop replicate_unlink;
-rmdir_fop replicate_rmdir;
-rename_fop replicate_rename;
+void create_answer (struct op *op);
 
 #endif

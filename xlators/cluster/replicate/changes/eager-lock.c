@@ -10,7 +10,7 @@
  *                      failed on a copy, a child came or went, the file is flushed, or the mount
  *                      ends
  *
- * Operations that can't start yet wait in replicate_inode.waiting, in the order of their calls.
+ * Operations that can't start yet wait in replicate_inode.claims, in the order of their calls.
  * Those that come while a transaction ends wait for the next one. Only one thread at a time decides
  * the next step (eager_pump).
  *
@@ -36,19 +36,6 @@ txn_unref (struct txn *txn)
         txn_free (txn);
 }
 
-/* Two clients' order of writes to the same bytes would differ between the copies. */
-static bool
-eager_conflicts (const struct txn *eager, const struct op *op)
-{
-    for (const GList *at = eager->running.head; at; at = at->next) {
-        const struct op *running = at->data;
-
-        if (running->from < op->to && op->from < running->to)
-            return true;
-    }
-    return false;
-}
-
 static void
 timer_stop_locked (struct txn *eager)
 {
@@ -70,7 +57,7 @@ eager_timer (void *data)
 
     pthread_mutex_lock (&kept->lock);
     eager->timer = NULL;
-    if (g_queue_is_empty (&eager->running))
+    if (kept->claims.started == 0)
         eager->release = true;
     pthread_mutex_unlock (&kept->lock);
     eager_pump (this, inode);
@@ -96,13 +83,13 @@ eager_is_outdated (const struct txn *eager)
     return eager->generation != children_generation (eager->this->private);
 }
 
-/* Nothing waits that may run. */
+/* No operation can start now. */
 static enum step
-eager_rest_locked (struct txn *eager)
+eager_rest_locked (const struct replicate_inode *kept, struct txn *eager)
 {
     const int64_t delay = eager_delay (eager);
 
-    if (!g_queue_is_empty (&eager->running))
+    if (kept->claims.started > 0)
         return STEP_NONE;
     if (eager->release || delay == 0) {
         eager->state = EAGER_ENDING;
@@ -116,28 +103,28 @@ eager_rest_locked (struct txn *eager)
     return STEP_NONE;
 }
 
-/* Decides the next step, and takes the operation that is to run. */
+/* Decides the next step, and starts the operation that is to run. */
 static enum step
 step_locked (struct replicate_inode *kept, struct op **ret_op)
 {
     struct txn *eager = kept->eager;
-    struct op *first = g_queue_peek_head (&kept->waiting);
+    struct byte_claim *claim = kept->claims.first;
+    struct op *op = *ret_op = claim ? claim->owner : NULL;
 
-    *ret_op = first;
     if (!eager)
-        return first ? STEP_START : STEP_NONE;
+        return op ? STEP_START : STEP_NONE;
     if (eager->state != EAGER_LOCKED)
         return STEP_NONE;
     eager->release |= eager_is_outdated (eager);
-    if (!first || eager->release || eager_conflicts (eager, first))
-        return eager_rest_locked (eager);
-    g_queue_pop_head (&kept->waiting);
-    g_queue_push_tail (&eager->running, first);
+    claim = eager->release ? NULL : byte_claims_start_next (&kept->claims);
+    if (!claim)
+        return eager_rest_locked (kept, eager);
+    op = *ret_op = claim->owner;
     timer_stop_locked (eager);
-    first->txn = eager;
-    first->children = eager->locked & ~eager->failed;
+    op->txn = eager;
+    op->children = eager->locked & ~eager->failed;
     if (!eager->fd)
-        eager->fd = fd_ref (first->fd);
+        eager->fd = fd_ref (op->fd);
     return STEP_RUN;
 }
 
@@ -214,7 +201,7 @@ eager_begin (struct op *op)
     inode_t *inode = inode_ref (op->subject[0]);
 
     pthread_mutex_lock (&kept->lock);
-    g_queue_push_tail (&kept->waiting, op);
+    byte_claim_add (&kept->claims, &op->claim);
     pthread_mutex_unlock (&kept->lock);
     eager_pump (this, inode);
     inode_unref (inode);
@@ -249,7 +236,7 @@ op_wrote_locked (struct txn *eager, const struct op *op)
             continue;
         written->size_before = MIN (written->size_before, (off_t) reply->prebuf.ia_size);
         if (!dict_get_u64 (reply->xdata, APPENDED, &appended) || !appended)
-            written->first = MIN (written->first, op->from);
+            written->first = MIN (written->first, op->claim.from);
     }
 }
 
@@ -265,9 +252,9 @@ eager_overwrote (const struct txn *eager)
 }
 
 static void
-op_leaves_locked (struct txn *eager, struct op *op)
+op_leaves_locked (struct replicate_inode *kept, struct txn *eager, struct op *op)
 {
-    g_queue_remove (&eager->running, op);
+    byte_claim_remove (&kept->claims, &op->claim);
     eager->failed |= op->failed;
     eager->changed |= op->succeeded != 0;
     eager->no_quorum |= op->succeeded && op->op_ret < 0;
@@ -290,7 +277,7 @@ eager_op_done (struct op *op)
     const bool answer = op->failed == 0;
 
     pthread_mutex_lock (&kept->lock);
-    op_leaves_locked (op->txn, op);
+    op_leaves_locked (kept, op->txn, op);
     pthread_mutex_unlock (&kept->lock);
     eager_pump (this, inode);
     inode_unref (inode);
@@ -321,8 +308,10 @@ eager_give_up (struct txn *txn, GQueue *ret_ops)
 
     pthread_mutex_lock (&kept->lock);
     txn->state = EAGER_ENDING;
-    *ret_ops = kept->waiting;
-    g_queue_init (&kept->waiting);
+    while (kept->claims.first) {
+        g_queue_push_tail (ret_ops, kept->claims.first->owner);
+        byte_claim_remove (&kept->claims, kept->claims.first);
+    }
     pthread_mutex_unlock (&kept->lock);
 }
 

@@ -30,8 +30,7 @@ op_drop (void *local)
 }
 
 struct op *
-op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind, inode_t *inode,
-        void (*answer) (struct op *op))
+op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind, inode_t *inode)
 {
     struct op *op = frame_local_new (frame, sizeof *op);
 
@@ -40,9 +39,7 @@ op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kin
     op->frame = frame;
     op->fop = fop;
     op->kind = kind;
-    op->answer = answer;
     op->subject[0] = inode_ref (inode);
-    op->to = INT64_MAX;
     fan_init (&op->fan, frame, ((replicate_t *) this->private)->n);
     return op;
 }
@@ -204,50 +201,14 @@ op_run (struct op *op, copies_t children)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns the attributes of the object that a copy made, or gave another name. */
-static const struct iatt *
-object_iatt (const struct op *op, unsigned i)
-{
-    const struct fan_answer *at = &op->fan.answers[i];
-
-    switch (op->fop) {
-    case FOP_rename:
-        return &at->rename.buf;
-    case FOP_create:
-        return &at->create.buf;
-    case FOP_mknod:
-        return &at->mknod.buf;
-    case FOP_mkdir:
-        return &at->mkdir.buf;
-    default:
-        return &at->symlink.buf;
-    }
-}
-
-static inode_t *
-made_inode (const struct op *op, unsigned i)
-{
-    const struct fan_answer *at = &op->fan.answers[i];
-
-    switch (op->fop) {
-    case FOP_create:
-        return at->create.inode;
-    case FOP_mknod:
-        return at->mknod.inode;
-    case FOP_mkdir:
-        return at->mkdir.inode;
-    default:
-        return at->symlink.inode;
-    }
-}
-
-/* Returns whether one copy made, opened or renamed another object than another one did: a copy that
- * is to be healed has old names. */
+/* Returns whether two copies made, opened or renamed different objects: a copy that needs a heal
+ * has old names. */
 static bool
 objects_differ (const struct op *op, unsigned i, unsigned j)
 {
     return (op->makes || op->fop == FOP_rename)
-        && !gfid_equal (&object_iatt (op, i)->ia_gfid, &object_iatt (op, j)->ia_gfid);
+        && !gfid_equal (&fan_seen (&op->fan, i).buf->ia_gfid,
+                        &fan_seen (&op->fan, j).buf->ia_gfid);
 }
 
 static copies_t
@@ -446,6 +407,24 @@ op_tell_failures (const struct op *op)
     }
 }
 
+/* The changelog of the new object is changed by its gfid, so the table of inodes must have it. */
+static void
+op_note_made (struct op *op)
+{
+    const replicate_t *priv = op->this->private;
+    struct answer made;
+
+    if (!op->makes || op->op_ret < 0)
+        return;
+    made = fan_seen (&op->fan, (unsigned) op->best);
+    inode_made (op->this, made.inode, made.buf->ia_type, op->succeeded, op->generation);
+    if (op->succeeded == copies_all (priv->n))
+        return;
+    op->txn->made = inode_link (made.inode, NULL, NULL, made.buf);
+    op->txn->made_type = made.buf->ia_type;
+    op->txn->made_on = op->succeeded;
+}
+
 static void
 op_note (struct op *op)
 {
@@ -457,90 +436,45 @@ op_note (struct op *op)
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
         op_tell_failures (op);
     }
-    if (op->makes && op->op_ret >= 0)
-        inode_made (op->this, made_inode (op, (unsigned) op->best),
-                    object_iatt (op, (unsigned) op->best)->ia_type, op->succeeded,
-                    op->generation);
+    op_note_made (op);
 }
 
-/* Marks name the object by its gfid, so the table must know it. */
-static void
-op_note_made (struct op *op)
-{
-    const replicate_t *priv = op->this->private;
-    const struct iatt *iatt;
-
-    if (!op->makes || op->op_ret < 0 || op->succeeded == copies_all (priv->n))
-        return;
-    iatt = object_iatt (op, (unsigned) op->best);
-    op->txn->made = inode_link (made_inode (op, (unsigned) op->best), NULL, NULL, iatt);
-    op->txn->made_type = iatt->ia_type;
-    op->txn->made_on = op->succeeded;
-}
-
-/* Returns the attributes of the object after the operation in the answer of copy i; NULL if that
- * operation's answer has none. */
+/* Returns the attributes of the object after the operation, in the answer of a copy of the set: of
+ * the best copy if the set has it. NULL: this operation's answer has none. */
 static struct iatt *
-post_of (const struct op *op, int i)
+op_post (const struct op *op, copies_t copies)
 {
-    struct fan_answer *at = &op->fan.answers[i];
+    const int copy = copies & COPY (op->best) ? op->best : copies_first (copies);
+    const struct answer seen = fan_seen (&op->fan, (unsigned) copy);
 
-    switch (op->fop) {
-    case FOP_link:
-        return &at->link.buf;
-    case FOP_rename:
-        return &at->rename.buf;
-    case FOP_writev:
-        return &at->writev.postbuf;
-    case FOP_truncate:
-        return &at->truncate.postbuf;
-    case FOP_ftruncate:
-        return &at->ftruncate.postbuf;
-    case FOP_fallocate:
-        return &at->fallocate.postbuf;
-    case FOP_discard:
-        return &at->discard.postbuf;
-    case FOP_zerofill:
-        return &at->zerofill.postbuf;
-    case FOP_fsync:
-        return &at->fsync.postbuf;
-    case FOP_setattr:
-        return &at->setattr.statpost;
-    case FOP_fsetattr:
-        return &at->fsetattr.statpost;
-    default:
-        return NULL;
-    }
+    return seen.post ? seen.post : seen.buf;
 }
 
-/* Returns a copy of a set: the best one, if it is among them. */
-static int
-op_one_of (const struct op *op, copies_t copies)
-{
-    return copies & COPY (op->best) ? op->best : copies_first (copies);
-}
-
-/* The attributes of the object in the answer are those of a copy that is good in each respect. If
- * there is none, size and times are of one with good data, owner and mode of one with good
- * metadata. */
+/* The attributes in the answer are those of a copy whose data and metadata are good. If no copy has
+ * both, size and times are of a copy with good data, owner and mode of one with good metadata. */
 static void
 op_complete (struct op *op)
 {
     struct readable readable = op->readable;
-    struct iatt *post = op->op_ret < 0 ? NULL : post_of (op, op->best);
-    copies_t data, metadata;
-    struct iatt whole;
+    const struct iatt *size, *rights;
+    copies_t data, metadata, both;
 
-    if (!post || (op->object && !inode_is_fresh (op->this, op->object, &readable)))
+    if (op->op_ret < 0 || op->makes
+        || (op->object && !inode_is_fresh (op->this, op->object, &readable)))
         return;
     data = op->succeeded & readable.data;
     metadata = op->succeeded & readable.metadata;
-    if (!data || !metadata || data & metadata & COPY (op->best))
+    both = data & metadata;
+    if (!data || !metadata || both & COPY (op->best))
         return;
-    whole = *post_of (op, op_one_of (op, data & metadata ? data & metadata : data));
-    iatt_take_rights (&whole,
-                      post_of (op, op_one_of (op, data & metadata ? data & metadata : metadata)));
-    *post = whole;
+    size = op_post (op, both ? both : data);
+    rights = op_post (op, both ? both : metadata);
+    if (size && rights) {
+        struct iatt whole = *size;
+
+        iatt_take_rights (&whole, rights);
+        *op_post (op, COPY (op->best)) = whole;
+    }
 }
 
 void
@@ -551,7 +485,6 @@ op_done (call_frame_t *frame)
     op_judge (op);
     op_complete (op);
     op_note (op);
-    op_note_made (op);
     op_finish (op);
 }
 
@@ -566,8 +499,10 @@ op_fail (struct op *op, int error)
 void
 op_answer (struct op *op)
 {
-    if (op->op_ret >= 0)
+    if (op->op_ret < 0)
+        frame_fail (op->frame, op->op_errno > 0 ? op->op_errno : EIO);
+    else if (op->answer)
         op->answer (op);
     else
-        frame_fail (op->frame, op->op_errno > 0 ? op->op_errno : EIO);
+        fan_pass (&op->fan, (unsigned) op->best);
 }

@@ -11,7 +11,7 @@ inode_context_new (xlator_t *this, inode_t *inode)
     struct replicate_inode *kept = g_new0 (struct replicate_inode, 1);
 
     pthread_mutex_init (&kept->lock, NULL);
-    g_queue_init (&kept->waiting);
+    byte_claims_init (&kept->claims);
     return kept;
 }
 

@@ -29,7 +29,7 @@ struct replicate_inode {
 
     /* changes/eager-lock.c */
     struct txn *eager;  /* the transaction that keeps the eager lock, or NULL */
-    GQueue waiting;     /* of struct op: changes of data that have not started */
+    struct byte_claims claims; /* of struct op: changes of data that wait or run */
     bool pumping;       /* a thread starts changes */
     bool pump_again;    /* another thread has left it work */
 };

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From a call to its operation, and from the operation to the copies.
+ *
+ * change_any_fop gets each call twice. The first time it makes a struct op, keeps the call, and
+ * begins the checks and the transaction. These resume the kept call, which then goes to the copies.
+ */
+#include "changes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define MAKES                                                                                      \
+    (OPSET_OF (FOP_create) | OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir) | OPSET_OF (FOP_symlink))
+
+/* --- what replicate refuses ------------------------------------------------------------------- */
+
+/* The counters are the file system's own, as are the notes of GlusterFS's healer. */
+static bool
+xattr_is_of_replicate (const char *name)
+{
+    return g_str_has_prefix (name, "trusted.afr.")
+        || g_str_has_prefix (name, "trusted.glusterfs.afr.");
+}
+
+static bool
+dict_is_of_replicate (const dict_t *dict)
+{
+    const char *key;
+    const void *value;
+    size_t size;
+
+    for (size_t i = 0; i < dict_count (dict); i++) {
+        dict_nth (dict, i, &key, &value, &size);
+        if (xattr_is_of_replicate (key))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the errno of an operation that replicate refuses, else 0. Healing needs a name, which the
+ * file of a tmpfile lacks. copy_file_range on an accused copy would copy old bytes into a good
+ * file; after EOPNOTSUPP the caller reads and writes instead. */
+static int
+change_refusal (const struct call *call)
+{
+    switch (call->op) {
+    case FOP_tmpfile: case FOP_copy_file_range:
+        return EOPNOTSUPP;
+    case FOP_ioctl:
+        return ENOTTY;
+    case FOP_rename:
+        return call->flags ? EINVAL : 0;
+    case FOP_setxattr:
+        return dict_is_of_replicate (((const struct setxattr_call *) call->args)->dict) ? EPERM : 0;
+    case FOP_fsetxattr:
+        return dict_is_of_replicate (((const struct fsetxattr_call *) call->args)->dict) ? EPERM
+                                                                                         : 0;
+    case FOP_removexattr: case FOP_fremovexattr:
+        return xattr_is_of_replicate (call->name) ? EPERM : 0;
+    default:
+        return 0;
+    }
+}
+
+/* --- the operation ---------------------------------------------------------------------------- */
+
+static enum counter_kind
+change_kind (enum fop fop)
+{
+    if (opset_has (OPS_CHANGE_NAMES, fop))
+        return COUNTER_ENTRY;
+    return opset_has (OPS_CHANGE_DATA, fop) || fop == FOP_fsync ? COUNTER_DATA : COUNTER_METADATA;
+}
+
+/* rename accuses by both directories, and by one directory twice if the name stays in it, as
+ * GlusterFS does. */
+static struct op *
+names_op_new (const struct call *call)
+{
+    const loc_t *loc = call->op == FOP_link ? call->newloc : call->loc, *to = call->newloc;
+    struct op *op = op_new (call->frame, call->this, call->op, COUNTER_ENTRY, loc->parent);
+
+    op->makes = opset_has (MAKES, call->op);
+    op->flags = call->flags;
+    op->entry[0] = g_strdup (loc->name);
+    op_lock (op, loc->parent, true, loc->name);
+    if (to)
+        op->object = inode_ref (call->loc->inode);
+    if (call->op == FOP_create)
+        op->answer = create_answer;
+    if (call->op == FOP_rename) {
+        op->subject[1] = inode_ref (to->parent);
+        op->entry[1] = g_strdup (to->name);
+        op_lock (op, to->parent, true, to->name);
+        loc = to;
+    }
+    if (loc->inode && (call->op == FOP_rmdir
+                       || (call->op == FOP_rename && loc->inode->ia_type == IA_IFDIR)))
+        op_empties (op, loc->inode);
+    return op;
+}
+
+/* An append claims the whole file, since copies must append at the same place. An fsync does, too:
+ * a copy on which it fails has lost earlier writes. */
+static struct op *
+inode_op_new (const struct call *call)
+{
+    const enum counter_kind kind = change_kind (call->op);
+    const bool appends = call->op == FOP_writev && call->fd->flags & O_APPEND
+                      && !(call->flags & WRITE_AT_OFFSET);
+    struct op *op = op_new (call->frame, call->this, call->op, kind,
+                            call->fd ? call->fd->inode : call->loc->inode);
+
+    op->fd = fd_ref (call->fd);
+    if (kind == COUNTER_DATA)
+        op->claim = byte_claim_of (appends ? 0 : call->offset, appends ? 0 : call->size, true, op);
+    else
+        op_lock (op, op->subject[0], false, NULL);
+    return op;
+}
+
+/* --- to the copies ---------------------------------------------------------------------------- */
+
+/* Returns xdata for the copies, with a reference. Bricks tell after a write how many clients want
+ * its lock, and whether it was an append. A new object gets the same gfid on all copies. */
+static dict_t *
+change_xdata (const struct call *call)
+{
+    const bool writes = call->op == FOP_writev;
+    dict_t *xdata;
+    gfid_t gfid;
+
+    if (!writes && (!opset_has (MAKES, call->op) || dict_has (call->xdata, NEW_GFID_KEY)))
+        return dict_ref (call->xdata);
+    xdata = call->xdata ? dict_copy (call->xdata) : dict_new ();
+    if (writes) {
+        dict_set_str (xdata, "glusterfs.inodelk-dom-count", call->this->name);
+        dict_set_u64 (xdata, "glusterfs.write-is-append", 1);
+    } else {
+        gfid = gfid_new (call->this->private);
+        dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
+    }
+    return xdata;
+}
+
+/* The arbiter keeps no data. One byte changes the attributes of its copy as the whole write
+ * does. */
+static void
+make_arbiters (struct changed_call *changed, struct iovec *byte)
+{
+    struct writev_call *args = &changed->args.writev;
+
+    *byte = (struct iovec){ args->vector->iov_base, MIN (args->vector->iov_len, 1) };
+    args->vector = byte;
+    args->count = 1;
+}
+
+/* The arbiter is the last child. A create truncates in a step of its own (open_truncate). */
+static void
+change_wind (const struct call *call)
+{
+    struct op *op = call->frame->local;
+    replicate_t *priv = call->this->private;
+    g_autoptr (dict_t) xdata = change_xdata (call);
+    struct changed_call changed;
+    struct iovec byte;
+
+    call_change (call, &changed);
+    call_change_xdata (&changed, xdata);
+    if (call->op == FOP_create)
+        changed.args.create.flags &= ~(uint32_t) O_TRUNC;
+    fan_begin (&op->fan, op_done);
+    for (unsigned i = 0; i < priv->n; i++) {
+        if (call->op == FOP_writev && (int) i == priv->arbiter)
+            make_arbiters (&changed, &byte);
+        if (op->children & COPY (i))
+            fan_call (&op->fan, i, priv->children[i], &changed.call);
+    }
+    fan_end (&op->fan);
+}
+
+void
+change_any_fop (const struct call *call)
+{
+    const int refusal = change_refusal (call);
+    struct op *op;
+
+    if (refusal) {
+        call_fail (call, refusal);
+    } else if (call->frame->local) {
+        change_wind (call);
+    } else if (call->op != FOP_setxattr
+               || !choice_takes (call->frame, call->this, call->loc,
+                                 ((const struct setxattr_call *) call->args)->dict)) {
+        op = change_kind (call->op) == COUNTER_ENTRY ? names_op_new (call) : inode_op_new (call);
+        op_begin (op, call_keep (call));
+    }
+}
+
+/* --- O_TRUNC ---------------------------------------------------------------------------------- */
+
+/* O_TRUNC truncates with O_RDONLY as well, but ftruncate needs a descriptor that may write. */
+void
+open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
+               void (*answer) (struct op *op))
+{
+    const bool by_fd = (fd->flags & O_ACCMODE) != O_RDONLY;
+    struct op *op = op_new (frame, this, by_fd ? FOP_ftruncate : FOP_truncate, COUNTER_DATA,
+                            fd->inode);
+    loc_t loc = { .inode = fd->inode };
+
+    op->answer = answer;
+    op->fd = fd_ref (fd);
+    op->claim = byte_claim_of (0, 0, true, op);
+    op->create = create;
+    op_begin (op, by_fd ? fop_ftruncate_stub (frame, any_fop_ftruncate, fd, 0, NULL)
+                        : fop_truncate_stub (frame, any_fop_truncate, &loc, 0, NULL));
+}
+
+static void
+create_truncated (struct op *op)
+{
+    struct op *create = op->create;
+    struct iatt *buf = fan_seen (&create->fan, (unsigned) create->best).buf;
+
+    buf->ia_size = 0;
+    buf->ia_blocks = 0;
+    fan_pass (&create->fan, (unsigned) create->best);
+}
+
+/* Returns whether the file existed and is not empty on a copy. */
+static bool
+create_found_data (const struct op *op)
+{
+    for (unsigned i = 0; i < op->fan.n; i++)
+        if (op->succeeded & COPY (i) && op->fan.answers[i].create.buf.ia_size > 0)
+            return true;
+    return false;
+}
+
+void
+create_answer (struct op *op)
+{
+    fd_t *fd = op->fan.answers[op->best].create.fd;
+
+    fd_was_opened (op->this, fd, op->flags, false, op->succeeded);
+    if (op->flags & O_TRUNC && create_found_data (op))
+        open_truncate (op->frame, op->this, fd, op, create_truncated);
+    else
+        fan_pass (&op->fan, (unsigned) op->best);
+}
