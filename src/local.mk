@@ -318,9 +318,12 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/bridge.h \
     %D%/fuse/dump.c \
     %D%/fuse/groups.c \
+    %D%/fuse/groups.h \
     %D%/fuse/init-flags.c \
-    %D%/fuse/internal.h \
+    %D%/fuse/init-flags.h \
     %D%/fuse/invalidate.c \
+    %D%/fuse/kernel-cache.c \
+    %D%/fuse/kernel-cache.h \
     %D%/fuse/mount-cause.c \
     %D%/fuse/move/hold.c \
     %D%/fuse/move/hold.h \
@@ -335,34 +338,52 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/ops/lock.c \
     %D%/fuse/ops/names.c \
     %D%/fuse/ops/open.c \
+    %D%/fuse/ops/ops.h \
     %D%/fuse/ops/privileges.c \
-    %D%/fuse/ops/write.c \
     %D%/fuse/ops/umask.c \
     %D%/fuse/ops/unknown-name.c \
+    %D%/fuse/ops/write.c \
     %D%/fuse/ops/xattr.c \
     %D%/fuse/options.c \
     %D%/fuse/passthrough.c \
+    %D%/fuse/passthrough.h \
+    %D%/fuse/reports.h \
     %D%/fuse/request.c \
+    %D%/fuse/request.h \
     %D%/fuse/rights.c \
-    %D%/fuse/ring/dying.c \
     %D%/fuse/ring/entries.c \
     %D%/fuse/ring/nudge.c \
+    %D%/fuse/ring/queues.c \
     %D%/fuse/ring/ring.c \
     %D%/fuse/ring/ring.h \
     %D%/fuse/ring/share.c \
+    %D%/fuse/ring/transport.h \
     %D%/fuse/ring/uring.c \
     %D%/fuse/ring/uring.h \
+    %D%/fuse/ring/watch.c \
     %D%/fuse/ring/workers.c \
     %D%/fuse/session.c \
+    %D%/fuse/settings.h \
     %D%/fuse/short-numbers.c \
     %D%/fuse/short-numbers.h \
+    %D%/fuse/state.c \
+    %D%/fuse/state.h \
     %D%/fuse/stop.c \
+    %D%/fuse/threads/device.c \
+    %D%/fuse/threads/device.h \
+    %D%/fuse/threads/dying.c \
+    %D%/fuse/threads/dying.h \
     %D%/fuse/threads/interrupt.c \
+    %D%/fuse/threads/interrupt.h \
     %D%/fuse/threads/limits.c \
+    %D%/fuse/threads/limits.h \
     %D%/fuse/threads/place.c \
     %D%/fuse/threads/place.h \
-    %D%/fuse/threads/readers.c \
-    %D%/fuse/trim.c
+    %D%/fuse/threads/threads.c \
+    %D%/fuse/threads/threads.h \
+    %D%/fuse/transport.h \
+    %D%/fuse/trim.c \
+    %D%/fuse/trim.h
 
 # --- the function graph ---------------------------------------------------------------------------
 

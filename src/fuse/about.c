@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fuse/internal.h"
+#include "fuse/reports.h"
+#include "fuse/request.h"
+#include "fuse/state.h"
 
 #include <limits.h>
 

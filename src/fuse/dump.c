@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The bridge's part of a statedump and of .meta. */
-#include "fuse/internal.h"
+#include "fuse/kernel-cache.h"
+#include "fuse/passthrough.h"
+#include "fuse/reports.h"
+#include "fuse/state.h"
+#include "fuse/threads/limits.h"
+#include "fuse/transport.h"
 
 static const char *
 choice_text (bool on)
@@ -21,7 +26,7 @@ dump_session (struct bridge *bridge, GString *out)
     g_string_append_printf (out, "direct_io_mode=%s\nfopen_keep_cache=%s\n",
                             choice_text (bridge->terms.direct_io),
                             choice_text (bridge->terms.keep_cache));
-    ring_dump (bridge, out);
+    bridge_transport (bridge)->dump (bridge, out);
     g_string_append_printf (out, "kernel_writeback_cache=%s\nidmapped_mounts=%s\n",
                             choice_text (bridge->terms.writeback),
                             choice_text (bridge->terms.idmapped));
@@ -32,11 +37,7 @@ void
 bridge_dump (xlator_t *this, GString *out)
 {
     struct bridge *bridge = this->private;
-    unsigned readers;
 
-    pthread_mutex_lock (&bridge->lock);
-    readers = bridge->threads.n_readers;
-    pthread_mutex_unlock (&bridge->lock);
     g_string_append_printf (out, "fd=%d\n", fuse_session_fd (bridge->session));
     g_string_append_printf (out, "volfile=%s\nmount_point=%s\n", bridge->graph->volfile->path,
                             bridge->mountpoint);
@@ -45,9 +46,7 @@ bridge_dump (xlator_t *this, GString *out)
                             bridge->settings.entry_timeout, bridge->settings.attribute_timeout,
                             bridge->settings.negative_timeout);
     g_string_append_printf (out, "read_only=%s\n", choice_text (bridge->settings.read_only));
-    g_string_append_printf (out, "readers=%u\nreaders_waiting=%u\nreaders_parked=%u\n", readers,
-                            __atomic_load_n (&bridge->threads.idle, __ATOMIC_RELAXED),
-                            __atomic_load_n (&bridge->threads.parked, __ATOMIC_RELAXED));
+    device_dump (bridge, out);
     g_string_append_printf (out, "threads_failed=%u\n",
                             __atomic_load_n (&bridge->threads.starts.total, __ATOMIC_RELAXED));
     limits_dump (bridge, out);
@@ -66,7 +65,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                             "the kernel keeps its attributes for %g s (attribute-timeout) and its "
                             "name for %g s (entry-timeout)\n",
                             settings->attribute_timeout, settings->entry_timeout);
-    ring_describe (bridge, out);
+    bridge_transport (bridge)->describe (bridge, out);
     limits_explain (bridge, out);
     if (file && bridge->terms.direct_io)
         g_string_append (out,

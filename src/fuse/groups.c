@@ -7,10 +7,11 @@
  * nor of a server in the kernel, such as that of NFS, which acts as its client. Since Linux 6.3 a
  * request to make an object carries one group if the caller is in it: that of the directory.
  */
-#include "fuse/internal.h"
+#include "fuse/groups.h"
 
 #include "core/base/process.h"
 #include "core/edge/stack.h"
+#include "fuse/state.h"
 
 #include <linux/fuse.h>
 #include <stdlib.h>

@@ -7,8 +7,10 @@
  * bridge therefore records the kernel's offer when it comes in, and adds the missing flags to
  * libfuse's answer.
  */
-#include "fuse/internal.h"
-#include "fuse/ring/uring.h"
+#include "fuse/init-flags.h"
+
+#include "fuse/state.h"
+#include "fuse/transport.h"
 
 #include <linux/fuse.h>
 #include <string.h>
@@ -129,17 +131,27 @@ add_backing (const struct iovec *iov, int count)
 
 #endif
 
-/* Starts the ring before the answer to INIT, since the kernel sends all requests through the ring
- * from then on, so all steps that can fail come first. */
+/* Starts the other transport before the answer to INIT, since the kernel sends all requests that
+ * way from then on, so all steps that can fail come first. */
 static void
-ring_offer (struct bridge *bridge)
+transport_offer (struct bridge *bridge)
 {
-    if (!bridge->ring)
+    const struct transport *other = bridge->transports[1];
+
+    if (!other)
         return;
-    if (!(bridge->terms.init.offered & FLAG_OVER_IO_URING))
-        ring_refuse (bridge, "the kernel doesn't offer it");
-    else if (ring_start (bridge))
-        bridge->terms.init.wanted |= FLAG_OVER_IO_URING;
+    if (!(bridge->terms.init.offered & other->init_flag))
+        other->refused (bridge, "the kernel doesn't offer it");
+    else if (other->start (bridge) == 0)
+        bridge->terms.init.wanted |= other->init_flag;
+}
+
+static bool
+transport_is_wanted (const struct bridge *bridge)
+{
+    const struct transport *other = bridge->transports[1];
+
+    return other && bridge->terms.init.wanted & other->init_flag;
 }
 
 static bool
@@ -162,13 +174,13 @@ answer_init (struct bridge *bridge, int fd, const struct iovec *iov, int count)
     ssize_t n;
 
     if (flags)
-        ring_offer (bridge);
+        transport_offer (bridge);
     n = flags ? write_init (bridge, fd, iov) : writev (fd, iov, count);
-    if (bridge->terms.init.wanted & FLAG_OVER_IO_URING && n >= 0)
-        ring_go (bridge);
+    if (transport_is_wanted (bridge) && n >= 0)
+        bridge->transports[1]->agreed (bridge);
     if (flags && n >= 0) {
         __atomic_store_n (&bridge->terms.session_up, true, __ATOMIC_RELEASE);
-        loop_set_state (bridge, BRIDGE_READY);
+        bridge_set_state (bridge, BRIDGE_READY);
     }
     return n;
 }
@@ -182,13 +194,11 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     ssize_t n;
 
     add_backing (iov, count);
-    if (ring_has (bridge, iov))
-        return ring_answer (bridge, iov, count);
     if (G_UNLIKELY (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
         && is_init (bridge, iov))
         n = answer_init (bridge, fd, iov, count);
     else
-        n = writev (fd, iov, count);
+        n = bridge_transport (bridge)->answer (bridge, fd, iov, count);
     gone_is_gone (n);
     if (n < 0 && errno != ENOENT) {
         if (errno != ENODEV)

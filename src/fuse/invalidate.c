@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Drops cached state in the kernel, when XLATOR_INVALIDATE has come up through the graph. */
-#include "fuse/internal.h"
-
 #include "core/edge/sync.h"
+#include "fuse/kernel-cache.h"
 
 #define PATIENCE (30LL * 1000000000) /* nanoseconds for a look-up */
 #define ENTRY_TIMEOUT_SHORT 1        /* seconds; the default entry-timeout */

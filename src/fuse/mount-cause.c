@@ -4,7 +4,8 @@
  * terminal itself. So the known causes are looked for afterwards, the most basic one first.
  */
 #include "control/control.h"
-#include "fuse/internal.h"
+#include "fuse/reports.h"
+#include "fuse/state.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

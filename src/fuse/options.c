@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The bridge's options. Names and meaning are those of GlusterFS's mount/fuse. */
-#include "fuse/internal.h"
+#include "fuse/settings.h"
+
+#include "fuse/state.h"
 
 static const struct option_choice acl_choices[] = {
     OPTION_NAMES_ON (DECIDES_KERNEL), OPTION_NAMES_OFF (DECIDES_KERNEL_BY_MODE),

@@ -34,10 +34,12 @@
  *   RLIMIT_FSIZE is the writer's own.
  * - libfuse 3.14 has no field for a backing file: init-flags.c writes it at the end of the answer.
  */
-#include "fuse/internal.h"
+#include "fuse/passthrough.h"
 
 #include "core/base/process.h"
 #include "core/edge/passthrough.h"
+#include "fuse/init-flags.h"
+#include "fuse/kernel-cache.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -351,7 +353,7 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
     *ret_who = NULL;
     if (appends_here (bridge, flags))
         return "by the daemon, as it may be told later not to append (passthrough-append)";
-    if ((flags & O_ACCMODE) != O_RDONLY && write_is_privileged (fd->inode))
+    if ((flags & O_ACCMODE) != O_RDONLY && kernel_knows_privileges (fd->inode))
         return "by the daemon, as a write takes setuid away";
     if ((flags & O_ACCMODE) != O_RDONLY && passed->as_root != (frame->root->uid == 0))
         return passed->as_root ? "by the daemon, as root had it opened first"

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a request of the kernel becomes a call_stack, and how it is answered. */
-#include "fuse/internal.h"
-#include "fuse/move/old-graphs.h"
+#include "fuse/request.h"
 
 #include "core/base/errors.h"
 #include "core/report/failures.h"
 #include "core/report/probe.h"
-#include "fuse/short-numbers.h"
+#include "fuse/groups.h"
+#include "fuse/kernel-cache.h"
+#include "fuse/move/old-graphs.h"
+#include "fuse/passthrough.h"
+#include "fuse/threads/dying.h"
+#include "fuse/threads/interrupt.h"
+#include "fuse/threads/threads.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -39,8 +44,8 @@ op_is_owed (const struct bridge *bridge, enum fop op)
 static int
 request_refused (struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t about, enum fop op)
 {
-    if (G_UNLIKELY (__atomic_load_n (&bridge->looks_until, __ATOMIC_RELAXED))
-        && !op_is_owed (bridge, op) && ring_caller_dies (bridge, about, ctx->pid))
+    if (G_UNLIKELY (__atomic_load_n (&bridge->dying.until, __ATOMIC_RELAXED))
+        && !op_is_owed (bridge, op) && dying_is_next (bridge, about, ctx->pid))
         return EINTR;
     if (G_UNLIKELY (bridge->settings.read_only) && fop_changes (op, 0) && !(about & INODE_REALM))
         return EROFS;
@@ -107,11 +112,11 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
     root->times = bridge->terms.times;
     root->about = about;
     root->maker.asked = req;
-    root->maker.number = loop_number ();
+    root->maker.number = message_number ();
     root->maker.lent_inodes[0] = root->maker.lent_inodes[1] = NULL;
     root->maker.lent_fds[0] = root->maker.lent_fds[1] = NULL;
-    if (G_UNLIKELY (loop_group () != NO_GROUP))
-        groups_add (root, loop_group ());
+    if (G_UNLIKELY (message_group () != NO_GROUP))
+        groups_add (root, message_group ());
     return &root->frames[0];
 }
 
@@ -168,26 +173,6 @@ request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call
     stack_done (frame->root);
 }
 
-uint32_t
-kernel_block_size (const struct iatt *iatt)
-{
-    return iatt->ia_type == IA_IFDIR ? MAX (iatt->ia_blksize, 128 << 10) : iatt->ia_blksize;
-}
-
-uint64_t
-kernel_ino (const struct bridge *bridge, uint64_t ino)
-{
-    return bridge->short_numbers ? short_ino (ino) : ino;
-}
-
-static void
-kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt *iatt)
-{
-    stat_of_iatt (ret_st, iatt);
-    ret_st->st_ino = kernel_ino (bridge, iatt->ia_ino);
-    ret_st->st_blksize = kernel_block_size (iatt);
-}
-
 void
 request_attr (call_frame_t *frame, const struct iatt *iatt)
 {
@@ -195,28 +180,11 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
     struct stat st;
 
     kernel_stat (bridge_of (req), &st, iatt);
-    write_note_mode (bridge_of (req), frame->root->about, iatt);
+    kernel_note_mode (bridge_of (req), frame->root->about, iatt);
     fuse_reply_attr (req, &st,
                      kernel_remembers (bridge_of (req), frame->root->about,
                                        bridge_of (req)->settings.attribute_timeout));
     stack_done (frame->root);
-}
-
-void
-request_fill_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
-                    const struct iatt *iatt)
-{
-    memset (ret_entry, 0, sizeof *ret_entry);
-    ret_entry->ino = inode ? inode_nodeid (inode) : 0;
-    ret_entry->generation = bridge->generation;
-    ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino,
-                                                bridge->settings.attribute_timeout);
-    ret_entry->entry_timeout = request_is_guarded (bridge, iatt)
-                                 ? 0
-                                 : kernel_remembers (bridge, ret_entry->ino,
-                                                     bridge->settings.entry_timeout);
-    kernel_stat (bridge, &ret_entry->attr, iatt);
-    write_note_mode (bridge, ret_entry->ino, iatt);
 }
 
 /* Uses a new inode if the name stands for another file than the one that inode was asked about. */
@@ -238,7 +206,7 @@ request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char 
     struct fuse_entry_param entry;
     inode_t *linked = request_link (inode, parent, name, iatt);
 
-    request_fill_entry (bridge_of (req), &entry, linked, iatt);
+    kernel_entry (bridge_of (req), &entry, linked, iatt);
     inode_lookup (linked);
     if (fuse_reply_entry (req, &entry) < 0)
         inode_forget (linked, 1); /* the caller was killed, so the kernel didn't take the answer */
@@ -253,7 +221,7 @@ request_fd_keep (struct bridge *bridge, fd_t *fd)
     g_hash_table_add (bridge->fds, fd_ref (fd));
     old_graph_count_locked (bridge, fd, 1);
     pthread_mutex_unlock (&bridge->fds_lock);
-    write_note_open (fd, 1);
+    kernel_note_open (fd, 1);
 }
 
 void
@@ -268,7 +236,7 @@ request_fd_release (struct bridge *bridge, fd_t *fd)
     pthread_mutex_unlock (&bridge->fds_lock);
     if (!had)
         return;
-    write_note_open (fd, -1);
+    kernel_note_open (fd, -1);
     passthrough_release (bridge, fd);
     fd_unref (fd);
 }
@@ -336,7 +304,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
         fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden;
         return;
     }
-    fi->keep_cache = bridge->terms.keep_cache && !hidden && write_may_keep (fd->inode);
+    fi->keep_cache = bridge->terms.keep_cache && !hidden && kernel_may_keep_pages (fd->inode);
     fi->direct_io = bridge->terms.direct_io || hidden
                  || (bridge->terms.direct_opens && fi->flags & O_DIRECT);
     fi->noflush = bridge->terms.spares_flush
@@ -358,7 +326,7 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
     request_fd_keep (bridge, fd);
     fill_open (frame, &local->fi, fd, directory);
     if (local->fi.flags & O_TRUNC)
-        write_forget_mode (bridge, fd->inode);
+        kernel_forget_mode (bridge, fd->inode);
     if (fuse_reply_open (req, &local->fi) < 0)
         request_fd_release (bridge, fd);
     stack_done (frame->root);
@@ -388,7 +356,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     inode_t *linked = request_link (inode, parent, name, iatt);
 
     fd_adopt (fd, linked);
-    request_fill_entry (bridge, &entry, linked, iatt);
+    kernel_entry (bridge, &entry, linked, iatt);
     inode_lookup (linked);
     request_fd_keep (bridge, fd);
     fill_open (frame, &local->fi, fd, false);

@@ -7,7 +7,8 @@
  * mount, it must therefore cache no names. Translators above the deciding one must not answer by
  * themselves: they would answer callers without a right to the answer.
  */
-#include "fuse/internal.h"
+#include "fuse/settings.h"
+#include "fuse/state.h"
 
 #include <string.h>
 

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The session with the kernel: negotiation, and the mount. */
-#include "fuse/internal.h"
-
 #include "core/base/process.h"
 #include "core/edge/sync.h"
+#include "core/report/watchdog.h"
+#include "fuse/groups.h"
+#include "fuse/init-flags.h"
+#include "fuse/kernel-cache.h"
+#include "fuse/ops/ops.h"
+#include "fuse/passthrough.h"
+#include "fuse/reports.h"
+#include "fuse/request.h"
+#include "fuse/ring/transport.h"
 #include "fuse/short-numbers.h"
+#include "fuse/state.h"
+#include "fuse/trim.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -340,7 +349,8 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
     thread_cond_init (&bridge->changed);
-    thread_cond_init (&bridge->threads.needed);
+    thread_cond_init (&bridge->device.needed);
+    bridge->transport = bridge->transports[0] = &device_transport;
     pthread_mutex_init (&bridge->fds_lock, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
     trim_begin (bridge);
@@ -418,7 +428,7 @@ bridge_hide (struct bridge *bridge, struct graph *graph)
 /* --- mount --- */
 
 /* At INIT the kernel limits the read-ahead. Root may set a larger one here. */
-void
+static void
 session_read_ahead (struct bridge *bridge)
 {
     char path[64], text[32];
@@ -531,4 +541,32 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     if (r < 0 && !*ret_error)
         *ret_error = mount_error (bridge);
     return r;
+}
+
+/* --- start --- */
+
+int
+bridge_start (struct bridge *bridge, const struct bridge_hooks *hooks)
+{
+    int r;
+
+    bridge->hooks = hooks;
+    r = bridge->transports[0]->start (bridge);
+    if (r == 0)
+        watchdog_set (bridge->settings.stuck_after);
+    return r;
+}
+
+int
+bridge_wait_ready (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->lock);
+    while (bridge->state == BRIDGE_WAITING)
+        pthread_cond_wait (&bridge->changed, &bridge->lock);
+    pthread_mutex_unlock (&bridge->lock);
+    /* The mount may have ended already, if it was unmounted quickly. */
+    if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
+        return -EIO;
+    session_read_ahead (bridge);
+    return 0;
 }

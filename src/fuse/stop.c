@@ -5,11 +5,18 @@
  * that exceed it are logged.
  */
 #include "control/control.h"
+#include "core/report/request-snapshot.h"
+#include "fuse/groups.h"
 #include "fuse/move/old-graphs.h"
+#include "fuse/passthrough.h"
+#include "fuse/request.h"
+#include "fuse/ring/transport.h"
 #include "fuse/short-numbers.h"
+#include "fuse/state.h"
+#include "fuse/threads/threads.h"
+#include "fuse/trim.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -29,14 +36,6 @@ struct unmounter {
     int r;           /* lock; 0 if the mount is gone, or a negative errno */
     char *mountpoint;
 };
-
-bool
-bridge_connection_is_gone (const struct bridge *bridge)
-{
-    struct pollfd fd = { .fd = fuse_session_fd (bridge->session) };
-
-    return poll (&fd, 1, 0) == 1 && fd.revents & POLLERR;
-}
 
 #define FUSERMOUNT(mountpoint, lazy) \
     { \
@@ -247,7 +246,7 @@ bridge_stop (struct bridge *bridge)
     for (const struct old_graph *old = bridge->old_used; old; old = old->next)
         xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
     r = bridge_connection_is_gone (bridge) ? 0 : bridge_unmount (bridge);
-    stopped = loop_stop (bridge, PATIENCE);
+    stopped = request_threads_stop (bridge, PATIENCE);
     if (r < 0)
         bridge_unmount_again (bridge);
     wait_for_answers (bridge);
@@ -318,7 +317,7 @@ bridge_free (struct bridge *bridge)
     g_ptr_array_unref (bridge->xlator.settings);
     g_string_free (bridge->libfuse_says, TRUE);
     pthread_cond_destroy (&bridge->changed);
-    pthread_cond_destroy (&bridge->threads.needed);
+    pthread_cond_destroy (&bridge->device.needed);
     pthread_mutex_destroy (&bridge->lock);
     g_free (bridge->mountpoint);
     g_free (bridge);

@@ -4,11 +4,12 @@
  * of inodes; after a walk through a large tree that is all that its inodes took. When the kernel
  * has forgotten many inodes, this frees the unused memory a while later.
  */
-#include "fuse/internal.h"
+#include "fuse/trim.h"
 
-#include "core/data/spare-buffers.h"
 #include "core/base/malloc-trim.h"
+#include "core/data/spare-buffers.h"
 #include "core/time/timer.h"
+#include "fuse/state.h"
 
 #define MANY 1000
 #define LATER (2LL * 1000000000)

@@ -12,7 +12,7 @@
  * where inode and handle select a number that the bridge has returned, and answer is that of
  * leaf.h.
  */
-#include "fuse/internal.h"
+#include "fuse/init-flags.h"
 
 #include "core/edge/stack.h"
 #include "leaf.h"
@@ -314,7 +314,7 @@ next_request (struct request *request)
 }
 
 static ssize_t
-device_read (int fd, void *buf, size_t size, void *userdata)
+kernel_read (int fd, void *buf, size_t size, void *userdata)
 {
     static struct request request; /* leaf.c uses these bytes for its answers */
 
@@ -336,7 +336,7 @@ device_read (int fd, void *buf, size_t size, void *userdata)
 /* The kernel determines the result: sometimes the caller is gone. Threads of the daemon answer side
  * by side. */
 static ssize_t
-device_writev (int fd, struct iovec *iov, int count, void *userdata)
+kernel_writev (int fd, struct iovec *iov, int count, void *userdata)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     ssize_t n, m;
@@ -351,7 +351,7 @@ device_writev (int fd, struct iovec *iov, int count, void *userdata)
     return n;
 }
 
-static const struct fuse_custom_io device = { .read = device_read, .writev = device_writev };
+static const struct fuse_custom_io device = { .read = kernel_read, .writev = kernel_writev };
 
 /* --- one mount -------------------------------------------------------------------------------- */
 
@@ -371,15 +371,15 @@ dead_end (void)
 static void
 serve (struct bridge *bridge)
 {
-    struct reader reader = { .bridge = bridge };
+    struct request_thread reader = { .bridge = bridge };
     struct fuse_buf buf = { 0 };
 
-    while (!fuse_session_exited (bridge->session) && loop_buffer (&reader)) {
+    while (!fuse_session_exited (bridge->session) && request_thread_buffer (&reader)) {
         buf = (struct fuse_buf){ .mem = (char *) reader.iobref->bufs[0]->ptr + PAYLOAD_OFFSET
                                       - WRITE_HEADER };
         if (fuse_session_receive_buf (bridge->session, &buf) <= 0)
             break;
-        loop_lend (reader.iobref, buf.mem, buf.size);
+        message_lend (reader.iobref, buf.mem, buf.size);
         fuse_session_process_buf (bridge->session, &buf);
     }
     iobref_unref (reader.iobref);

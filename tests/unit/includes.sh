@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A room is a folder, and includes only its own headers and those of rooms on floors below. Only
-# src/fuse knows libfuse, and a translator only xlator.h.
+# src/fuse knows libfuse, and a translator only xlator.h. No circle of files is in src/fuse.
 command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
 cd "$SOURCE_DIR" && exec python3 - <<'END'
 import os, re, sys
@@ -103,5 +103,45 @@ for path, lines in sorted(sources.items()):
     if (within(path, ("src", "conform")) and path.endswith(".c") and path not in seen
             and any(map(ASKS.match, lines))):
         blame(f"{path} asks for HAVE_..., and includes no config.h")
+
+# A file stands on each file that it includes, or whose function or variable its functions name. In
+# these rooms no circle arises from that. An inline function may call its header's own source.
+WITHOUT_CIRCLES = ("src/fuse",)
+NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^ *# *include[^\n]*', re.DOTALL | re.M)
+DEFINES = re.compile(r"^(?!static|extern|typedef|struct \w+ \{)\w[\w *]*"
+                     r"(?:\n(\w+) \(|\b(\w+)(?: = |;))", re.M)
+INLINE = re.compile(r"^static inline .*?^}", re.DOTALL | re.M)
+NAMES_IT = re.compile(r"^static inline \w[\w *]*\n(\w+)() \(", re.M)
+
+
+def stands_on(room):
+    """{path: the paths of the room's files that it stands on}"""
+    codes = {path: NOT_CODE.sub("", "\n".join(lines)) for path, lines in sources.items()
+             if within(path, [room])}
+    for path, code in codes.items():
+        if path.endswith(".h"):
+            codes[path] = "\n".join(INLINE.findall(code))
+    home = {function or variable: path for path, code in codes.items()
+            for function, variable in (NAMES_IT if path.endswith(".h") else DEFINES).findall(code)}
+    below = {path: {home[word] for word in re.findall(r"\w+", code) if word in home}
+             for path, code in codes.items()}
+    for path, _, name, quoted in includes:
+        if path in below and quoted and "src/" + name in below:
+            below[path].add("src/" + name)
+    for path, others in below.items():
+        others -= {path, path.removesuffix("h") + "c"}
+    return below
+
+
+for room in WITHOUT_CIRCLES:
+    below = stands_on(room)
+    if sum(map(len, below.values())) < 200:
+        blame(f"{room}: too few files stand on others: the test doesn't see which")
+    while free := [path for path, others in below.items() if not others & below.keys()]:
+        for path in free:
+            del below[path]
+    for path, others in sorted(below.items()):
+        above = " ".join(sorted(others & below.keys()))
+        blame(f"{path}: in a circle of files, or above one, by {above}")
 sys.exit(failed)
 END

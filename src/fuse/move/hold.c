@@ -6,14 +6,14 @@
 #include "fuse/move/hold.h"
 
 #include "core/time/thread.h"
-#include "fuse/ring/ring.h"
+#include "fuse/threads/threads.h"
 
 #define LOOK_AGAIN 200 /* microseconds */
 
 static void
-reader_set_busy (struct reader *reader, bool busy)
+hold_set_busy (struct request_thread *thread, bool busy)
 {
-    __atomic_store_n (&reader->busy, busy, __ATOMIC_SEQ_CST);
+    __atomic_store_n (&thread->busy, busy, __ATOMIC_SEQ_CST);
 }
 
 /* An answer that this thread has not sent yet goes out first. */
@@ -29,43 +29,40 @@ hold_wait (struct bridge *bridge)
 }
 
 void
-hold_process (struct reader *reader, struct fuse_buf *buf)
+hold_process (struct request_thread *thread, struct fuse_buf *buf)
 {
-    struct bridge *bridge = reader->bridge;
+    struct bridge *bridge = thread->bridge;
 
-    reader_set_busy (reader, true);
+    hold_set_busy (thread, true);
     while (G_UNLIKELY (__atomic_load_n (&bridge->held, __ATOMIC_SEQ_CST))) {
-        reader_set_busy (reader, false);
+        hold_set_busy (thread, false);
         hold_wait (bridge);
-        reader_set_busy (reader, true);
+        hold_set_busy (thread, true);
     }
     fuse_session_process_buf (bridge->session, buf);
-    __atomic_store_n (&reader->busy, false, __ATOMIC_RELEASE);
+    __atomic_store_n (&thread->busy, false, __ATOMIC_RELEASE);
 }
 
 static bool
-reader_is_busy (const struct reader *reader)
+hold_is_busy (const struct request_thread *thread)
 {
-    return __atomic_load_n (&reader->busy, __ATOMIC_SEQ_CST);
+    return __atomic_load_n (&thread->busy, __ATOMIC_SEQ_CST);
 }
 
 static bool
-any_is_busy (struct bridge *bridge)
+hold_any_is_busy (struct bridge *bridge)
 {
     bool busy = false;
 
     pthread_mutex_lock (&bridge->lock);
-    for (unsigned i = 0; i < READERS_MAX; i++)
-        busy |= reader_is_busy (&bridge->threads.readers[i]);
-    for (unsigned i = 0; bridge->ring && i < bridge->ring->n_queues; i++)
-        for (unsigned j = 0; j < bridge->ring->queues[i].n_workers; j++)
-            busy |= reader_is_busy (&bridge->ring->queues[i].workers[j]->reader);
+    for (const struct request_thread *at = bridge->threads.all; at; at = at->next)
+        busy |= hold_is_busy (at);
     pthread_mutex_unlock (&bridge->lock);
     return busy;
 }
 
 static void
-set_held (struct bridge *bridge, bool held)
+hold_set (struct bridge *bridge, bool held)
 {
     pthread_mutex_lock (&bridge->lock);
     __atomic_store_n (&bridge->held, held, __ATOMIC_SEQ_CST);
@@ -76,10 +73,10 @@ set_held (struct bridge *bridge, bool held)
 bool
 hold_begin (struct bridge *bridge, int64_t until)
 {
-    set_held (bridge, true);
-    while (any_is_busy (bridge) && clock_now () < until)
+    hold_set (bridge, true);
+    while (hold_any_is_busy (bridge) && clock_now () < until)
         g_usleep (LOOK_AGAIN);
-    return !any_is_busy (bridge);
+    return !hold_any_is_busy (bridge);
 }
 
 bool
@@ -101,5 +98,5 @@ hold_idle (int64_t until)
 void
 hold_end (struct bridge *bridge)
 {
-    set_held (bridge, false);
+    hold_set (bridge, false);
 }

@@ -3,11 +3,11 @@
 #ifndef WINDLASS_FUSE_MOVE_HOLD_H
 #define WINDLASS_FUSE_MOVE_HOLD_H
 
-#include "fuse/internal.h"
+#include "fuse/state.h"
 
 /* Has libfuse handle a request, as soon as requests aren't held. Called by each thread that takes
  * requests. */
-void hold_process (struct reader *reader, struct fuse_buf *buf);
+void hold_process (struct request_thread *thread, struct fuse_buf *buf);
 
 /* Each waits until a time of clock_now, and returns whether its condition holds then. hold_begin
  * holds new requests, and waits until no thread handles one. hold_answered waits until every

@@ -27,13 +27,13 @@
  *   open.
  * - Locks are not taken again: between unlock and lock another client could get them.
  */
-#include "fuse/internal.h"
 
 #include "core/base/errors.h"
 #include "core/data/itable.h"
 #include "core/edge/sync.h"
 #include "fuse/move/hold.h"
 #include "fuse/move/old-graphs.h"
+#include "fuse/passthrough.h"
 
 #include <fcntl.h>
 

@@ -6,7 +6,7 @@
 #ifndef WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
 #define WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
 
-#include "fuse/internal.h"
+#include "fuse/request.h"
 
 /* An old graph, and the bridge as the parent of its top. */
 struct old_graph {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests about attributes: getattr, setattr, statx, readlink, access, statfs. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/kernel-cache.h"
+#include "fuse/passthrough.h"
+#include "fuse/state.h"
 
 #include <limits.h>
 #include <sys/sysmacros.h>
@@ -388,7 +392,7 @@ statx_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *bu
     }
     stx = statx_of_iatt (frame->this->private, buf);
     req = request_answer (frame);
-    write_note_mode (bridge_of (req), frame->root->about, buf);
+    kernel_note_mode (bridge_of (req), frame->root->about, buf);
     fuse_reply_statx (req, 0, &stx,
                       kernel_remembers (bridge_of (req), frame->root->about,
                                         bridge_of (req)->settings.attribute_timeout));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that list directories. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include "core/base/process.h"
 #include "core/edge/stack.h"
+#include "fuse/kernel-cache.h"
 #include "fuse/short-numbers.h"
 
 #include <linux/fuse.h>
@@ -232,7 +233,7 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
         return 0;
     if (entry->inode && entry->d_stat.ia_type != IA_INVAL && !is_dot (entry->d_name)) {
         linked = inode_link (entry->inode, parent, entry->d_name, &entry->d_stat);
-        request_fill_entry (bridge, &param, linked, &entry->d_stat);
+        kernel_entry (bridge, &param, linked, &entry->d_stat);
         inode_lookup (linked);
     }
     return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param,

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that find or create an inode under a name: lookup, mknod, mkdir, symlink, create,
  * tmpfile; and forget. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/kernel-cache.h"
+#include "fuse/state.h"
+#include "fuse/trim.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -132,7 +136,7 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
         request_err (frame, op_ret, op_errno);
     else if (handle_is_gone (local, buf))
         request_err (frame, -1, ESTALE);
-    else if (local->name && request_is_guarded (bridge, buf))
+    else if (local->name && kernel_is_guarded (bridge, buf))
         lookup_guarded (frame, inode, buf);
     else
         request_entry (frame, inode, local->parent, local->name, buf);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests about the bytes of open files: read, lseek, fallocate, copy_file_range. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/kernel-cache.h"
+#include "fuse/passthrough.h"
 
 #include <linux/falloc.h>
 
@@ -128,7 +131,7 @@ forget_changed (call_frame_t *frame)
 {
     const struct fuse_local *local = frame->local;
 
-    write_forget_mode (frame->this->private, local->fd->inode);
+    kernel_forget_mode (frame->this->private, local->fd->inode);
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests for file attributes by ioctl. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include <linux/fs.h>
 

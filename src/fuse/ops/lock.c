@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests about locks. They come only with lock-forwarding; without it the kernel keeps locks
  * itself. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that change names: unlink, rmdir, rename, link. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that open and close: open, release, opendir, releasedir, flush, fsync, fsyncdir. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/passthrough.h"
 
 #include <fcntl.h>
 #include <unistd.h>

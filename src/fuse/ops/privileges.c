@@ -12,7 +12,7 @@
  * notify_change asks whether there is security.capability to remove. Before a write
  * file_remove_privs asks first, and then calls notify_change.
  */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include <linux/xattr.h>
 #include <string.h>

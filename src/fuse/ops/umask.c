@@ -5,7 +5,7 @@
  * features/access-control, so over servers the bridge applies it: it asks for the default ACL, once
  * a second for each directory in which something is made.
  */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include <errno.h>
 

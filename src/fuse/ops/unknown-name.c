@@ -11,7 +11,9 @@
  * attributes of the answer, since an invalidation came after its question (fuse_change_attributes
  * compares attr_version); so neither the size nor the pages of a file change.
  */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/kernel-cache.h"
 
 struct unknown_name {
     struct work_item work; /* first */

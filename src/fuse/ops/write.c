@@ -9,9 +9,11 @@
  *   with passthrough, direct-io)  io_submit(2), drops pages that were read meanwhile: the bridge
  *                                 has it do both
  */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
 
 #include "core/work/work.h"
+#include "fuse/kernel-cache.h"
+#include "fuse/threads/threads.h"
 
 #include <fcntl.h>
 #include <linux/xattr.h>
@@ -35,7 +37,7 @@ keep (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iov
 
     local->fd = fd_ref (fd);
     local->fi = *fi;
-    local->iobref = iobref_ref (loop_iobref ());
+    local->iobref = iobref_ref (message_iobref ());
     local->rest = vector;
     local->size = vector.iov_len;
     local->offset = offset;
@@ -72,28 +74,6 @@ goes_on (call_frame_t *frame, size_t written)
 
 /* --- setuid and setgid ------------------------------------------------------------------------ */
 
-/* Counts how often the kernel was told that the file is setuid or setgid, since it was last told to
- * ask again. A program that the kernel starts with a cached mode would otherwise run newly written
- * code with the file owner's rights. */
-void
-write_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt)
-{
-    inode_t *inode;
-
-    if (G_LIKELY (!(iatt->ia_prot & (S_ISUID | S_ISGID))) || iatt->ia_type != IA_IFREG
-        || nodeid & INODE_REALM)
-        return;
-    inode = inode_of_nodeid (bridge->graph->itable, nodeid);
-    if (inode)
-        __atomic_add_fetch (&inode->told_of_privileges, 1, __ATOMIC_SEQ_CST);
-}
-
-bool
-write_is_privileged (const inode_t *inode)
-{
-    return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
-}
-
 /* Returns whether setuid and setgid must be removed before the write. If the kernel doesn't tell
  * the writer's ids, the kernel removes them itself before a write through the page cache, since it
  * knows whether root writes. Before a direct write it doesn't; only direct writes have a lock
@@ -101,22 +81,9 @@ write_is_privileged (const inode_t *inode)
 static bool
 takes_privileges (const call_frame_t *frame, const inode_t *inode, const struct fuse_file_info *fi)
 {
-    return G_UNLIKELY (write_is_privileged (inode)) && !fi->writepage
+    return G_UNLIKELY (kernel_knows_privileges (inode)) && !fi->writepage
         && (request_is_anonymous (frame->root->maker.asked) ? fi->lock_owner != 0
                                                             : frame->root->uid != 0);
-}
-
-/* Keeps the count if another request told the kernel of the mode meanwhile. */
-void
-write_forget_mode (struct bridge *bridge, inode_t *inode)
-{
-    uint32_t told = __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST);
-
-    if (G_LIKELY (told == 0))
-        return;
-    fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), -1, 0);
-    __atomic_compare_exchange_n (&inode->told_of_privileges, &told, 0, false, __ATOMIC_SEQ_CST,
-                                 __ATOMIC_SEQ_CST);
 }
 
 /* Removes them before a byte is written, as file systems in the kernel do. */
@@ -141,7 +108,7 @@ fuse_write_kill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
         request_err (frame, op_ret, op_errno);
         return;
     }
-    write_forget_mode (frame->this->private, local->fd->inode);
+    kernel_forget_mode (frame->this->private, local->fd->inode);
     loc.inode = local->fd->inode;
     STACK_WIND (frame, fuse_write_capability_cbk, FIRST_CHILD (frame->this), removexattr, &loc,
                 XATTR_NAME_CAPS, NULL);
@@ -158,22 +125,8 @@ fuse_write_capability_cbk (call_frame_t *frame, void *cookie, xlator_t *this, in
 
 /* --- cached pages ----------------------------------------------------------------------------- */
 
-void
-write_note_open (const fd_t *fd, int change)
-{
-    if (!(fd->flags & O_DIRECT))
-        __atomic_add_fetch (&fd->inode->cached_opens, change, __ATOMIC_SEQ_CST);
-}
-
-bool
-write_may_keep (inode_t *inode)
-{
-    return !__atomic_load_n (&inode->written_past, __ATOMIC_RELAXED)
-        || !__atomic_exchange_n (&inode->written_past, false, __ATOMIC_SEQ_CST);
-}
-
-struct past {
-    struct work_item work;
+struct stale_pages {
+    struct work_item work; /* first */
     call_frame_t *frame;
     size_t written;
 };
@@ -188,15 +141,15 @@ answer (call_frame_t *frame, size_t written)
 static void
 forget_and_answer (struct work_item *work)
 {
-    struct past *past = (struct past *) work;
-    call_frame_t *frame = past->frame;
+    struct stale_pages *stale = (struct stale_pages *) work;
+    call_frame_t *frame = stale->frame;
     const struct fuse_local *local = frame->local;
     const struct bridge *bridge = frame->this->private;
 
     fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode),
-                                      local->offset, (off_t) past->written);
-    answer (frame, past->written);
-    g_free (past);
+                                      local->offset, (off_t) stale->written);
+    answer (frame, stale->written);
+    g_free (stale);
 }
 
 /* Runs on another thread, since the kernel waits for pages that are being read. */
@@ -204,16 +157,14 @@ static bool
 pages_are_stale (call_frame_t *frame, size_t written)
 {
     struct fuse_local *local = frame->local;
-    struct past *past;
+    struct stale_pages *stale;
 
-    if (!((local->fi.flags | local->fd->flags) & O_DIRECT))
+    if (!((local->fi.flags | local->fd->flags) & O_DIRECT)
+        || !kernel_note_direct_write (local->fd->inode))
         return false;
-    __atomic_store_n (&local->fd->inode->written_past, true, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n (&local->fd->inode->cached_opens, __ATOMIC_SEQ_CST) == 0)
-        return false;
-    past = g_new (struct past, 1);
-    *past = (struct past){ { .run = forget_and_answer }, frame, written };
-    work_put (&past->work);
+    stale = g_new (struct stale_pages, 1);
+    *stale = (struct stale_pages){ { .run = forget_and_answer }, frame, written };
+    work_put (&stale->work);
     return true;
 }
 
@@ -238,7 +189,7 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
         take_privileges (frame, fd->inode);
     else
         STACK_WIND (frame, fuse_writev_cbk, FIRST_CHILD (frame->this), writev, fd, &vector, 1,
-                    offset, write_flags (fd, (uint32_t) fi->flags), loop_iobref (), NULL);
+                    offset, write_flags (fd, (uint32_t) fi->flags), message_iobref (), NULL);
 }
 
 static void

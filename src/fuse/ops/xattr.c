@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests about extended attributes. */
-#include "fuse/internal.h"
+#include "fuse/ops/ops.h"
+
+#include "fuse/kernel-cache.h"
 
 #include <linux/xattr.h>
 #include <string.h>
@@ -244,7 +246,7 @@ fuse_capability_owner_cbk (call_frame_t *frame, void *cookie, xlator_t *this, in
     } else if (buf->ia_uid == frame->root->uid) {
         capability_wind (frame);
     } else if (capability_waits (bridge, buf)) {
-        write_note_mode (bridge, frame->root->about, buf);
+        kernel_note_mode (bridge, frame->root->about, buf);
         request_err (frame, 0, 0);
     } else {
         STACK_WIND (frame, fuse_capability_access_cbk, FIRST_CHILD (frame->this), access, &loc,

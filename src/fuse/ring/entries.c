@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that come through a ring, and their answers. */
 #include "fuse/ring/ring.h"
-#include "fuse/move/hold.h"
 
 #include "core/data/spare-buffers.h"
+#include "fuse/move/hold.h"
+#include "fuse/state.h"
+#include "fuse/threads/threads.h"
 
 #include <linux/fuse.h>
 #include <sys/mman.h>
@@ -40,7 +42,7 @@ ring_trim (struct ring_worker *worker)
         entry->touched = false;
     }
     worker->untidy = uring_has (&worker->uring);
-    iobref_unref (g_steal_pointer (&worker->reader.iobref));
+    iobref_unref (g_steal_pointer (&worker->thread.iobref));
     iobuf_trim ();
 }
 
@@ -72,11 +74,11 @@ request_number (const struct ring_entry *entry, uint64_t unique)
 static char *
 payload_for (struct ring_entry *entry, size_t size)
 {
-    struct reader *reader = &entry->lender->reader;
+    struct request_thread *thread = &entry->lender->thread;
 
-    if (!loop_buffer (reader))
+    if (!request_thread_buffer (thread))
         return NULL;
-    return memcpy ((char *) reader->iobref->bufs[0]->ptr + PAYLOAD_OFFSET, entry->payload, size);
+    return memcpy ((char *) thread->iobref->bufs[0]->ptr + PAYLOAD_OFFSET, entry->payload, size);
 }
 
 /* Builds the request as read(2) would return it: header, the part of fixed size, and the payload.
@@ -105,7 +107,7 @@ entry_assemble (struct ring_entry *entry, char **ret_request)
     *ret_request = to - fixed - sizeof in;
     memcpy (*ret_request, &in, sizeof in);
     memcpy (to - fixed, entry->header->op_in, fixed);
-    loop_lend (entry->lender->reader.iobref, *ret_request, in.len);
+    message_lend (entry->lender->thread.iobref, *ret_request, in.len);
     return in.len;
 }
 
@@ -123,7 +125,7 @@ is_forget (const struct ring_entry *entry)
 void
 ring_handle (struct ring_worker *worker, struct ring_entry *entry)
 {
-    struct bridge *bridge = worker->reader.bridge;
+    struct bridge *bridge = worker->thread.bridge;
     struct fuse_buf buf = { 0 };
     const bool is_nudge = ring_is_nudge (entry), unanswered = is_nudge || is_forget (entry);
     char *request = NULL;
@@ -145,7 +147,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
         return;
     }
     if (!is_nudge)
-        hold_process (&worker->reader, &buf);
+        hold_process (&worker->thread, &buf);
     if (unanswered)
         entry_answer (entry, 0, 0);
     __atomic_store_n (&worker->busy, false, __ATOMIC_RELAXED);
@@ -160,16 +162,9 @@ entry_of (struct bridge *bridge, uint64_t request)
     return queue->entries[(request >> RING_ENTRY_SHIFT) & (RING_ENTRIES_MAX - 1)];
 }
 
-bool
-ring_has (const struct bridge *bridge, const struct iovec *iov)
-{
-    const struct fuse_out_header *header = iov[0].iov_base;
-
-    return header->unique & RING_REQUEST && bridge->ring;
-}
-
-ssize_t
-ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
+/* Answers a request of the ring. */
+static ssize_t
+answer_here (struct bridge *bridge, const struct iovec *iov, int count)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
     struct ring_entry *entry = entry_of (bridge, header->unique);
@@ -191,6 +186,15 @@ ring_answer (struct bridge *bridge, const struct iovec *iov, int count)
     return (ssize_t) (sizeof *header + size);
 }
 
+ssize_t
+ring_answer (struct bridge *bridge, int fd, const struct iovec *iov, int count)
+{
+    const struct fuse_out_header *header = iov[0].iov_base;
+
+    return header->unique & RING_REQUEST ? answer_here (bridge, iov, count)
+                                         : writev (fd, iov, count);
+}
+
 static bool
 queue_has (const struct ring_queue *queue, uint64_t unique, uint64_t *ret_request)
 {
@@ -208,8 +212,7 @@ queue_has (const struct ring_queue *queue, uint64_t unique, uint64_t *ret_reques
     return false;
 }
 
-/* An interrupt is read from the device, and names the request by the kernel's number. This replaces
- * that by the ring's number if the request is in an entry, even if it isn't handled yet. */
+/* Finds the request in its entry, even if it isn't handled yet. */
 void
 ring_interrupt (struct bridge *bridge, void *message, size_t size)
 {
@@ -218,7 +221,7 @@ ring_interrupt (struct bridge *bridge, void *message, size_t size)
     const struct ring *ring = bridge->ring;
     const uint64_t unique = interrupt->unique;
 
-    if (size < sizeof *header + sizeof *interrupt || header->opcode != FUSE_INTERRUPT)
+    if (size < sizeof *header + sizeof *interrupt)
         return;
     for (unsigned i = 0; i < ring->n_queues; i++)
         if (queue_has (&ring->queues[i], unique, &interrupt->unique))

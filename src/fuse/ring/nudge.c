@@ -8,6 +8,8 @@
  */
 #include "fuse/ring/ring.h"
 
+#include "fuse/state.h"
+
 #include <linux/fuse.h>
 #include <sched.h>
 #include <unistd.h>

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The queues: conditions for using a ring, allocation, and reports. */
+/* The transport: the conditions for a ring, its beginning and end, and reports. */
 #include "fuse/ring/ring.h"
+
 #include "core/base/process.h"
+#include "fuse/ring/transport.h"
+#include "fuse/state.h"
 
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define SWITCH "/sys/module/fuse/parameters/enable_uring"
-/* For a worker: an answer together with the wait for the next request. If there are more, which is
- * rare, it submits in between. */
-#define SUBMISSIONS 4
 #define HOW_TO_SWITCH "as root, 'echo Y > " SWITCH "' turns it on for what is mounted from then on"
 
 /* Returns the reason why options, kernel or privileges prevent a ring, or NULL. */
@@ -58,86 +56,11 @@ count_processors (void)
     return (unsigned) MIN (most, 8191) + 1;
 }
 
-struct ring_entry *
-ring_entry_new (struct ring_queue *queue)
-{
-    struct bridge *bridge = queue->ring->bridge;
-    struct ring_entry *entry = g_new0 (struct ring_entry, 1);
-    char *memory;
-
-    /* The system provides the pages when they are used. */
-    memory = mmap (NULL, ENTRY_SIZE, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    pthread_mutex_lock (&bridge->lock);
-    if (memory != MAP_FAILED && queue->n_entries < queue->ring->depth) {
-        *entry = (struct ring_entry){ .queue = queue,
-                                      .header = (struct ring_header *) memory,
-                                      .payload = memory + ENTRY_HEADERS };
-        entry->where[0] = (struct iovec){ entry->header, sizeof *entry->header };
-        entry->where[1] = (struct iovec){ entry->payload, MAX_PAYLOAD };
-        entry->number = queue->n_entries;
-        queue->entries[entry->number] = entry;
-        __atomic_store_n (&queue->n_entries, entry->number + 1, __ATOMIC_RELEASE);
-    } else {
-        g_clear_pointer (&entry, g_free);
-    }
-    pthread_mutex_unlock (&bridge->lock);
-    if (!entry && memory != MAP_FAILED)
-        munmap (memory, ENTRY_SIZE);
-    return entry;
-}
-
-static void
-entry_free (struct ring_entry *entry)
-{
-    munmap (entry->header, ENTRY_SIZE);
-    g_free (entry);
-}
-
-struct ring_worker *
-ring_worker_new (struct ring_queue *queue, int *ret_error)
-{
-    struct bridge *bridge = queue->ring->bridge;
-    struct ring_worker *worker = g_new0 (struct ring_worker, 1);
-
-    worker->reader = (struct reader){ .bridge = bridge, .in_ring = true };
-    worker->queue = queue;
-    worker->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-    *ret_error = worker->wake < 0 ? -errno
-                                  : uring_open (&worker->uring, SUBMISSIONS,
-                                                fuse_session_fd (bridge->session), worker->wake);
-    if (*ret_error == 0)
-        return worker;
-    ring_worker_free (worker);
-    return NULL;
-}
-
-void
-ring_worker_free (struct ring_worker *worker)
-{
-    uring_close (&worker->uring);
-    if (worker->wake >= 0)
-        close (worker->wake);
-    g_free (worker);
-}
-
-/* Frees the workers first: this makes the kernel release the entries that it holds. */
-static void
-queue_free (struct ring_queue *queue)
-{
-    for (unsigned i = 0; i < queue->n_workers; i++)
-        ring_worker_free (queue->workers[i]);
-    for (unsigned i = 0; i < queue->n_entries; i++)
-        entry_free (queue->entries[i]);
-    pthread_mutex_destroy (&queue->lock);
-    g_free (queue->entries);
-}
-
 static void
 ring_free (struct ring *ring)
 {
     for (unsigned i = 0; i < ring->n_queues; i++)
-        queue_free (&ring->queues[i]);
+        ring_queue_free (&ring->queues[i]);
     g_free (ring->queues);
     g_free (ring);
 }
@@ -165,6 +88,7 @@ ring_new (struct bridge *bridge, int *ret_error)
     ring->depth = MIN ((unsigned) bridge->settings.io_uring_depth, RING_ENTRIES_MAX);
     ring->most_workers = workers_most (ring->n_queues);
     ring->pinned = bridge->settings.io_uring_pinned;
+    ring->run = ring_run;
     ring->queues = g_new0 (struct ring_queue, ring->n_queues);
     for (unsigned i = 0; i < ring->n_queues; i++) {
         struct ring_queue *queue = &ring->queues[i];
@@ -186,7 +110,7 @@ ring_new (struct bridge *bridge, int *ret_error)
 #define SYSCTL "kernel.io_uring_disabled" /* since Linux 6.6 */
 
 static char *
-refusal_text (int error)
+ring_refusal_text (int error)
 {
     g_autofree char *setting = NULL;
 
@@ -216,30 +140,26 @@ ring_prepare (struct bridge *bridge, char **ret_error)
     int r = 0;
 
     if (bridge->settings.io_uring == IO_URING_OFF) {
-        bridge->no_ring = "option 'io-uring' is off";
+        bridge->why_device = "option 'io-uring' is off";
         return 0;
     }
     why = why_not (bridge);
     if (!why)
         bridge->ring = ring_new (bridge, &r);
-    if (bridge->ring)
+    if (bridge->ring) {
+        bridge->transports[1] = &ring_transport;
         return 0;
-    failed = why ? NULL : refusal_text (-r);
-    bridge->no_ring = why ? why : g_intern_string (failed);
+    }
+    failed = why ? NULL : ring_refusal_text (-r);
+    bridge->why_device = why ? why : g_intern_string (failed);
     if (required) {
         *ret_error = g_strdup_printf ("option 'io-uring' is required, but not to be had: %s",
-                                      bridge->no_ring);
+                                      bridge->why_device);
         return -ENOTSUP;
     }
     gf_log (&bridge->xlator, why ? GF_LOG_INFO : GF_LOG_WARNING, "no io_uring: %s",
-            bridge->no_ring);
+            bridge->why_device);
     return 0;
-}
-
-bool
-bridge_uses_io_uring (const struct bridge *bridge)
-{
-    return bridge->ring && __atomic_load_n (&bridge->ring->used, __ATOMIC_ACQUIRE);
 }
 
 void
@@ -249,29 +169,109 @@ ring_end (struct bridge *bridge)
         ring_free (g_steal_pointer (&bridge->ring));
 }
 
+/* --- start: while INIT is answered; the workers go on when the kernel has accepted it --- */
+
+static void
+set_go (struct bridge *bridge, enum ring_go go)
+{
+    pthread_mutex_lock (&bridge->lock);
+    bridge->ring->go = go;
+    pthread_cond_broadcast (&bridge->changed);
+    pthread_mutex_unlock (&bridge->lock);
+}
+
+static void
+ring_refused (struct bridge *bridge, const char *why)
+{
+    bridge->why_device = why;
+    set_go (bridge, RING_DOESNT);
+}
+
+static int
+ring_start (struct bridge *bridge)
+{
+    struct ring *ring = bridge->ring;
+    g_autofree char *reason = NULL;
+    int r = 0;
+
+    pthread_mutex_lock (&bridge->lock);
+    for (unsigned i = 0; r == 0 && i < ring->n_queues; i++)
+        r = ring_worker_start_locked (ring->queues[i].workers[0]);
+    pthread_mutex_unlock (&bridge->lock);
+    if (r == 0)
+        return 0;
+    reason = attempt_reason (-r);
+    gf_log (&bridge->xlator, GF_LOG_WARNING,
+            "no io_uring: can't start a thread for each of %u processors: %s", ring->n_queues,
+            reason);
+    ring_refused (bridge, "there are too few threads");
+    return r;
+}
+
+static void
+ring_agreed (struct bridge *bridge)
+{
+    const struct ring *ring = bridge->ring;
+
+    gf_log (&bridge->xlator, GF_LOG_INFO,
+            "requests come through io_uring: a queue for each of %u processors, with up to %u "
+            "requests at once",
+            ring->n_queues, ring->depth);
+    device_brings_asides (bridge);
+    __atomic_store_n (&bridge->dying.noted, true, __ATOMIC_RELAXED);
+    __atomic_store_n (&bridge->transport, &ring_transport, __ATOMIC_RELEASE);
+    set_go (bridge, RING_GOES);
+}
+
+bool
+bridge_uses_io_uring (const struct bridge *bridge)
+{
+    return bridge_transport (bridge) == &ring_transport;
+}
+
+/* --- the end --- */
+
+static void
+ring_signal_locked (struct bridge *bridge)
+{
+    const struct ring *ring = bridge->ring;
+
+    ring_unwatch_locked (bridge);
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
+            ring_worker_wake (ring->queues[i].workers[j]);
+}
+
+static void
+ring_stop (struct bridge *bridge)
+{
+    struct ring *ring = bridge->ring;
+
+    for (unsigned i = 0; i < ring->n_queues; i++)
+        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
+            if (ring->queues[i].workers[j]->thread.running)
+                pthread_join (ring->queues[i].workers[j]->thread.thread, NULL);
+}
+
 /* --- reports --- */
 
-void
+static void
 ring_describe (const struct bridge *bridge, GString *out)
 {
     const struct ring *ring = bridge->ring;
 
-    if (bridge_uses_io_uring (bridge))
-        g_string_append_printf (out,
-                                "requests come through io_uring: a queue for each of %u "
-                                "processors, with up to %u requests at once "
-                                "(io-uring-queue-depth) and threads %s (io-uring-pinned)\n",
-                                ring->n_queues, ring->depth,
-                                ring->pinned ? "that stay there" : "that run anywhere");
-    else
-        g_string_append_printf (
-            out, "requests are read from the device, not taken from an io_uring: %s (io-uring)\n",
-            bridge->no_ring ? bridge->no_ring : "the kernel hasn't agreed to it");
+    g_string_append_printf (out,
+                            "requests come through io_uring: a queue for each of %u processors, "
+                            "with up to %u requests at once (io-uring-queue-depth) and threads %s "
+                            "(io-uring-pinned)\n",
+                            ring->n_queues, ring->depth,
+                            ring->pinned ? "that stay there" : "that run anywhere");
 }
 
 static void
-dump_queues (const struct ring *ring, GString *out)
+ring_dump (const struct bridge *bridge, GString *out)
 {
+    const struct ring *ring = bridge->ring;
     unsigned entries = 0, in_use = 0, workers;
 
     for (unsigned i = 0; i < ring->n_queues; i++) {
@@ -282,21 +282,22 @@ dump_queues (const struct ring *ring, GString *out)
     workers = ring->n_workers;
     pthread_mutex_unlock (&ring->bridge->lock);
     g_string_append_printf (out,
-                            "io_uring_queues=%u\nio_uring_depth=%u\nio_uring_pinned=%s\nio_uring_"
-                            "threads=%u\nio_uring_entries=%u\n"
+                            "io_uring=on\nio_uring_queues=%u\nio_uring_depth=%u\n"
+                            "io_uring_pinned=%s\nio_uring_threads=%u\nio_uring_entries=%u\n"
                             "io_uring_in_use=%u\n",
                             ring->n_queues, ring->depth, ring->pinned ? "on" : "off", workers,
                             entries, in_use);
 }
 
-void
-ring_dump (const struct bridge *bridge, GString *out)
-{
-    const struct ring *ring = bridge->ring;
-
-    g_string_append_printf (out, "io_uring=%s\n", bridge_uses_io_uring (bridge) ? "on" : "off");
-    if (bridge_uses_io_uring (bridge))
-        dump_queues (ring, out);
-    else if (bridge->no_ring)
-        g_string_append_printf (out, "no_io_uring=%s\n", bridge->no_ring);
-}
+const struct transport ring_transport = {
+    .init_flag = FLAG_OVER_IO_URING,
+    .start = ring_start,
+    .agreed = ring_agreed,
+    .refused = ring_refused,
+    .signal_locked = ring_signal_locked,
+    .stop = ring_stop,
+    .answer = ring_answer,
+    .interrupt = ring_interrupt,
+    .describe = ring_describe,
+    .dump = ring_dump,
+};

@@ -54,8 +54,10 @@
 #define WINDLASS_FUSE_RING_RING_H
 
 #include "core/time/timer.h"
-#include "fuse/internal.h"
 #include "fuse/ring/uring.h"
+#include "fuse/threads/threads.h"
+
+#include <sys/uio.h>
 
 /* Space before the variable-size part of a request: its header in two parts. */
 #define ENTRY_HEADERS 4096
@@ -86,7 +88,7 @@ struct ring_entry {
 };
 
 struct ring_worker {
-    struct reader reader; /* the thread; first */
+    struct request_thread thread; /* first */
     struct ring_queue *queue;
     struct uring uring;   /* used only by the worker */
     struct ring_entry *at;   /* the entry whose request it handles; used only by the worker */
@@ -135,8 +137,7 @@ struct ring {
     struct bridge *bridge;
     unsigned n_queues, depth, most_workers;
     bool pinned;
-    bool used;          /* the kernel sends requests through the ring; atomic */
-    bool gone;          /* the mount is gone; atomic */
+    bool (*run) (struct request_thread *thread); /* what a worker does: ring_run */
     bool looking;       /* a timer checks for answers that wait; atomic */
     bool watching;      /* a timer looks at the callers of old requests; atomic */
     core_timer_t *watch; /* that timer until it is due, or NULL; bridge->lock */
@@ -157,26 +158,33 @@ struct ring {
 #define RING_QUEUES_MAX (1U << (63 - RING_QUEUE_SHIFT))
 #define RING_ENTRIES_MAX (1U << (RING_QUEUE_SHIFT - RING_ENTRY_SHIFT))
 
-/* --- ring.c --- */
+/* --- queues.c --- */
 
 /* Returns a worker that isn't started yet; NULL and a negative errno in *ret_error on failure.
  * Under bridge->lock. */
 struct ring_worker *ring_worker_new (struct ring_queue *queue, int *ret_error);
 void ring_worker_free (struct ring_worker *worker);
-/* Adds an entry; NULL if there is no room. */
-struct ring_entry *ring_entry_new (struct ring_queue *queue);
-
-/* --- workers.c --- */
-
+/* Starts a worker's thread. 0, or a negative errno. Under bridge->lock. */
+int ring_worker_start_locked (struct ring_worker *worker);
 /* Adds a worker to the queue, unless it has `most`. Returns whether it did. Under bridge->lock, on
  * any thread. */
 bool ring_worker_add_locked (struct ring_queue *queue, unsigned most);
+/* Adds an entry; NULL if there is no room. */
+struct ring_entry *ring_entry_new (struct ring_queue *queue);
+void ring_queue_free (struct ring_queue *queue);
+
+/* --- workers.c --- */
+
+/* The main function of a worker's thread. */
+bool ring_run (struct request_thread *thread);
 
 /* --- share.c: the worker that gives an answered entry to the kernel --- */
 
 /* The worker that runs on this thread, or NULL. */
 extern __thread struct ring_worker *ring_self;
 
+/* Has the worker return from its wait for a request. */
+void ring_worker_wake (struct ring_worker *worker);
 /* Gives the entry with its answer to the kernel, through a worker. Any thread. */
 void ring_give (struct ring_entry *entry);
 /* Returns the entry whose request this worker handled and answered itself. NULL: there is none, or
@@ -202,14 +210,19 @@ bool ring_call (struct ring_queue *queue);
 void ring_nudge (struct ring_queue *queue);
 bool ring_is_nudge (const struct ring_entry *entry);
 
-/* --- dying.c: callers whose signals the kernel doesn't report --- */
+/* --- watch.c: callers whose signals the kernel doesn't report --- */
 
 /* Has a timer look at the callers of requests until none is in use. Called after a request was
  * counted as in use. */
 void ring_watch (struct ring *ring);
+/* No request is looked at any more; under bridge->lock. */
+void ring_unwatch_locked (struct bridge *bridge);
 
 /* --- entries.c: requests and answers --- */
 
+/* transport.answer and transport.interrupt */
+ssize_t ring_answer (struct bridge *bridge, int fd, const struct iovec *iov, int count);
+void ring_interrupt (struct bridge *bridge, void *message, size_t size);
 /* Handles a request that the kernel has put into entry, on the worker's thread. */
 void ring_handle (struct ring_worker *worker, struct ring_entry *entry);
 /* Returns memory of the worker and of its entries to the system; called after the worker waited in

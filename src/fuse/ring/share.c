@@ -13,7 +13,8 @@
  */
 #include "fuse/ring/ring.h"
 
-#include <stdio.h>
+#include "fuse/state.h"
+
 #include <unistd.h>
 
 #define SHARERS_MAX 32 /* workers of a queue besides those that handle a request */
@@ -49,27 +50,15 @@ resting_locked (struct ring_queue *queue, struct ring_worker *first)
     return worker;
 }
 
-static void
-wake (struct ring_worker *worker)
+void
+ring_worker_wake (struct ring_worker *worker)
 {
     const uint64_t one = 1;
 
     if (write (worker->wake, &one, sizeof one) < 0)
-        gf_log (&worker->reader.bridge->xlator, GF_LOG_WARNING,
+        gf_log (&worker->thread.bridge->xlator, GF_LOG_WARNING,
                 "can't wake a thread for requests of processor %u: %s", worker->queue->number,
                 g_strerror (errno));
-}
-
-void
-ring_gone_locked (struct bridge *bridge)
-{
-    struct ring *ring = bridge->ring;
-
-    if (ring)
-        __atomic_store_n (&ring->gone, true, __ATOMIC_RELEASE);
-    for (unsigned i = 0; ring && i < ring->n_queues; i++)
-        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
-            wake (ring->queues[i].workers[j]);
 }
 
 void
@@ -107,7 +96,7 @@ ring_call (struct ring_queue *queue)
     worker = resting_locked (queue, NULL);
     pthread_mutex_unlock (&queue->lock);
     if (worker) {
-        wake (worker);
+        ring_worker_wake (worker);
         return true;
     }
     pthread_mutex_lock (&bridge->lock);
@@ -143,7 +132,7 @@ share_with_new_locked (struct ring_queue *queue, struct ring_worker *lender)
     if (ring_worker_add_locked (queue, SHARERS_MAX + busy))
         return;
     __atomic_store_n (&queue->crowded, true, __ATOMIC_SEQ_CST);
-    wake (least_busy);
+    ring_worker_wake (least_busy);
 }
 
 /* Returns whether a resting worker takes the entry. */
@@ -159,7 +148,7 @@ share_with_resting (struct ring_entry *entry)
     worker = resting_locked (queue, entry->lender);
     pthread_mutex_unlock (&queue->lock);
     if (worker)
-        wake (worker);
+        ring_worker_wake (worker);
     return worker;
 }
 

@@ -1,78 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The workers of a ring: their work, and when they are added. */
+/* What a worker of a ring does. */
 #include "fuse/ring/ring.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "fuse/state.h"
+#include "fuse/threads/threads.h"
 
 #define IN_VAIN INT64_C (2000000000) /* nanoseconds of waiting after which memory is returned */
-
-/* --- start: with the answer to INIT; they go on when the kernel has accepted it --- */
-
-static void
-set_go (struct bridge *bridge, enum ring_go go)
-{
-    pthread_mutex_lock (&bridge->lock);
-    bridge->ring->go = go;
-    pthread_cond_broadcast (&bridge->changed);
-    pthread_mutex_unlock (&bridge->lock);
-}
-
-static int
-worker_start_locked (struct ring_worker *worker)
-{
-    struct ring *ring = worker->queue->ring;
-    char name[32]; /* the system takes 15 bytes of it */
-    int r;
-
-    snprintf (name, sizeof name, "fuse-ring-%u", ring->n_workers);
-    r = loop_start_locked (&worker->reader, name);
-    if (r == 0)
-        ring->n_workers++;
-    return r;
-}
-
-bool
-ring_start (struct bridge *bridge)
-{
-    struct ring *ring = bridge->ring;
-    g_autofree char *reason = NULL;
-    int r = 0;
-
-    pthread_mutex_lock (&bridge->lock);
-    for (unsigned i = 0; r == 0 && i < ring->n_queues; i++)
-        r = worker_start_locked (ring->queues[i].workers[0]);
-    pthread_mutex_unlock (&bridge->lock);
-    if (r == 0)
-        return true;
-    reason = attempt_reason (-r);
-    gf_log (&bridge->xlator, GF_LOG_WARNING,
-            "no io_uring: can't start a thread for each of %u processors: %s", ring->n_queues,
-            reason);
-    ring_refuse (bridge, "there are too few threads");
-    return false;
-}
-
-void
-ring_go (struct bridge *bridge)
-{
-    const struct ring *ring = bridge->ring;
-
-    gf_log (&bridge->xlator, GF_LOG_INFO,
-            "requests come through io_uring: a queue for each of %u processors, with up to %u "
-            "requests at once",
-            ring->n_queues, ring->depth);
-    __atomic_store_n (&bridge->ring->used, true, __ATOMIC_RELEASE);
-    set_go (bridge, RING_GOES);
-}
-
-void
-ring_refuse (struct bridge *bridge, const char *why)
-{
-    bridge->no_ring = why;
-    set_go (bridge, RING_DOESNT);
-}
 
 static bool
 wait_to_go (struct ring *ring)
@@ -86,41 +19,6 @@ wait_to_go (struct ring *ring)
     goes = ring->go == RING_GOES;
     pthread_mutex_unlock (&bridge->lock);
     return goes;
-}
-
-/* --- adding workers --- */
-
-static int
-worker_new_locked (struct ring_queue *queue)
-{
-    struct ring_worker *worker;
-    int r = 0;
-
-    worker = ring_worker_new (queue, &r);
-    if (!worker)
-        return r;
-    r = worker_start_locked (worker);
-    if (r < 0)
-        ring_worker_free (worker);
-    else
-        queue->workers[queue->n_workers] = worker;
-    if (r == 0)
-        __atomic_store_n (&queue->n_workers, queue->n_workers + 1, __ATOMIC_RELEASE);
-    return r;
-}
-
-bool
-ring_worker_add_locked (struct ring_queue *queue, unsigned most)
-{
-    struct bridge *bridge = queue->ring->bridge;
-
-    if (queue->n_workers >= MIN (most, RING_WORKERS_MAX)
-        || queue->ring->n_workers >= queue->ring->most_workers || bridge->stopping
-        || !attempt_is_due (&bridge->threads.starts))
-        return false;
-    return attempt_ended (&bridge->threads.starts, &bridge->xlator, worker_new_locked (queue),
-                          "thread with an io_uring for requests")
-        == 0;
 }
 
 /* --- submitting entries --- */
@@ -268,7 +166,7 @@ may_leave (struct ring_worker *worker)
 {
     const struct ring *ring = worker->queue->ring;
 
-    if (worker->over || __atomic_load_n (&ring->gone, __ATOMIC_ACQUIRE))
+    if (worker->over || __atomic_load_n (&ring->bridge->gone, __ATOMIC_ACQUIRE))
         return true;
     return __atomic_load_n (&ring->bridge->stopping, __ATOMIC_ACQUIRE) && ring_leave (worker);
 }
@@ -335,15 +233,15 @@ worker_wait (struct ring_worker *worker)
     return r == -EINTR || r == -EAGAIN || r == -EBUSY ? 0 : r;
 }
 
-void
-ring_run (struct reader *reader)
+bool
+ring_run (struct request_thread *thread)
 {
-    struct ring_worker *worker = (struct ring_worker *) reader;
-    struct bridge *bridge = reader->bridge;
+    struct ring_worker *worker = (struct ring_worker *) thread;
+    struct bridge *bridge = thread->bridge;
     int r;
 
     if (!wait_to_go (bridge->ring))
-        return;
+        return true;
     if (bridge->ring->pinned)
         pin (worker->queue);
     make_haste (bridge);
@@ -364,30 +262,5 @@ ring_run (struct reader *reader)
         worker_take (worker);
     } while (!may_leave (worker));
     ring_self = NULL;
-}
-
-/* --- the end --- */
-
-void
-ring_signal_locked (struct bridge *bridge, int signal_number)
-{
-    struct ring *ring = bridge->ring;
-
-    for (unsigned i = 0; ring && ring->n_workers > 0 && i < ring->n_queues; i++)
-        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
-            if (ring->queues[i].workers[j]->reader.running)
-                pthread_kill (ring->queues[i].workers[j]->reader.thread, signal_number);
-}
-
-void
-ring_join (struct bridge *bridge)
-{
-    struct ring *ring = bridge->ring;
-
-    for (unsigned i = 0; ring && i < ring->n_queues; i++)
-        for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
-            if (ring->queues[i].workers[j]->reader.running)
-                pthread_join (ring->queues[i].workers[j]->reader.thread, NULL);
-    if (ring)
-        ring->n_workers = 0;
+    return true;
 }

@@ -10,7 +10,11 @@
  * deadly one may follow: the timer therefore repeats until the request is over. ring/dying.c makes
  * up for interrupts that the kernel does not send.
  */
-#include "fuse/internal.h"
+#include "fuse/threads/interrupt.h"
+
+#include "core/base/process.h"
+#include "fuse/init-flags.h"
+#include "fuse/threads/dying.h"
 
 #define AGAIN INT64_C (100000000) /* nanoseconds */
 
@@ -69,9 +73,9 @@ interruption_free (struct work_item *work)
 static void
 note_dying (const struct interruption *one)
 {
-    ring_note_dying (one->bridge, one->about);
+    dying_note (one->bridge, one->about);
     if (one->inodes[1])
-        ring_note_dying (one->bridge, inode_nodeid (one->inodes[1]));
+        dying_note (one->bridge, inode_nodeid (one->inodes[1]));
 }
 
 static void

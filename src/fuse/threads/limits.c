@@ -12,9 +12,11 @@
  * millisecond, the readers get all that disk and child can give. With 8 for each processor a
  * getattr takes six times as long.
  */
-#include "fuse/internal.h"
+#include "fuse/threads/limits.h"
 
 #include "core/base/printable.h"
+#include "core/work/work.h"
+#include "fuse/state.h"
 
 #define FOR_EACH_PROCESSOR 2
 /* nanoseconds after which an operation is assumed to wait for something other than a processor */

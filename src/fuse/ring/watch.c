@@ -19,12 +19,12 @@
 #include "core/base/process.h"
 #include "core/time/clock.h"
 #include "core/time/timer.h"
+#include "fuse/state.h"
 
 #include <linux/fuse.h>
 
 #define LOOK INT64_C (100000000)   /* nanoseconds */
 #define OLD (2 * LOOK)             /* the age at which a request is looked at first */
-#define AS_THEY_COME (10 * LOOK)   /* how long after a dying caller */
 #define INTERRUPT 1                /* an odd number, under which the kernel has no request */
 
 /* A request to look at. */
@@ -150,32 +150,4 @@ ring_unwatch_locked (struct bridge *bridge)
         ring->watch = NULL;
         bridge->timers--;
     }
-}
-
-/* --- requests that come ----------------------------------------------------------------------- */
-
-static uint64_t *
-place_of (struct ring *ring, uint64_t about)
-{
-    return &ring->dying[g_int64_hash (&about) % G_N_ELEMENTS (ring->dying)];
-}
-
-void
-ring_note_dying (struct bridge *bridge, uint64_t about)
-{
-    if (!bridge_uses_io_uring (bridge))
-        return;
-    __atomic_store_n (place_of (bridge->ring, about), about, __ATOMIC_RELAXED);
-    __atomic_store_n (&bridge->looks_until, clock_roughly () + AS_THEY_COME, __ATOMIC_RELAXED);
-}
-
-bool
-ring_caller_dies (struct bridge *bridge, uint64_t about, pid_t pid)
-{
-    if (clock_roughly () >= __atomic_load_n (&bridge->looks_until, __ATOMIC_RELAXED)
-        || __atomic_load_n (place_of (bridge->ring, about), __ATOMIC_RELAXED) != about
-        || !process_is_dying (pid))
-        return false;
-    ring_note_dying (bridge, about);
-    return true;
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuse/kernel-cache.h"
+
+#include "fuse/short-numbers.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* --- facts as the kernel gets them ------------------------------------------------------------ */
+
+uint32_t
+kernel_block_size (const struct iatt *iatt)
+{
+    return iatt->ia_type == IA_IFDIR ? MAX (iatt->ia_blksize, 128 << 10) : iatt->ia_blksize;
+}
+
+uint64_t
+kernel_ino (const struct bridge *bridge, uint64_t ino)
+{
+    return bridge->short_numbers ? short_ino (ino) : ino;
+}
+
+void
+kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt *iatt)
+{
+    stat_of_iatt (ret_st, iatt);
+    ret_st->st_ino = kernel_ino (bridge, iatt->ia_ino);
+    ret_st->st_blksize = kernel_block_size (iatt);
+}
+
+void
+kernel_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
+              const struct iatt *iatt)
+{
+    memset (ret_entry, 0, sizeof *ret_entry);
+    ret_entry->ino = inode ? inode_nodeid (inode) : 0;
+    ret_entry->generation = bridge->generation;
+    ret_entry->attr_timeout = kernel_remembers (bridge, ret_entry->ino,
+                                                bridge->settings.attribute_timeout);
+    ret_entry->entry_timeout = kernel_is_guarded (bridge, iatt)
+                                 ? 0
+                                 : kernel_remembers (bridge, ret_entry->ino,
+                                                     bridge->settings.entry_timeout);
+    kernel_stat (bridge, &ret_entry->attr, iatt);
+    kernel_note_mode (bridge, ret_entry->ino, iatt);
+}
+
+/* --- setuid and setgid ------------------------------------------------------------------------ */
+
+/* Counts how often the kernel was told that the file is setuid or setgid, since it was last told to
+ * ask again. A program that the kernel starts with a cached mode would otherwise run newly written
+ * code with the file owner's rights. */
+void
+kernel_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt)
+{
+    inode_t *inode;
+
+    if (G_LIKELY (!(iatt->ia_prot & (S_ISUID | S_ISGID))) || iatt->ia_type != IA_IFREG
+        || nodeid & INODE_REALM)
+        return;
+    inode = inode_of_nodeid (bridge->graph->itable, nodeid);
+    if (inode)
+        __atomic_add_fetch (&inode->told_of_privileges, 1, __ATOMIC_SEQ_CST);
+}
+
+bool
+kernel_knows_privileges (const inode_t *inode)
+{
+    return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* Keeps the count if another request told the kernel of the mode meanwhile. */
+void
+kernel_forget_mode (struct bridge *bridge, inode_t *inode)
+{
+    uint32_t told = __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST);
+
+    if (G_LIKELY (told == 0))
+        return;
+    fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), -1, 0);
+    __atomic_compare_exchange_n (&inode->told_of_privileges, &told, 0, false, __ATOMIC_SEQ_CST,
+                                 __ATOMIC_SEQ_CST);
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+void
+kernel_note_open (const fd_t *fd, int change)
+{
+    if (!(fd->flags & O_DIRECT))
+        __atomic_add_fetch (&fd->inode->cached_opens, change, __ATOMIC_SEQ_CST);
+}
+
+bool
+kernel_note_direct_write (inode_t *inode)
+{
+    __atomic_store_n (&inode->written_past, true, __ATOMIC_SEQ_CST);
+    return __atomic_load_n (&inode->cached_opens, __ATOMIC_SEQ_CST) > 0;
+}
+
+bool
+kernel_may_keep_pages (inode_t *inode)
+{
+    return !__atomic_load_n (&inode->written_past, __ATOMIC_RELAXED)
+        || !__atomic_exchange_n (&inode->written_past, false, __ATOMIC_SEQ_CST);
+}

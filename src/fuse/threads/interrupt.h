@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Callers that no longer wait for their request. */
+#ifndef WINDLASS_FUSE_THREADS_INTERRUPT_H
+#define WINDLASS_FUSE_THREADS_INTERRUPT_H
+
+#include "fuse/state.h"
+
+/* The kernel tells that the caller of a request has got a signal: fuse_req_interrupt_func. data:
+ * the request's call_stack. */
+void interrupt_request (fuse_req_t req, void *data);
+
+#endif
