@@ -71,6 +71,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
     %D%/core/edge/fan-out.c \
+    %D%/core/edge/steps.c \
     %D%/core/edge/translator.c \
     %D%/core/edge/watch.c \
     %D%/core/work/delayed.c \
@@ -203,6 +204,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
     %D%/core/edge/fan-out.h \
+    %D%/core/edge/steps.h \
     %D%/core/edge/translator.h \
     %D%/core/edge/watch.h
 pkgincludeworkdir = $(pkgincludedir)/core/work

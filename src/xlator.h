@@ -31,6 +31,7 @@
 /* Calls of several steps, that continue later, or on another thread. */
 #include "core/data/byte-claims.h"
 #include "core/edge/fan-out.h"
+#include "core/edge/steps.h"
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"
 #include "core/work/delayed.h"

@@ -12,6 +12,7 @@ check_PROGRAMS += tests/unit/all tests/graph/all
 endif
 tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no-threads.h \
     %D%/unit/test_byte_claims.c \
+    %D%/unit/steps_world.h \
     %D%/unit/test_control.c \
     %D%/unit/test_data.c \
     %D%/unit/test_any_fop.c \
@@ -34,6 +35,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_scheduler.c \
     %D%/unit/test_short_numbers.c \
     %D%/unit/test_signals.c \
+    %D%/unit/test_steps.c \
     %D%/unit/test_thread.c \
     %D%/unit/test_timeline.c \
     %D%/unit/test_timer.c \

@@ -9,9 +9,9 @@ import time
 import gdb
 
 from windlass_gdb.arguments import all_places, stub_arguments, stubs_for
-from windlass_gdb.base import (Command, Nothing, Problem, address_in, file_line,
-                               function_at, function_name, has_field, is_core, need_process, op_name,
-                               say, string_at, type_named)
+from windlass_gdb.base import (Command, Nothing, Problem, address_in, each_of_list, file_line,
+                               file_static, function_at, function_name, has_field, is_core,
+                               need_process, op_name, say, string_at, type_named)
 from windlass_gdb.finding import (awaited_frames, frame_at, inode_of_nodeid, inode_path, requests,
                                   selected_request_frame,
                                   xlator_name)
@@ -92,14 +92,24 @@ def site_text(site):
                          file_line(string_at(site["file"]), int(site["line"])))
 
 
+def step_text(frame):
+    """As ", step lock", for the frame of a running sequence (core/edge/steps.h); else ""."""
+    running = file_static("steps_wait", "running")
+    for sequence in each_of_list(running["first"], "next") if running is not None else ():
+        if int(frame) in (int(sequence["frame"]), int(sequence["own"])):
+            return ", %sstep %s" % ("undo of " if sequence["undoes"] else "",
+                                    string_at(sequence["now"]["name"]))
+    return ""
+
+
 def wind_text(frame):
     """As "writev at posix (storage/posix), wound by rot13_writev at rot13.c:138, answer to
     rot13_writev_cbk"."""
     this = frame["this"]
-    return "%s at %s (%s) 0x%x, wound by %s, answer to %s" % (
+    return "%s at %s (%s) 0x%x, wound by %s, answer to %s%s" % (
         op_name(frame["op"]), xlator_name(this), string_at(this["type"]) if int(this) else "?",
         int(frame),
-        site_text(frame["wind_from"]), function_name(frame["ret"]))
+        site_text(frame["wind_from"]), function_name(frame["ret"]), step_text(frame))
 
 
 class Whereabouts:
@@ -255,6 +265,7 @@ caller that has one), or the one at ADDRESS, which may be an expression such as 
         say("  wound     " + (site_text(frame["wind_from"]) if int(frame["wind_from"]) else "-"))
         say("  answered  " + (site_text(frame["unwind_from"])
                               if int(frame["unwind_from"]) else "not yet"))
+        say("  runs      " + (step_text(frame)[2:] or "-"))
         say("  answer to " + (place_of(frame["ret"]) if int(frame["parent"]) else "-"))
         say("  cookie    %s, local %s"
             % ("0x%x" % int(frame["cookie"]) if int(frame["cookie"]) else "-", local_of(frame)))

@@ -55,10 +55,16 @@ fan_ask (struct fan_out *fan, unsigned i, enum fop op)
     return answer;
 }
 
+bool
+fan_is_answered (struct fan_out *fan)
+{
+    return __atomic_sub_fetch (&fan->waiting, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
 void
 fan_end (struct fan_out *fan)
 {
-    if (__atomic_sub_fetch (&fan->waiting, 1, __ATOMIC_ACQ_REL) == 0)
+    if (fan_is_answered (fan))
         fan->next (fan->frame);
 }
 

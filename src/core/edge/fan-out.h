@@ -57,13 +57,20 @@ void fan_clear (struct fan_out *fan);
 void fan_begin (struct fan_out *fan, void (*next) (call_frame_t *frame));
 void fan_end (struct fan_out *fan);
 
+/* In place of fan_end: returns true if all answers are there, and does not call next then. */
+bool fan_is_answered (struct fan_out *fan);
+
 /* Calls fop_ of child_, whose answer is fan_->answers[i_] in the next step. */
 #define FAN_WIND(fan_, i_, child_, fop_, ...)                                                      \
     do {                                                                                           \
-        struct fan_out *const fanned_ = (fan_);                                                    \
-        STACK_WIND_AT (fanned_->frame, fanned_##fop_##_cbk, fan_ask (fanned_, i_, FOP_##fop_),     \
-                       CALL_SITE, child_, fop_, __VA_ARGS__);                                      \
+        struct fan_out *const own_fan_ = (fan_);                                                   \
+        FAN_WIND_FROM (own_fan_, own_fan_->frame, i_, child_, fop_, __VA_ARGS__);                  \
     } while (0)
+
+/* The same, as a wind of frame_, which may be of another request than the fan-out's frame. */
+#define FAN_WIND_FROM(fan_, frame_, i_, child_, fop_, ...)                                         \
+    STACK_WIND_AT (frame_, fanned_##fop_##_cbk, fan_ask (fan_, i_, FOP_##fop_), CALL_SITE,         \
+                   child_, fop_, __VA_ARGS__)
 
 /* The same with a call of any operation (core/edge/any-fop.h) in the fan-out's frame. */
 #define fan_call(fan_, i_, child_, call_) fan_call_at (fan_, i_, child_, call_, CALL_SITE)

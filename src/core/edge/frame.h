@@ -258,6 +258,10 @@ bool stack_on_interrupt (call_stack_t *root, struct interrupt_watch *watch);
 void stack_off_interrupt (call_stack_t *root, struct interrupt_watch *watch);
 bool stack_interrupted (call_stack_t *root);
 
+/* Ends an interrupt of a request that a translator made: the calls that were wound before have all
+ * been answered, and later ones don't see it. */
+void stack_interrupt_over (call_stack_t *root);
+
 /* Marks functions that read requests on which other threads work. They may see half of one state
  * and half of the next. The memory is never unmapped, so the worst result is a wrong line in a
  * report. */

@@ -457,6 +457,14 @@ stack_interrupted (call_stack_t *root)
     return interrupted;
 }
 
+void
+stack_interrupt_over (call_stack_t *root)
+{
+    pthread_mutex_lock (&root->lock);
+    root->interrupted = false;
+    pthread_mutex_unlock (&root->lock);
+}
+
 unsigned
 stack_count_kept (void)
 {

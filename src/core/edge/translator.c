@@ -4,6 +4,7 @@
 #include "core/table/fops-rows.h"
 #include "core/edge/frame.h"
 #include "core/edge/stack.h"
+#include "core/edge/steps.h"
 #include "core/edge/watch.h"
 
 #include <errno.h>
@@ -270,6 +271,8 @@ option_refuse_of (const xlator_t *this, const char *file, int line, const char *
 void
 xlator_notify (xlator_t *xl, enum xlator_event event, void *data)
 {
+    if (event == XLATOR_PARENT_DOWN)
+        steps_wait (xl);
     if (xl->api && xl->api->notify && xl->ready)
         xl->api->notify (xl, event, data);
     else

@@ -271,6 +271,7 @@ struct xlator {
     struct counters *numbers; /* counters of trace/metrics/numbers.c, or NULL. Atomic; set once */
     /* For winds to this translator; NULL: its own functions. Set before the first request. */
     const struct xlator_gate *gate;
+    unsigned sequences; /* of core/edge/steps.h that are not answered; guarded there */
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)

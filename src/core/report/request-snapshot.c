@@ -11,7 +11,7 @@
 #define PARENTS_MAX 1000 /* translators from one to the top */
 
 LOOKS_AT_RUNNING_REQUESTS static void
-see_frame (const call_frame_t *frame, struct seen_request *seen)
+see_frame (const call_frame_t *frame, bool may_wait, struct seen_request *seen)
 {
     xlator_t *xl = frame->this;
 
@@ -26,18 +26,19 @@ see_frame (const call_frame_t *frame, struct seen_request *seen)
                                                    .from = frame->wind_from,
                                                    .frame = frame,
                                                    .parent = frame->parent,
-                                                   .last = true };
+                                                   .last = true,
+                                                   .step = step_of_frame (frame, may_wait) };
 }
 
 /* Records the frames from this one down to the last in use. A frame's slot is constant. */
 LOOKS_AT_RUNNING_REQUESTS static void
-see_down (const call_frame_t *frame, struct seen_request *seen)
+see_down (const call_frame_t *frame, bool may_wait, struct seen_request *seen)
 {
     for (unsigned i = 0; frame && i < STACK_FRAMES; i++) {
         const uint16_t awaited = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
 
         if (awaited != FOP_NONE && awaited < FRAME_COMPLETE)
-            see_frame (frame, seen);
+            see_frame (frame, may_wait, seen);
         if (!frame->wound)
             break;
         frame = frame->slot;
@@ -97,10 +98,10 @@ stack_see (const call_stack_t *root, bool may_wait, struct seen_request *seen)
         return false;
     see_caller (root, seen);
     seen->unique = unique;
-    see_down (&root->frames[0], seen);
+    see_down (&root->frames[0], may_wait, seen);
     for (unsigned i = 0; strand && i < STRANDS_MAX; i++) {
         if (strand->frames[0].root == root)
-            see_down (&strand->frames[0], seen);
+            see_down (&strand->frames[0], may_wait, seen);
         strand = strand->next;
     }
     find_last (seen);
@@ -145,11 +146,14 @@ stack_describe (const call_stack_t *root)
     for (unsigned i = seen.n; i-- > 0;) {
         const struct seen_frame *frame = &seen.frames[i];
 
-        g_string_append_printf (out, "    %s at '%s' (%s), wound by %s at %s:%d\n",
+        g_string_append_printf (out, "    %s at '%s' (%s), wound by %s at %s:%d",
                                 fop_name (frame->op), frame->xl->name, frame->xl->type,
                                 frame->from ? frame->from->function : "?",
                                 frame->from ? frame->from->file : "?",
                                 frame->from ? frame->from->line : 0);
+        if (frame->step.name)
+            step_append (g_string_append (out, ", "), &frame->step);
+        g_string_append_c (out, '\n');
     }
     return g_string_free (out, FALSE);
 }

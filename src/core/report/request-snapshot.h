@@ -20,6 +20,7 @@
 #define WINDLASS_CORE_REPORT_REQUEST_SNAPSHOT_H
 
 #include "core/edge/frame.h"
+#include "core/edge/steps.h"
 
 #define SEEN_FRAMES 48 /* frames recorded for a request */
 #define SEEN_PATH 1024 /* bytes of a path; a longer one begins with "..." */
@@ -31,6 +32,7 @@ struct seen_frame {
     const struct call_site *from;        /* where it was wound, or NULL */
     const call_frame_t *frame, *parent;  /* only for comparison; must not be dereferenced */
     bool last;                           /* no other frame is its child: the request is here now */
+    struct step_seen step;               /* of the sequence that answers it */
 };
 
 struct seen_request {

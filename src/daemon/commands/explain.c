@@ -8,6 +8,7 @@
 #include "daemon/daemon.h"
 
 #include "core/base/printable.h"
+#include "core/edge/steps.h"
 #include "core/table/opset.h"
 
 #include <errno.h>
@@ -162,6 +163,7 @@ append_own_words (GString *out, const struct subject *subject, xlator_t *xl)
         return;
     if (xl->api->dumpops.explain)
         xl->api->dumpops.explain (xl, subject->path, subject->inode, says);
+    steps_explain (xl, subject->inode, says);
     if (subject->all && xl->api->dumpops.inodectx && subject->inode)
         xl->api->dumpops.inodectx (xl, subject->inode, keeps);
     append_indented (out, says, "");

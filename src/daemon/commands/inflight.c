@@ -77,6 +77,21 @@ append_way (GString *out, const struct seen_request *seen)
 }
 
 static void
+append_steps (GString *out, const struct seen_request *seen)
+{
+    for (unsigned i = 0; i < seen->n; i++) {
+        const struct seen_frame *frame = &seen->frames[i];
+
+        if (!frame->step.name)
+            continue;
+        g_string_append_printf (out, "    runs:      %s of '", fop_name (frame->op));
+        line_append (out, frame->xl->name, 256);
+        step_append (g_string_append (out, "', "), &frame->step);
+        g_string_append_c (out, '\n');
+    }
+}
+
+static void
 append_text (GString *out, const struct seen_request *seen)
 {
     g_string_append_printf (out, "request %" G_GUINT64_FORMAT ": %s", seen->unique,
@@ -91,6 +106,7 @@ append_text (GString *out, const struct seen_request *seen)
     g_string_append (out, "\n    process:   ");
     process_append (out, seen->pid);
     g_string_append_printf (out, ", uid %u\n", seen->uid);
+    append_steps (out, seen);
     for (unsigned i = 0; i < seen->n; i++) {
         if (!seen->frames[i].last)
             continue;
@@ -127,6 +143,11 @@ append_json_frame (GString *out, const struct seen_request *seen, const struct s
     g_string_append (out, ", ");
     append_string (out, "file", frame->from ? frame->from->file : NULL);
     g_string_append_printf (out, ", \"line\": %d", frame->from ? frame->from->line : 0);
+    if (frame->step.name) {
+        g_string_append (out, ", ");
+        append_string (out, "step", frame->step.name);
+        g_string_append_printf (out, ", \"undoes\": %s", frame->step.undoes ? "true" : "false");
+    }
     if (frame->last) {
         seen_waits_for (seen, frame, waits);
         g_string_append (out, ", ");

@@ -23,6 +23,9 @@ append_frame (GString *out, const struct seen_request *seen, unsigned i, unsigne
         g_string_append_printf (out, "wind_from=%s\nwind_from_place=%s:%d\n", frame->from->function,
                                 frame->from->file, frame->from->line);
     g_string_append_printf (out, "wind_to=%s\n", fop_name (frame->op));
+    if (frame->step.name)
+        g_string_append_printf (out, "step=%s\nundoes=%d\n", frame->step.name,
+                                frame->step.undoes);
     if (frame->last) {
         g_string_append (out, "waits_for=");
         seen_waits_for (seen, frame, out);

@@ -136,6 +136,7 @@ struct linkto {
     gfid_t gfid;
     struct iatt like;
     bool retried;
+    enum { LINKTO_BEGIN, LINKTO_MAKE, LINKTO_LOOK, LINKTO_REMOVE, LINKTO_OWN } phase;
     void (*next) (call_frame_t *own);
 };
 
@@ -150,10 +151,10 @@ struct following {
 };
 
 struct op {
+    struct sequence seq;    /* first */
     xlator_t *this;
     dht_private_t *priv;
     call_frame_t *frame;    /* the caller's */
-    call_frame_t *own;      /* the first of a request as distribute itself; NULL: none */
     struct fan_out fan, own_fan;
     GArray *locks;          /* of struct lock: locks.c */
     void (*next) (call_frame_t *frame); /* after locks were taken or dropped */
@@ -208,6 +209,18 @@ void own_begin (struct op *op, void (*next) (call_frame_t *frame));
         own_end (op_);                                                                             \
     } while (0)
 
+/* Winds of a step of a table, as the caller and as distribute itself. The answer of the i-th
+ * subvolume is seq.fan.answers[i]; or [slot_], for a child_ of any kind. */
+#define AS_CALLER(op_, i_, fop_, ...)                                                              \
+    STEP_WIND (&(op_)->seq, (op_)->frame, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
+#define AS_SELF(op_, i_, fop_, ...)                                                                \
+    AS_SELF_AT (op_, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
+#define AS_SELF_AT(op_, slot_, child_, fop_, ...)                                                  \
+    STEP_WIND (&(op_)->seq, op_own (op_), slot_, child_, fop_, __VA_ARGS__)
+
+/* Runs a table of steps. answer unwinds op->frame with success. */
+void op_run (struct op *op, const struct step *steps, void (*answer) (void *op));
+
 /* The whole lookup of this translator, as a step of an operation: what the caller knew may have
  * changed. Its answer is own_fan.answers[SELF (op)].lookup. */
 #define SELF(op_) ((op_)->priv->n)
@@ -238,13 +251,19 @@ void locks_take (struct op *op, void (*next) (call_frame_t *own));
 void locks_drop (struct op *op, void (*next) (call_frame_t *own));
 void locks_clear (struct op *op);
 
+/* The same as a step: { "lock", locks_run, locks_judge, .undo = locks_undo, .always = true }. It
+ * takes the locks that a step before has noted; the undo drops and forgets them. */
+int locks_run (void *op);
+int locks_judge (void *op);
+void locks_undo (void *op);
+
 /* What protects a name: its directory's layout, and the name itself. */
 void lock_name (struct op *op, unsigned child, const loc_t *loc);
 
 /* --- rename-names.c: for both kinds of rename ------------------------------------------------- */
 
 /* Notes the locks of both names, in order. */
-void rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed);
+void rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed);
 
 /* Looks both names up, as a step, before or after the locks were taken. The answers are
  * own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
@@ -257,8 +276,10 @@ bool rename_is_below (inode_t *inode, const gfid_t *directory);
  * locks. */
 bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
 
-/* Looks the directories of both names up, with their layouts. */
-void rename_refresh (struct op *op, void (*next) (call_frame_t *own));
+/* Steps: look the directories of both names up, with their layouts; look both names up under the
+ * locks. The answers for the names are seq.fan.answers[SELF (op)] and [SELF (op) + 1]. */
+int rename_refresh (void *op);
+int rename_look_locked (void *op);
 
 /* --- linkto.c --------------------------------------------------------------------------------- */
 
@@ -270,6 +291,20 @@ void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfi
 /* The same, if the linkto that was made before is there no longer. */
 void linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                   const struct iatt *like, void (*next) (call_frame_t *own));
+
+/* The same as a step: its run calls linkto_run with the same arguments each time, or
+ * linkto_keep_run, and returns the result. linkto_judge fails if there is no linkto in the end;
+ * linkto_try only logs that. */
+int linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                const struct iatt *like);
+int linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                     const struct iatt *like);
+int linkto_judge (void *op);
+int linkto_try (void *op);
+
+/* For an undo: winds the making of a linkto, whatever becomes of it. */
+void linkto_put_back (struct op *op, unsigned on, unsigned to, const loc_t *name,
+                      const gfid_t *gfid);
 
 /* --- xdata.c ---------------------------------------------------------------------------------- */
 
@@ -420,6 +455,11 @@ flush_fop dht_flush;
 void fds_follow (struct op *op, inode_t *inode, fd_t *fd, unsigned child,
                  void (*next) (call_frame_t *own));
 void following_clear (struct op *op);
+
+/* The same as a step: its run calls follow_run with the same arguments each time, and returns the
+ * result. follow_judge never fails; op->op_errno has the last error, or 0. */
+int follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child);
+int follow_judge (void *op);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */
 

@@ -100,7 +100,7 @@ lock_ask (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
     xlator_t *child = op->priv->children[lock->child];
     loc_t loc = { .inode = lock->inode };
     struct gf_flock range = { .l_type = unlock ? F_UNLCK : lock->type,
-                              .l_owner = op->own->root->lk_owner };
+                              .l_owner = op->seq.own->root->lk_owner };
 
     if (lock->name)
         FAN_WIND (&op->own_fan, slot, child, entrylk, lock->domain, &loc, lock->name,
@@ -132,7 +132,7 @@ lock_take (struct op *op)
     const struct lock *lock = lock_to_take (op);
 
     if (!lock) {
-        op->next (op->own);
+        op->next (op->seq.own);
         return;
     }
     own_begin (op, lock_taken);
@@ -166,6 +166,68 @@ locks_take (struct op *op, void (*next) (call_frame_t *own))
     op_own (op);
     op->next = next;
     lock_take (op);
+}
+
+/* --- as steps of a table ---------------------------------------------------------------------- */
+
+static void
+lock_wind (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
+{
+    xlator_t *child = op->priv->children[lock->child];
+    loc_t loc = { .inode = lock->inode };
+    struct gf_flock range = { .l_type = unlock ? F_UNLCK : lock->type,
+                              .l_owner = op_own (op)->root->lk_owner };
+
+    if (lock->name)
+        AS_SELF_AT (op, slot, child, entrylk, lock->domain, &loc, lock->name,
+                    unlock ? ENTRYLK_UNLOCK : ENTRYLK_LOCK, ENTRYLK_WRLCK, NULL);
+    else
+        AS_SELF_AT (op, slot, child, inodelk, lock->domain, &loc, unlock ? F_SETLK : F_SETLKW,
+                    &range, NULL);
+    loc_wipe_path (&loc);
+}
+
+int
+locks_run (void *local)
+{
+    const struct lock *lock = lock_to_take (local);
+
+    if (lock)
+        lock_wind (local, lock, 0, false);
+    return 0;
+}
+
+/* A subvolume without locks (ENOSYS) has no other clients that could take them. */
+int
+locks_judge (void *local)
+{
+    struct op *op = local;
+    struct lock *lock = lock_to_take (op);
+    const struct fan_answer *answer = &op->seq.fan.answers[0];
+    const int error = lock && answer->op_ret < 0 ? answer->op_errno : 0;
+
+    if (!lock)
+        return 0;
+    lock->taken = error == 0 || error == ENOSYS || (lock->may_be_gone && is_missing (error));
+    lock->held = error == 0;
+    if (lock->taken)
+        return lock_to_take (op) ? STEP_REPEAT : 0;
+    gf_log (op->this, GF_LOG_DEBUG, "no lock %s on %s of gfid %s: %s", lock->domain,
+            op->priv->children[lock->child]->name, GFID_OF (lock->inode), g_strerror (error));
+    return -error;
+}
+
+/* A lock that can't be dropped ends with the connection. */
+void
+locks_undo (void *local)
+{
+    struct op *op = local;
+    const struct lock *lock;
+
+    for (guint i = 0; (lock = lock_at (op, i)); i++)
+        if (lock->held)
+            lock_wind (op, lock, i, true);
+    locks_clear (op);
 }
 
 /* --- dropping --------------------------------------------------------------------------------- */

@@ -35,18 +35,17 @@ op_own (struct op *op)
 {
     call_stack_t *root;
 
-    if (op->own)
-        return op->own;
+    if (op->seq.own)
+        return op->seq.own;
     root = stack_new_like (op->this, op->frame);
     root->uid = 0;
     root->gid = 0;
     root->pid = OWN_PID;
     root->ngroups = 0;
     root->lk_owner = (uint64_t) (uintptr_t) root;
-    op->own = &root->frames[0];
-    op->own->local = op;
-    fan_init (&op->own_fan, op->own, 2 * op->priv->n + OWN_SLOTS);
-    return op->own;
+    root->frames[0].local = op;
+    __atomic_store_n (&op->seq.own, &root->frames[0], __ATOMIC_RELAXED);
+    return op->seq.own;
 }
 
 void
@@ -60,7 +59,8 @@ step_begin (struct op *op, void (*next) (call_frame_t *frame))
 void
 own_begin (struct op *op, void (*next) (call_frame_t *frame))
 {
-    op_own (op);
+    if (!op->own_fan.answers)
+        fan_init (&op->own_fan, op_own (op), 2 * op->priv->n + OWN_SLOTS);
     fan_begin (&op->own_fan, next);
 }
 
@@ -69,8 +69,8 @@ op_released (call_frame_t *own)
 {
     struct op *op = OP_OF (own);
 
-    if (op->own) {
-        op->own = NULL;
+    if (op->seq.own) {
+        op->seq.own = NULL;
         stack_done (own->root);
     }
     op->answer (op);
@@ -80,7 +80,7 @@ void
 op_end (struct op *op, void (*answer) (struct op *op))
 {
     op->answer = answer;
-    if (op->own)
+    if (op->seq.own)
         locks_drop (op, op_released);
     else
         answer (op);
@@ -100,12 +100,19 @@ op_fail (struct op *op, int op_errno)
 }
 
 void
+op_run (struct op *op, const struct step *steps, void (*answer) (void *op))
+{
+    sequence_start (&op->seq, op->frame, steps, 2 * op->priv->n + OWN_SLOTS, op->loc.inode, answer);
+}
+
+void
 op_drop (xlator_t *this, void *local)
 {
     struct op *op = local;
 
     if (op->clear)
         op->clear (op);
+    sequence_clear (&op->seq);
     fan_clear (&op->fan);
     fan_clear (&op->own_fan);
     locks_clear (op);

@@ -5,21 +5,21 @@
 #include <string.h>
 
 static void
-ask_layout (struct op *op, unsigned slot, inode_t *parent, const char *name)
+rename_ask_layout (struct op *op, unsigned slot, inode_t *parent, const char *name)
 {
     const int hashed = name_hashed (op->this, parent, name);
     g_autoptr (dict_t) wanted = xdata_lookup (op->priv, NULL, NULL);
     loc_t loc = { .inode = parent };
 
     if (hashed != NO_CHILD)
-        FAN_WIND (&op->own_fan, slot, op->priv->children[hashed], lookup, &loc, wanted);
+        AS_SELF_AT (op, slot, op->priv->children[hashed], lookup, &loc, wanted);
     loc_wipe_path (&loc);
 }
 
 static bool
 layout_answered_is_still (struct op *op, unsigned slot, const loc_t *loc, unsigned hashed)
 {
-    const struct fan_answer *answer = &op->own_fan.answers[slot];
+    const struct fan_answer *answer = &op->seq.fan.answers[slot];
 
     return answer->op != FOP_NONE
         && layout_is_still (op->this, loc->parent, hashed, &answer->lookup);
@@ -32,17 +32,33 @@ rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed)
         && layout_answered_is_still (op, SELF (op) + 3, &op->newloc, new_hashed);
 }
 
-void
-rename_refresh (struct op *op, void (*next) (call_frame_t *own))
+int
+rename_refresh (void *local)
 {
+    struct op *op = local;
     loc_t old = { .inode = op->loc.parent }, new = { .inode = op->newloc.parent };
 
-    own_begin (op, next);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &old, NULL);
-    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &new, NULL);
-    own_end (op);
+    AS_SELF_AT (op, SELF (op), op->this, lookup, &old, NULL);
+    AS_SELF_AT (op, SELF (op) + 1, op->this, lookup, &new, NULL);
     loc_wipe_path (&old);
     loc_wipe_path (&new);
+    return 0;
+}
+
+int
+rename_look_locked (void *local)
+{
+    struct op *op = local;
+    g_autoptr (dict_t) xdata = xdata_without_healing ();
+    g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
+    loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
+
+    AS_SELF_AT (op, SELF (op), op->this, lookup, &op->loc, xdata);
+    AS_SELF_AT (op, SELF (op) + 1, op->this, lookup, &fresh, xdata);
+    rename_ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
+    rename_ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
+    loc_wipe_path (&fresh);
+    return 0;
 }
 
 void
@@ -55,10 +71,6 @@ rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
     own_begin (op, next);
     FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
     FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
-    if (locked) {
-        ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
-        ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
-    }
     own_end (op);
     loc_wipe_path (&fresh);
 }
@@ -105,7 +117,7 @@ lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, co
 
 /* By the hashed subvolume's name, and on one subvolume by the directory and the name. */
 void
-rename_lock_names (struct op *op, unsigned hashed, unsigned new_hashed)
+rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed)
 {
     const int order = hashed == new_hashed ? names_compare (&op->loc, &op->newloc)
                                            : strcmp (op->priv->children[hashed]->name,

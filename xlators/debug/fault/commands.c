@@ -31,7 +31,7 @@ static bool
 hangs_as (const void *data, const void *name)
 {
     const struct fault_local *local = data;
-    const struct step *step = local->next > local->rule->steps ? local->next - 1 : NULL;
+    const struct fault_step *step = local->next > local->rule->steps ? local->next - 1 : NULL;
 
     return step && step->kind == STEP_HANG
         && (!*(const char *) name || g_strcmp0 (step->name, name) == 0);
@@ -41,7 +41,7 @@ static void
 set_add_names (const struct rule_set *set, GHashTable *names)
 {
     for (unsigned i = 0; i < set->rules->n; i++)
-        for (const struct step *step = set->rules->rules[i].steps; step->kind; step++)
+        for (const struct fault_step *step = set->rules->rules[i].steps; step->kind; step++)
             if (step->kind == STEP_HANG && step->name)
                 g_hash_table_add (names, step->name);
 }

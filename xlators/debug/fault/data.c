@@ -126,7 +126,7 @@ answer_flipped (const struct answer *answer, const struct fault_local *local)
 void
 fault_wind_data (const struct call *call, struct fault_local *local)
 {
-    const struct step *step = local->data;
+    const struct fault_step *step = local->data;
 
     if (call->op == FOP_writev && step->kind == STEP_TORN)
         write_torn (call, local);

@@ -65,7 +65,7 @@ fault_hang (fault_private_t *priv, call_stub_t *stub, struct fault_local *local)
 }
 
 static void
-fault_hold (const struct call *call, struct fault_local *local, const struct step *step)
+fault_hold (const struct call *call, struct fault_local *local, const struct fault_step *step)
 {
     fault_private_t *priv = call->this->private;
     call_stub_t *stub = call_keep (call);
@@ -84,7 +84,7 @@ fault_hold (const struct call *call, struct fault_local *local, const struct ste
 static void
 fault_next (const struct call *call, struct fault_local *local)
 {
-    const struct step *step = local->next;
+    const struct fault_step *step = local->next;
 
     if (step->kind == STEP_NONE) {
         call_pass (call);

@@ -51,10 +51,10 @@ typedef struct {
 struct fault_local {
     struct rule_set *set; /* with a reference */
     const struct rule *rule;
-    const struct step *next; /* the next step */
+    const struct fault_step *next; /* the next step */
     uint64_t number;         /* the number of the match; random decisions depend on it */
     uint64_t seed;           /* the rule's seed */
-    const struct step *data; /* the step short, flip or torn, once the call is wound; or NULL */
+    const struct fault_step *data; /* short, flip or torn, once the call is wound; or NULL */
     size_t size;             /* the size that a torn write answers */
     int error;               /* the error to answer in the end, or 0 */
 };

@@ -417,7 +417,7 @@ take_matches (struct parser *p, struct rule *rule)
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static void
-take_error (struct parser *p, struct step *step)
+take_error (struct parser *p, struct fault_step *step)
 {
     const int number = p->kind == TOKEN_WORD ? error_of_name (p->text->str) : 0;
 
@@ -429,7 +429,7 @@ take_error (struct parser *p, struct step *step)
 }
 
 static void
-take_hang (struct parser *p, struct step *step)
+take_hang (struct parser *p, struct fault_step *step)
 {
     if (!is_word (p, "name"))
         return;
@@ -442,7 +442,7 @@ take_hang (struct parser *p, struct step *step)
 }
 
 static void
-take_step_value (struct parser *p, struct step *step)
+take_step_value (struct parser *p, struct fault_step *step)
 {
     const bool has_number = p->kind == TOKEN_WORD && g_ascii_isdigit (*p->text->str);
 
@@ -472,9 +472,9 @@ take_step_value (struct parser *p, struct step *step)
 /* Checks that the rule's operations can have this step, and the order of steps. The order is that
  * of enum step_kind: waits, at most one change of data, an error. */
 static void
-check_step (struct parser *p, const struct rule *rule, const struct step *step, int column)
+check_step (struct parser *p, const struct rule *rule, const struct fault_step *step, int column)
 {
-    const struct step *before = step > rule->steps ? step - 1 : NULL;
+    const struct fault_step *before = step > rule->steps ? step - 1 : NULL;
     const opset_t data = step->kind == STEP_TORN ? OPSET_OF (FOP_writev)
                                                  : OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev);
     const bool is_data = step->kind >= STEP_SHORT && step->kind <= STEP_TORN;
@@ -492,7 +492,7 @@ check_step (struct parser *p, const struct rule *rule, const struct step *step, 
 }
 
 static void
-take_step (struct parser *p, struct rule *rule, struct step *step)
+take_step (struct parser *p, struct rule *rule, struct fault_step *step)
 {
     const int column = p->column;
     enum step_kind kind = STEP_DELAY;

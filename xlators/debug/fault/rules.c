@@ -91,7 +91,7 @@ print_time (GString *out, uint64_t ns)
 }
 
 static void
-print_step (GString *out, const struct step *step)
+print_step (GString *out, const struct fault_step *step)
 {
     g_string_append (out, step_names[step->kind]);
     if (step->kind == STEP_DELAY)
@@ -127,7 +127,7 @@ rule_print (const struct rule *rule, GString *out)
                                                  rule->probability));
     print_number (out, "seed", rule->has_seed, rule->seed);
     print_number (out, "times", rule->times, rule->times);
-    for (const struct step *step = rule->steps; step->kind; step++) {
+    for (const struct fault_step *step = rule->steps; step->kind; step++) {
         g_string_append (out, step == rule->steps ? " -> " : " then ");
         print_step (out, step);
     }

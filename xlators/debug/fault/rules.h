@@ -37,7 +37,7 @@ enum step_kind {
     STEP_ERROR,
 };
 
-struct step {
+struct fault_step {
     enum step_kind kind;
     uint64_t number; /* ns; bytes; bits; bytes, UINT64_MAX: drawn; the error's number */
     char *name;      /* of a hang, or NULL */
@@ -55,7 +55,7 @@ struct rule {
     double probability;                /* percent; negative: not given */
     bool has_seed;
     uint64_t seed;
-    struct step steps[RULE_STEPS_MAX + 1]; /* STEP_NONE at the end */
+    struct fault_step steps[RULE_STEPS_MAX + 1]; /* STEP_NONE at the end */
 };
 
 struct rules {

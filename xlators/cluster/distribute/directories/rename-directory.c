@@ -213,7 +213,7 @@ moving_looked (call_frame_t *own)
     }
     moving->hashed = (unsigned) hashed;
     moving->new_hashed = (unsigned) new_hashed;
-    rename_lock_names (op, moving->hashed, moving->new_hashed);
+    rename_note_name_locks (op, moving->hashed, moving->new_hashed);
     locks_take (op, moving_locked);
 }
 

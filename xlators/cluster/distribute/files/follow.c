@@ -61,7 +61,7 @@ follow_some (struct op *op)
 
     if (following->begun == following->fds->len) {
         following_clear (op);
-        following->next (op->own);
+        following->next (op->seq.own);
         return;
     }
     own_begin (op, follow_opened);
@@ -96,4 +96,50 @@ fds_follow (struct op *op, inode_t *inode, fd_t *fd, unsigned child,
     op_own (op);
     follow_choose (op, fd);
     follow_some (op);
+}
+
+/* --- as a step of a table --------------------------------------------------------------------- */
+
+static void
+follow_wind (struct op *op, unsigned slot, fd_t *fd)
+{
+    struct following *following = &op->following;
+    loc_t loc = { .inode = following->inode };
+
+    AS_SELF_AT (op, slot, op->priv->children[following->child], open, &loc,
+                fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC), fd, NULL);
+    loc_wipe_path (&loc);
+}
+
+int
+follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child)
+{
+    struct following *following = &op->following;
+
+    if (!following->fds) {
+        *following = (struct following){ .inode = inode_ref (inode),
+                                         .fds = inode_fds (op->this, inode),
+                                         .child = child };
+        op->op_errno = 0;
+        follow_choose (op, fd);
+    }
+    following->asked = MIN (following->fds->len - following->begun, op->seq.fan.n);
+    for (unsigned i = 0; i < following->asked; i++)
+        follow_wind (op, i, following->fds->pdata[following->begun + i]);
+    return 0;
+}
+
+int
+follow_judge (void *local)
+{
+    struct op *op = local;
+    struct following *following = &op->following;
+
+    for (unsigned i = 0; i < following->asked; i++)
+        follow_note (op, following->fds->pdata[following->begun + i], &op->seq.fan.answers[i]);
+    following->begun += following->asked;
+    if (following->begun < following->fds->len)
+        return STEP_REPEAT;
+    following_clear (op);
+    return 0;
 }

@@ -10,7 +10,7 @@ static void
 linkto_done (struct op *op, int op_errno)
 {
     op->op_errno = op_errno;
-    op->linkto.next (op->own);
+    op->linkto.next (op->seq.own);
 }
 
 static void
@@ -158,4 +158,166 @@ linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *
 {
     linkto_begin (op, on, to, loc, gfid, like, next);
     linkto_look (op);
+}
+
+/* --- as a step of a table --------------------------------------------------------------------- */
+
+void
+linkto_put_back (struct op *op, unsigned on, unsigned to, const loc_t *name, const gfid_t *gfid)
+{
+    g_autoptr (dict_t) xdata = xdata_internal ();
+    g_autoptr (inode_t) any = inode_new (name->parent->table);
+    loc_t loc = { .inode = any, .parent = name->parent, .name = name->name };
+
+    dict_set (xdata, "gfid-req", gfid->b, sizeof gfid->b);
+    dict_set_str (xdata, op->priv->linkto_key, op->priv->children[to]->name);
+    AS_SELF (op, on, mknod, &loc, S_IFREG | S_ISVTX, 0, 0, xdata);
+    loc_wipe_path (&loc);
+}
+
+static void
+linkto_wind_make (struct op *op)
+{
+    const struct linkto *linkto = &op->linkto;
+
+    linkto_put_back (op, linkto->on, linkto->to, linkto->loc, &linkto->gfid);
+}
+
+/* Returns the phase after the making, LINKTO_BEGIN at the end, or a negative errno. */
+static int
+linkto_after_make (struct op *op)
+{
+    const struct linkto *linkto = &op->linkto;
+    const struct mknod_reply *reply = &op->seq.fan.answers[linkto->on].mknod;
+
+    if (reply->op_ret < 0)
+        return reply->op_errno == EEXIST ? LINKTO_LOOK : -reply->op_errno;
+    return linkto->like.ia_uid != 0 || linkto->like.ia_gid != 0 ? LINKTO_OWN : LINKTO_BEGIN;
+}
+
+static void
+linkto_wind_look (struct op *op)
+{
+    g_autoptr (dict_t) xdata = xdata_lookup (op->priv, NULL, NULL);
+    g_autoptr (inode_t) any = inode_new (op->linkto.loc->parent->table);
+    loc_t loc = { .inode = any, .parent = op->linkto.loc->parent, .name = op->linkto.loc->name };
+
+    AS_SELF (op, op->linkto.on, lookup, &loc, xdata);
+    loc_wipe_path (&loc);
+}
+
+/* The name exists. The linkto that was to be made may stay. A linkto of another file, or to another
+ * subvolume, is removed, unless it names a subvolume that this client doesn't know. */
+static int
+linkto_after_look (struct op *op)
+{
+    struct linkto *linkto = &op->linkto;
+    const struct lookup_reply *reply = &op->seq.fan.answers[linkto->on].lookup;
+    const bool retried = linkto->retried;
+    bool is_linkto = false;
+    int target;
+
+    linkto->retried = true;
+    if (reply->op_ret < 0)
+        return reply->op_errno == ENOENT && !retried ? LINKTO_MAKE : -EEXIST;
+    target = linkto_target (op->this, &reply->buf, reply->xdata, &is_linkto);
+    if (is_linkto && target == (int) linkto->to
+        && gfid_equal (&reply->buf.ia_gfid, &linkto->gfid))
+        return LINKTO_BEGIN;
+    return is_linkto && !retried && target != NO_CHILD ? LINKTO_REMOVE : -EEXIST;
+}
+
+static void
+linkto_wind_remove (struct op *op)
+{
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    AS_SELF (op, op->linkto.on, unlink, op->linkto.loc, 0, only);
+}
+
+static void
+linkto_wind_own (struct op *op)
+{
+    struct linkto *linkto = &op->linkto;
+    g_autoptr (dict_t) xdata = xdata_internal ();
+    g_autoptr (inode_t) inode = inode_of_gfid (linkto->loc->parent->table, &linkto->gfid);
+    struct iatt owner = { .ia_uid = linkto->like.ia_uid, .ia_gid = linkto->like.ia_gid };
+    loc_t loc = { .inode = inode };
+
+    AS_SELF (op, linkto->on, setattr, &loc, &owner, IATT_UID | IATT_GID, xdata);
+    loc_wipe_path (&loc);
+}
+
+static int
+linkto_after_own (struct op *op)
+{
+    const struct linkto *linkto = &op->linkto;
+    const struct fan_answer *answer = &op->seq.fan.answers[linkto->on];
+
+    if (answer->op_ret < 0)
+        gf_log (op->this, GF_LOG_WARNING, "'%s' on %s keeps root as its owner: %s",
+                loc_path (linkto->loc), op->priv->children[linkto->on]->name,
+                g_strerror (answer->op_errno));
+    return LINKTO_BEGIN;
+}
+
+static int
+linkto_wind (struct op *op, int first, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+             const struct iatt *like)
+{
+    struct linkto *linkto = &op->linkto;
+
+    if (linkto->phase == LINKTO_BEGIN)
+        *linkto = (struct linkto){ .on = on, .to = to, .loc = loc, .gfid = *gfid, .like = *like,
+                                   .phase = first };
+    if (linkto->phase == LINKTO_MAKE)
+        linkto_wind_make (op);
+    else if (linkto->phase == LINKTO_LOOK)
+        linkto_wind_look (op);
+    else if (linkto->phase == LINKTO_REMOVE)
+        linkto_wind_remove (op);
+    else
+        linkto_wind_own (op);
+    return 0;
+}
+
+int
+linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+            const struct iatt *like)
+{
+    return linkto_wind (op, LINKTO_MAKE, on, to, loc, gfid, like);
+}
+
+int
+linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                 const struct iatt *like)
+{
+    return linkto_wind (op, LINKTO_LOOK, on, to, loc, gfid, like);
+}
+
+int
+linkto_judge (void *local)
+{
+    struct op *op = local;
+    struct linkto *linkto = &op->linkto;
+    const int next = linkto->phase == LINKTO_MAKE ? linkto_after_make (op)
+                   : linkto->phase == LINKTO_LOOK ? linkto_after_look (op)
+                   : linkto->phase == LINKTO_REMOVE ? LINKTO_MAKE
+                                                    : linkto_after_own (op);
+
+    linkto->phase = MAX (next, LINKTO_BEGIN);
+    return next > LINKTO_BEGIN ? STEP_REPEAT : next;
+}
+
+int
+linkto_try (void *local)
+{
+    struct op *op = local;
+    const int r = linkto_judge (op);
+
+    if (r >= 0)
+        return r;
+    gf_log (op->this, GF_LOG_WARNING, "'%s' has no linkto on its hashed subvolume: %s",
+            loc_path (op->linkto.loc), g_strerror (-r));
+    return 0;
 }

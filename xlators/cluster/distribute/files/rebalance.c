@@ -31,9 +31,9 @@ file_resume (struct file_op *file)
     struct call_stub *call = g_steal_pointer (&file->call);
 
     file->chosen = true;
-    if (op->own) {
-        stack_done (op->own->root);
-        op->own = NULL;
+    if (op->seq.own) {
+        stack_done (op->seq.own->root);
+        op->seq.own = NULL;
         fan_clear (&op->own_fan);
     }
     call_resume (call);

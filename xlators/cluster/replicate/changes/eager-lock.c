@@ -25,7 +25,7 @@
 
 #define NANOSECONDS 1000000000ll
 
-enum step { STEP_NONE, STEP_START, STEP_RUN, STEP_END };
+enum pump_step { PUMP_NONE, PUMP_START, PUMP_RUN, PUMP_END };
 
 /* --- one step --------------------------------------------------------------------------------- */
 
@@ -84,27 +84,27 @@ eager_is_outdated (const struct txn *eager)
 }
 
 /* No operation can start now. */
-static enum step
+static enum pump_step
 eager_rest_locked (const struct replicate_inode *kept, struct txn *eager)
 {
     const int64_t delay = eager_delay (eager);
 
     if (kept->claims.started > 0)
-        return STEP_NONE;
+        return PUMP_NONE;
     if (eager->release || delay == 0) {
         eager->state = EAGER_ENDING;
         timer_stop_locked (eager);
-        return STEP_END;
+        return PUMP_END;
     }
     if (!eager->timer) {
         __atomic_add_fetch (&eager->refs, 1, __ATOMIC_RELAXED);
         eager->timer = timer_after (delay, eager_timer, eager);
     }
-    return STEP_NONE;
+    return PUMP_NONE;
 }
 
 /* Decides the next step, and starts the operation that is to run. */
-static enum step
+static enum pump_step
 step_locked (struct replicate_inode *kept, struct op **ret_op)
 {
     struct txn *eager = kept->eager;
@@ -112,9 +112,9 @@ step_locked (struct replicate_inode *kept, struct op **ret_op)
     struct op *op = *ret_op = claim ? claim->owner : NULL;
 
     if (!eager)
-        return op ? STEP_START : STEP_NONE;
+        return op ? PUMP_START : PUMP_NONE;
     if (eager->state != EAGER_LOCKED)
-        return STEP_NONE;
+        return PUMP_NONE;
     eager->release |= eager_is_outdated (eager);
     claim = eager->release ? NULL : byte_claims_start_next (&kept->claims);
     if (!claim)
@@ -125,7 +125,7 @@ step_locked (struct replicate_inode *kept, struct op **ret_op)
     op->children = eager->locked & ~eager->failed;
     if (!eager->fd)
         eager->fd = fd_ref (op->fd);
-    return STEP_RUN;
+    return PUMP_RUN;
 }
 
 static void
@@ -153,14 +153,14 @@ eager_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
 }
 
 static void
-step_do (xlator_t *this, struct replicate_inode *kept, enum step step, struct op *op,
+step_do (xlator_t *this, struct replicate_inode *kept, enum pump_step step, struct op *op,
          struct txn *eager)
 {
-    if (step == STEP_START)
+    if (step == PUMP_START)
         eager_start (this, kept, op);
-    else if (step == STEP_RUN)
+    else if (step == PUMP_RUN)
         op_run (op, op->children);
-    else if (step == STEP_END)
+    else if (step == PUMP_END)
         txn_end (eager);
 }
 
@@ -170,12 +170,12 @@ static void
 eager_pump (xlator_t *this, inode_t *inode)
 {
     struct replicate_inode *kept = inode_of (this, inode);
-    enum step step = STEP_START;
+    enum pump_step step = PUMP_START;
 
     inode_ref (inode);
     pthread_mutex_lock (&kept->lock);
     kept->pump_again = true;
-    while (!kept->pumping && (kept->pump_again || step != STEP_NONE)) {
+    while (!kept->pumping && (kept->pump_again || step != PUMP_NONE)) {
         struct txn *eager = kept->eager;
         struct op *op;
 
