@@ -169,7 +169,7 @@ note (struct operation *op, const char *what)
     STEP_WIND (&(op_)->seq, (op_)->seq.own, slot_, FIRST_CHILD ((op_)->seq.frame->this), fop_,     \
                __VA_ARGS__)
 
-static int
+static void
 pass (void *local)
 {
     struct operation *op = local;
@@ -177,20 +177,18 @@ pass (void *local)
 
     note (op, "");
     WIND (op, 0, access, &loc, 0, NULL);
-    return 0;
 }
 
-static int
+static void
 change (void *local)
 {
     loc_t loc = { 0 };
 
     note (local, "");
     WIND ((struct operation *) local, 0, unlink, &loc, 0, NULL);
-    return 0;
 }
 
-static int
+static void
 run_fails (void *local)
 {
     struct operation *op = local;
@@ -199,17 +197,9 @@ run_fails (void *local)
     note (op, "");
     WIND (op, 0, access, &loc, 0, NULL);
     WIND (op, 1, rmdir, &loc, 0, NULL);
-    return 0;
 }
 
-static int
-run_refuses (void *local)
-{
-    note (local, "");
-    return -EPERM;
-}
-
-static int
+static void
 wait_lock (void *local)
 {
     struct gf_flock range = { 0 };
@@ -217,10 +207,9 @@ wait_lock (void *local)
 
     note (local, "");
     WIND ((struct operation *) local, 0, inodelk, "domain", &loc, 0, &range, NULL);
-    return 0;
 }
 
-static int
+static void
 wait_two (void *local)
 {
     struct gf_flock range = { 0 };
@@ -228,7 +217,6 @@ wait_two (void *local)
 
     wait_lock (local);
     WIND ((struct operation *) local, 1, inodelk, "domain", &loc, 0, &range, NULL);
-    return 0;
 }
 
 /* Its calls fail, too: the first error is the answer. */

@@ -87,6 +87,15 @@ fan_success (const struct fan_out *fan)
     return NULL;
 }
 
+int
+fan_error (const struct fan_out *fan)
+{
+    for (unsigned i = 0; i < fan->n; i++)
+        if (fan->answers[i].op != FOP_NONE && fan->answers[i].op_ret < 0)
+            return -fan->answers[i].op_errno;
+    return 0;
+}
+
 #define DECLARE(kind, name) , C_##kind name
 #define NAME(kind, name) , name
 

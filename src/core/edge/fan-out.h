@@ -91,6 +91,9 @@ unsigned fan_successes (const struct fan_out *fan);
 /* Returns the answer of a child that succeeded, the first one; NULL: none did. */
 struct fan_answer *fan_success (const struct fan_out *fan);
 
+/* Returns the negative errno of the first child that failed, or 0. */
+int fan_error (const struct fan_out *fan);
+
 /* For FAN_WIND only. */
 struct fan_answer *fan_ask (struct fan_out *fan, unsigned i, enum fop op);
 #define FOP(name) name##_cbk fanned_##name##_cbk;

@@ -194,15 +194,6 @@ sequence_fail (struct sequence *sequence, int error)
     sequence_turn (sequence, sequence->steps, true);
 }
 
-static int
-fan_error (const struct fan_out *fan)
-{
-    for (unsigned i = 0; i < fan->n; i++)
-        if (fan->answers[i].op != FOP_NONE && fan->answers[i].op_ret < 0)
-            return -fan->answers[i].op_errno;
-    return 0;
-}
-
 int
 step_ignore (void *local)
 {
@@ -213,11 +204,9 @@ static int
 step_result (struct sequence *sequence)
 {
     const struct step *step = sequence->now;
-    int result = sequence->result;
 
-    if (result == 0)
-        result = step->judge ? step->judge (sequence->frame->local) : fan_error (&sequence->fan);
-    return interrupts_end (sequence, result);
+    return interrupts_end (sequence, step->judge ? step->judge (sequence->frame->local)
+                                                 : fan_error (&sequence->fan));
 }
 
 /* All answers of the step are there: chooses the direction and the row to go on with. */
@@ -294,7 +283,6 @@ step_run (struct sequence *sequence)
     const struct step *step = sequence->now;
     const uint64_t bit = UINT64_C (1) << step_index (sequence, step);
 
-    sequence->result = 0;
     if (sequence->undoes) {
         sequence->begun &= ~bit;
         step->undo (sequence->frame->local);
@@ -302,7 +290,7 @@ step_run (struct sequence *sequence)
     }
     sequence->begun |= bit;
     if (step->run)
-        sequence->result = step->run (sequence->frame->local);
+        step->run (sequence->frame->local);
     interrupts_begin (sequence);
 }
 
@@ -369,11 +357,15 @@ sequence_start (struct sequence *sequence, call_frame_t *frame, const struct ste
                 unsigned n, inode_t *about, void (*answer) (void *local))
 {
     g_assert (frame->local == sequence);
-    sequence->frame = frame;
-    sequence->steps = sequence->now = steps;
-    sequence->about = inode_ref (about);
-    sequence->answer = answer;
-    fan_init (&sequence->fan, frame, n);
+    *sequence = (struct sequence){ .frame = frame,
+                                   .own = sequence->own,
+                                   .fan = sequence->fan,
+                                   .steps = steps,
+                                   .now = steps,
+                                   .about = inode_ref (about),
+                                   .answer = answer };
+    if (!sequence->fan.answers)
+        fan_init (&sequence->fan, frame, n);
     running_add (sequence);
     sequence_walk (sequence);
 }

@@ -40,8 +40,7 @@
 struct step {
     const char *name; /* a short verb, for reports and .again */
 
-    /* Winds the calls of the step. Returns 0 or a negative errno; NULL: winds nothing. */
-    int (*run) (void *local);
+    void (*run) (void *local); /* winds the calls of the step; NULL: there are none */
 
     /* Judges the answers, and returns one of:
      *   0                    the next step
@@ -95,7 +94,6 @@ struct sequence {
     bool undoes;                   /* the runner goes backwards; atomic: reports read it */
     const struct step *target;     /* the row where it stops going backwards */
     bool ends;                     /* and answers there */
-    int result;                    /* of run */
     uint64_t begun;                /* bits of the rows that were run, and not undone */
     bool changed;                  /* a call that changes something was wound */
     bool interrupted;              /* an interrupt was passed on; lock of frame's request */
@@ -106,9 +104,10 @@ struct sequence {
 /* For `judge`: no answer is an error. */
 int step_ignore (void *local);
 
-/* Starts a sequence, which is all zeros but for `own`. n: number of slots for answers. about: the
- * inode that the operation is about, for reports, or NULL. answer unwinds frame with success; a
- * failure is answered by the runner. The operation may be over before this returns. */
+/* Starts a sequence. All of it but `own` is zeros, or as an earlier sequence of the same operation
+ * has left it. n: number of slots for answers. about: the inode that the operation is about, for
+ * reports, or NULL. answer unwinds frame with success, or continues the operation without a table;
+ * a failure is answered by the runner. The operation may be over before this returns. */
 void sequence_start (struct sequence *sequence, call_frame_t *frame, const struct step *steps,
                      unsigned n, inode_t *about, void (*answer) (void *local));
 

@@ -115,15 +115,15 @@ while read -r prepare brick rule step; do
 done <<'STEPS'
 prepare a entrylk lock
 prepare a lookup_uid_0 check
-prepare b mknod lead old name
+prepare b mknod make linkto of old name
 prepare a link link
 prepare b rename rename
 prepare a unlink clean
 prepare a stat_uid_0 stat
 prepare_again b rename rename
-prepare_in_place b unlink free name
+prepare_in_place b unlink unlink linkto of new name
 prepare_in_place a rename rename
-prepare_in_place b mknod lead new name
+prepare_in_place b mknod make linkto of new name
 STEPS
 
 renamer () {

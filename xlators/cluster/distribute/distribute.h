@@ -13,11 +13,11 @@
  * of a file is the one that has its data. The context of an inode has the cached subvolume of a
  * file, or the layout of a directory.
  *
- * An operation that takes several steps is a struct op, the local of the caller's frame. Some steps
- * are asked as the caller, others as distribute itself, with a request of its own (op_own): locks,
- * linktos and layouts. Each step is a fan-out (core/edge/fan-out.h), also if it asks one subvolume.
- * Other clients and a rebalance work on the same files at the same time, so changes of names take
- * the locks that GlusterFS's clients take, in the same order: locks.c.
+ * An operation that takes several steps is a struct op, the local of the caller's frame, and a
+ * table of steps (core/edge/steps.h), which stands at the end of its file. Some calls are wound as
+ * the caller, others as distribute itself, with a request of its own (op_own): locks, linktos and
+ * layouts. Other clients and a rebalance work on the same files at the same time, so changes of
+ * names take the locks that GlusterFS's clients take, in the same order: locks.c.
  *
  * files/ has the operations on files and on names that may be files, and follows files that a
  * rebalance moves; directories/ has those on directories, and heals them.
@@ -129,25 +129,23 @@ void dht_forget (xlator_t *this, inode_t *inode);
 
 /* --- op.c: operations of several steps -------------------------------------------------------- */
 
-/* The making of a linkto, as part of an operation. */
+/* State of the step that makes a linkto. */
 struct linkto {
     unsigned on, to;
     loc_t *loc;             /* of the operation */
     gfid_t gfid;
     struct iatt like;
-    bool retried;
+    bool retried;           /* one linkto was removed, or has vanished */
     enum { LINKTO_BEGIN, LINKTO_MAKE, LINKTO_LOOK, LINKTO_REMOVE, LINKTO_OWN } phase;
-    void (*next) (call_frame_t *own);
 };
 
-/* The opening of a file's fds on the subvolume that has it now, as part of an operation. */
+/* State of the step that opens a file's fds on the subvolume that has it now. */
 struct following {
     inode_t *inode;  /* with a reference */
     GPtrArray *fds;  /* that are not open there; with references */
     guint begun;     /* of them */
     unsigned asked;  /* in this step */
     unsigned child;
-    void (*next) (call_frame_t *own);
 };
 
 struct op {
@@ -155,10 +153,8 @@ struct op {
     xlator_t *this;
     dht_private_t *priv;
     call_frame_t *frame;    /* the caller's */
-    struct fan_out fan, own_fan;
+    struct fan_out fan;     /* of operations without a table: as the caller */
     GArray *locks;          /* of struct lock: locks.c */
-    void (*next) (call_frame_t *frame); /* after locks were taken or dropped */
-    void (*answer) (struct op *op);     /* unwinds, once all is released */
     void (*clear) (struct op *op);      /* frees what the operation's own struct has; may be NULL */
     int op_errno;
     unsigned tries;
@@ -177,36 +173,25 @@ void *op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc
 /* The frame of distribute's own request for this operation. */
 call_frame_t *op_own (struct op *op);
 
-/* Releases the locks, ends the own request, and answers. op_fail answers with an errno. */
-void op_end (struct op *op, void (*answer) (struct op *op));
+/* Answers op->frame. For operations without a table. */
 void op_fail (struct op *op, int op_errno);
 
 void op_drop (xlator_t *this, void *local);
 
-/* A step: STEP, any number of ASK, STEP_END. As the caller, or with OWN as distribute itself. The
- * answer of the i-th is OP's fan.answers[i] or own_fan.answers[i]. */
+/* A fan-out of an operation without a table: step_begin, any number of ASK, step_end. The answer of
+ * the i-th subvolume is fan.answers[i]. */
 #define ASK(op_, i_, fop_, ...)                                                                    \
     FAN_WIND (&(op_)->fan, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
-#define OWN(op_, i_, fop_, ...)                                                                    \
-    FAN_WIND (&(op_)->own_fan, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
 
 void step_begin (struct op *op, void (*next) (call_frame_t *frame));
-void own_begin (struct op *op, void (*next) (call_frame_t *frame));
 #define step_end(op_) fan_end (&(op_)->fan)
-#define own_end(op_) fan_end (&(op_)->own_fan)
 
-/* A step that asks one subvolume. */
+/* One that asks one subvolume. */
 #define ASK_ONE(op_, next_, i_, fop_, ...)                                                         \
     do {                                                                                           \
         step_begin (op_, next_);                                                                   \
         ASK (op_, i_, fop_, __VA_ARGS__);                                                          \
         step_end (op_);                                                                            \
-    } while (0)
-#define OWN_ONE(op_, next_, i_, fop_, ...)                                                         \
-    do {                                                                                           \
-        own_begin (op_, next_);                                                                    \
-        OWN (op_, i_, fop_, __VA_ARGS__);                                                          \
-        own_end (op_);                                                                             \
     } while (0)
 
 /* Winds of a step of a table, as the caller and as distribute itself. The answer of the i-th
@@ -221,10 +206,22 @@ void own_begin (struct op *op, void (*next) (call_frame_t *frame));
 /* Runs a table of steps. answer unwinds op->frame with success. */
 void op_run (struct op *op, const struct step *steps, void (*answer) (void *op));
 
-/* The whole lookup of this translator, as a step of an operation: what the caller knew may have
- * changed. Its answer is own_fan.answers[SELF (op)].lookup. */
+unsigned op_slots (const struct op *op); /* number of slots for answers */
+
+/* Winds the whole lookup of this translator, which finds what other clients and a rebalance have
+ * changed. Its answer is seq.fan.answers[SELF (op)].lookup. */
 #define SELF(op_) ((op_)->priv->n)
-void own_lookup (struct op *op, loc_t *loc, void (*next) (call_frame_t *frame));
+void op_look (struct op *op, loc_t *loc);
+
+/* The first step of operations that make a name: op_refresh reads the layout of the directory
+ * again, if the sequence has gone back (op_is_again). */
+bool op_is_again (void *op);
+void op_refresh (void *op);
+
+/* Adds the range of the directory that this client counts on. The brick refuses the operation if
+ * its own range is another one; xdata is the answer's then. */
+void op_guard (struct op *op, unsigned child, dict_t *xdata);
+bool op_guard_refused (dict_t *xdata);
 
 /* Whether the attributes are those of a linkto, of which one subvolume also told the xattr; the
  * subvolume that it names, or NO_CHILD. */
@@ -233,6 +230,7 @@ int linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *
 
 bool child_is_up (const dht_private_t *priv, unsigned i);
 bool child_is_leaving (const dht_private_t *priv, unsigned i); /* gets no new files */
+bool children_are_up (const dht_private_t *priv); /* all of them */
 int child_first_up (const dht_private_t *priv);
 gfid_t gfid_new (dht_private_t *priv);
 bool is_missing (int op_errno); /* ENOENT, ESTALE */
@@ -242,20 +240,18 @@ bool is_missing (int op_errno); /* ENOENT, ESTALE */
 
 /* --- locks.c ---------------------------------------------------------------------------------- */
 
-/* locks_add notes a lock; locks_take takes all that are not held yet, one after the other, and
- * fails the operation if one can't be had. own, the frame of the own request, is given to next. */
+/* lock_* note a lock. STEP_LOCK is a step that takes all that are noted, one after the other; its
+ * undo drops and forgets them. locks_undo may be a step of its own. */
+#define STEP_LOCK(name_, ...)                                                                      \
+    STEP (name_, locks_run, locks_judge, .undo = locks_undo, .always = true, __VA_ARGS__)
+
 void lock_layout (struct op *op, unsigned child, inode_t *directory, bool to_write);
 void lock_entry (struct op *op, unsigned child, inode_t *directory, const char *name);
 void lock_data (struct op *op, unsigned child, inode_t *inode, bool may_be_gone);
-void locks_take (struct op *op, void (*next) (call_frame_t *own));
-void locks_drop (struct op *op, void (*next) (call_frame_t *own));
-void locks_clear (struct op *op);
-
-/* The same as a step: { "lock", locks_run, locks_judge, .undo = locks_undo, .always = true }. It
- * takes the locks that a step before has noted; the undo drops and forgets them. */
-int locks_run (void *op);
+void locks_run (void *op);
 int locks_judge (void *op);
 void locks_undo (void *op);
+void locks_clear (struct op *op);
 
 /* What protects a name: its directory's layout, and the name itself. */
 void lock_name (struct op *op, unsigned child, const loc_t *loc);
@@ -265,10 +261,6 @@ void lock_name (struct op *op, unsigned child, const loc_t *loc);
 /* Notes the locks of both names, in order. */
 void rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed);
 
-/* Looks both names up, as a step, before or after the locks were taken. The answers are
- * own_fan.answers[SELF (op)] and [SELF (op) + 1]. */
-void rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own));
-
 /* Is the inode the directory, or somewhere below it, by the names that are known? */
 bool rename_is_below (inode_t *inode, const gfid_t *directory);
 
@@ -276,31 +268,27 @@ bool rename_is_below (inode_t *inode, const gfid_t *directory);
  * locks. */
 bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
 
-/* Steps: look the directories of both names up, with their layouts; look both names up under the
- * locks. The answers for the names are seq.fan.answers[SELF (op)] and [SELF (op) + 1]. */
-int rename_refresh (void *op);
-int rename_look_locked (void *op);
+/* Steps: look the directories of both names up, with their layouts; look both names up, before the
+ * locks are taken, and under them. The answers for the names are seq.fan.answers[SELF (op)] and
+ * [SELF (op) + 1]. */
+void rename_refresh (void *op);
+void rename_look (void *op);
+void rename_look_locked (void *op);
 
 /* --- linkto.c --------------------------------------------------------------------------------- */
 
-/* Makes a linkto for loc, with gfid, on subvolume `on`, which names subvolume `to`, and gives it
- * the owner of `like`. next finds 0 or an errno in op->op_errno. */
-void linkto_make (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
-                  const struct iatt *like, void (*next) (call_frame_t *own));
-
-/* The same, if the linkto that was made before is there no longer. */
-void linkto_keep (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
-                  const struct iatt *like, void (*next) (call_frame_t *own));
-
-/* The same as a step: its run calls linkto_run with the same arguments each time, or
- * linkto_keep_run, and returns the result. linkto_judge fails if there is no linkto in the end;
- * linkto_try only logs that. */
-int linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+/* A step that makes a linkto for loc, with gfid, on subvolume `on`, which names subvolume `to`, and
+ * gives it the owner of `like`. Its run calls linkto_run with the same arguments each time, and
+ * returns the result. linkto_judge fails if there is no linkto in the end; linkto_try only logs
+ * that. */
+void linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                 const struct iatt *like);
-int linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
-                     const struct iatt *like);
 int linkto_judge (void *op);
 int linkto_try (void *op);
+
+/* In place of linkto_run, for a linkto that was made before and may have vanished. */
+void linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
+                     const struct iatt *like);
 
 /* For an undo: winds the making of a linkto, whatever becomes of it. */
 void linkto_put_back (struct op *op, unsigned on, unsigned to, const loc_t *name,
@@ -353,11 +341,15 @@ struct lookup {
     bool xattrs_differ; /* it says so */
     bool *made;         /* subvolumes that lacked the directory */
     bool *leftovers;    /* subvolumes that have a linkto of its name instead */
+    /* of its heal */
+    bool lacks;         /* a subvolume lacked the directory */
+    bool divides;       /* ranges are to be set */
+    bool divides_anew;  /* all of them */
 };
 
 lookup_fop dht_lookup;
 void lookup_all (struct lookup *lookup);      /* asks all subvolumes */
-void lookup_answer (struct op *op);
+void lookup_answer (void *lookup);
 void lookup_directory (struct lookup *lookup); /* with all their answers */
 void heal_directory (struct lookup *lookup);
 
@@ -375,15 +367,20 @@ dict_t *layout_value (xlator_t *this, const struct layout *layout, unsigned i);
 /* An operation that needs an empty directory. */
 struct emptying {
     struct op op;
-    void (*next) (struct op *op);
+    inode_t *directory; /* lent by the operation */
     fd_t *fd;           /* of the directory, on all subvolumes */
     off_t *at;          /* of each subvolume: where its listing goes on; -1: at its end */
     GPtrArray *linktos; /* of all that were listed */
     guint removed;      /* of them */
 };
 
-/* Fails with ENOTEMPTY, or continues with next. */
-void empty_directory (struct emptying *empty, inode_t *directory, void (*next) (struct op *op));
+/* Its steps: "open", "list", and "unlink linktos" when empty_has_linktos. */
+void empty_open (void *empty);
+void empty_list (void *empty);
+int empty_listed (void *empty);
+bool empty_has_linktos (void *empty);
+void empty_unlink (void *empty);
+int empty_unlinked (void *empty);
 void emptying_clear (struct emptying *empty);
 
 /* --- space.c ---------------------------------------------------------------------------------- */
@@ -449,25 +446,51 @@ uint64_t fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
 void dht_release (xlator_t *this, fd_t *fd);
 flush_fop dht_flush;
 
-/* Opens all fds of a file, and fd if it is not NULL, on child, where they are not open yet. Do this
- * as soon as a move is known, and before the file is removed there: an fd must outlive its name.
- * next finds 0 or an errno in op->op_errno. */
-void fds_follow (struct op *op, inode_t *inode, fd_t *fd, unsigned child,
-                 void (*next) (call_frame_t *own));
-void following_clear (struct op *op);
-
-/* The same as a step: its run calls follow_run with the same arguments each time, and returns the
- * result. follow_judge never fails; op->op_errno has the last error, or 0. */
-int follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child);
+/* A step that opens all fds of a file, and fd if it is not NULL, on child, where they are not open
+ * yet. Do this as soon as a move is known, and before the file is removed there: an fd must outlive
+ * its name. Its run calls follow_run with the same arguments each time, and returns the result.
+ * follow_judge never fails; op->op_errno has the last error, or 0. */
+void follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child);
 int follow_judge (void *op);
+void following_clear (struct op *op);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */
 
 #define TRIES 5 /* attempts to find a file, or a layout, that changes all the time */
 
+/* Steps of rebalance.c.
+ *
+ * FILE_ASK_FOR_END: the operation has changed data or rights of a file that a rebalance copies. The
+ * copy is left to the rebalance: data that other clients write to the copy may come after the
+ * rebalance has given it up, and the next move would begin with them; and the rebalance sets the
+ * rights that it has read. So the rebalance is made to give the copy up, the end of the move is
+ * waited for, and the operation is done again if the file has moved after all.
+ *
+ * FILE_RESTORE: the operation has given a new mode to the linkto that a file has left behind when
+ * it moved. With that mode open files would go on there.
+ *
+ * FILE_WAIT: the operation has made a file shorter that has no marks. A rebalance makes the copy as
+ * long as the file was when it began, a moment before it sets the marks: the copy would stay that
+ * long. */
+enum {
+    FILE_ASK_FOR_BOTH = 1 << 0, /* do the operation on the copy, too */
+    FILE_ASK_FOR_END = 1 << 1,  /* make the rebalance give the copy up, and wait */
+    FILE_ASK_FOR_MARK = 1 << 2, /* set the marks of the move again, which a new mode has removed */
+    FILE_MARK = 1 << 3,
+    FILE_RESTORE = 1 << 4,      /* make what remains of the file a linkto again */
+    FILE_PROTECT = 1 << 5,      /* have the brick refuse what the rebalance writes to the copy */
+    FILE_WAIT = 1 << 6,         /* wait for the end of a move that has begun */
+    FILE_CHECK = 1 << 7,        /* look whether the file has moved before the operation was done */
+    FILE_UNLOCK = 1 << 8,       /* give a record lock back */
+    FILE_FIND = 1 << 9,         /* look the file up */
+    FILE_EMPTY = 1 << 10,       /* empty what remains of the file */
+    FILE_GO = 1 << 11,          /* open the file on `child`, and make the call there */
+};
+
 /* An operation on a file, on one subvolume. */
 struct file_op {
     struct op op;
+    unsigned todo;              /* FILE_* */
     struct call_stub *call;     /* for another attempt */
     struct answer_stub *answer; /* of the first subvolume, while the second does the same; or of one
                                  * that may no longer have the file */
@@ -512,29 +535,8 @@ op_truncates (enum fop op)
  * file. */
 void file_go (struct file_op *file, int child);
 
-/* A rebalance copies the file: the operation is done on the copy, too, and then answered. */
-void file_do_both (struct file_op *file);
-
-/* The operation has changed data or rights of a file that a rebalance copies. The copy is left to
- * the rebalance: what others write there may come after it has given the copy up, and the next move
- * would begin with that; and it sets the rights that it has read. So this makes the rebalance give
- * the copy up, waits for the end, and does the operation again if the file has moved after all. */
-void file_end_copy (struct file_op *file);
-
-/* The operation is done, but its answer does not tell whether the file has moved before. */
-void file_check (struct file_op *file);
-
-/* The same for a new mode that has taken the marks of the move away. */
-void file_mark_again (struct file_op *file);
-
-/* The operation has given what remains of a file that has moved a new mode. Without its own, open
- * files would go on there. Then the file gets the new mode. */
-void file_is_linkto_again (struct file_op *file);
-
-/* The operation has made a file shorter that has no marks. A rebalance makes the copy as long as
- * the file was when it began, a moment before it sets the marks: the copy would stay that long. So
- * this waits for the end of a move that has begun, and does the operation again if it has moved. */
-void file_settle (struct file_op *file);
+/* Runs the steps FILE_*, and then passes the kept answer on, or makes the call again. */
+void file_do (struct file_op *file, unsigned todo);
 
 /* Its marks in attributes. */
 bool iatt_is_moving (const struct iatt *buf);

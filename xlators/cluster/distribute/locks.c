@@ -16,7 +16,7 @@
 
 #include <fcntl.h>
 
-struct lock {
+struct distribute_lock {
     unsigned child;
     const char *domain;
     inode_t *inode;   /* with a reference */
@@ -28,19 +28,19 @@ struct lock {
 };
 
 static void
-lock_add (struct op *op, struct lock lock, inode_t *inode)
+locks_note (struct op *op, struct distribute_lock lock, inode_t *inode)
 {
     lock.inode = inode_ref (inode);
     if (!op->locks)
-        op->locks = g_array_new (FALSE, FALSE, sizeof (struct lock));
+        op->locks = g_array_new (FALSE, FALSE, sizeof (struct distribute_lock));
     g_array_append_val (op->locks, lock);
 }
 
 void
 lock_layout (struct op *op, unsigned child, inode_t *directory, bool to_write)
 {
-    lock_add (op,
-              (struct lock){ .child = child,
+    locks_note (op,
+              (struct distribute_lock){ .child = child,
                              .domain = "dht.layout.heal",
                              .type = to_write ? F_WRLCK : F_RDLCK },
               directory);
@@ -49,8 +49,8 @@ lock_layout (struct op *op, unsigned child, inode_t *directory, bool to_write)
 void
 lock_entry (struct op *op, unsigned child, inode_t *directory, const char *name)
 {
-    lock_add (op,
-              (struct lock){ .child = child,
+    locks_note (op,
+              (struct distribute_lock){ .child = child,
                              .domain = "dht.entry.sync",
                              .name = g_strdup (name),
                              .type = F_WRLCK },
@@ -60,8 +60,8 @@ lock_entry (struct op *op, unsigned child, inode_t *directory, const char *name)
 void
 lock_data (struct op *op, unsigned child, inode_t *inode, bool may_be_gone)
 {
-    lock_add (op,
-              (struct lock){ .child = child,
+    locks_note (op,
+              (struct distribute_lock){ .child = child,
                              .domain = "dht.file.migrate",
                              .type = F_WRLCK,
                              .may_be_gone = may_be_gone },
@@ -75,103 +75,41 @@ lock_name (struct op *op, unsigned child, const loc_t *loc)
     lock_entry (op, child, loc->parent, loc->name);
 }
 
-static struct lock *
-lock_at (struct op *op, guint i)
+static struct distribute_lock *
+locks_at (struct op *op, guint i)
 {
-    return op->locks && i < op->locks->len ? &g_array_index (op->locks, struct lock, i) : NULL;
+    return op->locks && i < op->locks->len
+             ? &g_array_index (op->locks, struct distribute_lock, i)
+             : NULL;
 }
 
 void
 locks_clear (struct op *op)
 {
-    struct lock *lock;
+    struct distribute_lock *lock;
 
-    for (guint i = 0; (lock = lock_at (op, i)); i++) {
+    for (guint i = 0; (lock = locks_at (op, i)); i++) {
         inode_unref (lock->inode);
         g_free (lock->name);
     }
     g_clear_pointer (&op->locks, g_array_unref);
 }
 
-/* Locks or unlocks; the answer is own_fan.answers[slot]. */
-static void
-lock_ask (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
+/* --- as steps of a table ---------------------------------------------------------------------- */
+
+static struct distribute_lock *
+locks_next (struct op *op)
 {
-    xlator_t *child = op->priv->children[lock->child];
-    loc_t loc = { .inode = lock->inode };
-    struct gf_flock range = { .l_type = unlock ? F_UNLCK : lock->type,
-                              .l_owner = op->seq.own->root->lk_owner };
+    struct distribute_lock *lock;
 
-    if (lock->name)
-        FAN_WIND (&op->own_fan, slot, child, entrylk, lock->domain, &loc, lock->name,
-                  unlock ? ENTRYLK_UNLOCK : ENTRYLK_LOCK, ENTRYLK_WRLCK, NULL);
-    else
-        FAN_WIND (&op->own_fan, slot, child, inodelk, lock->domain, &loc,
-                  unlock ? F_SETLK : F_SETLKW, &range, NULL);
-    loc_wipe_path (&loc);
-}
-
-/* --- taking ----------------------------------------------------------------------------------- */
-
-static struct lock *
-lock_to_take (struct op *op)
-{
-    struct lock *lock;
-
-    for (guint i = 0; (lock = lock_at (op, i)); i++)
+    for (guint i = 0; (lock = locks_at (op, i)); i++)
         if (!lock->taken)
             return lock;
     return NULL;
 }
 
-static void lock_taken (call_frame_t *own);
-
 static void
-lock_take (struct op *op)
-{
-    const struct lock *lock = lock_to_take (op);
-
-    if (!lock) {
-        op->next (op->seq.own);
-        return;
-    }
-    own_begin (op, lock_taken);
-    lock_ask (op, lock, 0, false);
-    own_end (op);
-}
-
-/* A subvolume without locks (ENOSYS) has no other clients that could take them. */
-static void
-lock_taken (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    struct lock *lock = lock_to_take (op);
-    const struct fan_answer *answer = &op->own_fan.answers[0];
-    const int error = answer->op_ret < 0 ? answer->op_errno : 0;
-
-    lock->taken = error == 0 || error == ENOSYS || (lock->may_be_gone && is_missing (error));
-    lock->held = error == 0;
-    if (lock->taken) {
-        lock_take (op);
-        return;
-    }
-    gf_log (op->this, GF_LOG_DEBUG, "no lock %s on %s of gfid %s: %s", lock->domain,
-            op->priv->children[lock->child]->name, GFID_OF (lock->inode), g_strerror (error));
-    op_fail (op, error);
-}
-
-void
-locks_take (struct op *op, void (*next) (call_frame_t *own))
-{
-    op_own (op);
-    op->next = next;
-    lock_take (op);
-}
-
-/* --- as steps of a table ---------------------------------------------------------------------- */
-
-static void
-lock_wind (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
+locks_wind (struct op *op, const struct distribute_lock *lock, unsigned slot, bool unlock)
 {
     xlator_t *child = op->priv->children[lock->child];
     loc_t loc = { .inode = lock->inode };
@@ -187,14 +125,13 @@ lock_wind (struct op *op, const struct lock *lock, unsigned slot, bool unlock)
     loc_wipe_path (&loc);
 }
 
-int
+void
 locks_run (void *local)
 {
-    const struct lock *lock = lock_to_take (local);
+    const struct distribute_lock *lock = locks_next (local);
 
     if (lock)
-        lock_wind (local, lock, 0, false);
-    return 0;
+        locks_wind (local, lock, 0, false);
 }
 
 /* A subvolume without locks (ENOSYS) has no other clients that could take them. */
@@ -202,7 +139,7 @@ int
 locks_judge (void *local)
 {
     struct op *op = local;
-    struct lock *lock = lock_to_take (op);
+    struct distribute_lock *lock = locks_next (op);
     const struct fan_answer *answer = &op->seq.fan.answers[0];
     const int error = lock && answer->op_ret < 0 ? answer->op_errno : 0;
 
@@ -211,7 +148,7 @@ locks_judge (void *local)
     lock->taken = error == 0 || error == ENOSYS || (lock->may_be_gone && is_missing (error));
     lock->held = error == 0;
     if (lock->taken)
-        return lock_to_take (op) ? STEP_REPEAT : 0;
+        return locks_next (op) ? STEP_REPEAT : 0;
     gf_log (op->this, GF_LOG_DEBUG, "no lock %s on %s of gfid %s: %s", lock->domain,
             op->priv->children[lock->child]->name, GFID_OF (lock->inode), g_strerror (error));
     return -error;
@@ -222,35 +159,10 @@ void
 locks_undo (void *local)
 {
     struct op *op = local;
-    const struct lock *lock;
+    const struct distribute_lock *lock;
 
-    for (guint i = 0; (lock = lock_at (op, i)); i++)
+    for (guint i = 0; (lock = locks_at (op, i)); i++)
         if (lock->held)
-            lock_wind (op, lock, i, true);
+            locks_wind (op, lock, i, true);
     locks_clear (op);
-}
-
-/* --- dropping --------------------------------------------------------------------------------- */
-
-/* A lock that can't be dropped ends with the connection. */
-static void
-locks_dropped (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    locks_clear (op);
-    op->next (own);
-}
-
-void
-locks_drop (struct op *op, void (*next) (call_frame_t *own))
-{
-    const struct lock *lock;
-
-    op->next = next;
-    own_begin (op, locks_dropped);
-    for (guint i = 0; (lock = lock_at (op, i)); i++)
-        if (lock->held)
-            lock_ask (op, lock, i, true);
-    own_end (op);
 }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Process number of a client's own operations: servers don't take root's rights from it, and count
- * it as no user's. */
+/* Process ID of requests that a client makes itself: bricks leave them the rights of root, and
+ * count them for no user. */
 #define OWN_PID (-4)
 
 #define OWN_SLOTS 8 /* for more locks than subvolumes */
@@ -56,53 +56,22 @@ step_begin (struct op *op, void (*next) (call_frame_t *frame))
     fan_begin (&op->fan, next);
 }
 
-void
-own_begin (struct op *op, void (*next) (call_frame_t *frame))
+unsigned
+op_slots (const struct op *op)
 {
-    if (!op->own_fan.answers)
-        fan_init (&op->own_fan, op_own (op), 2 * op->priv->n + OWN_SLOTS);
-    fan_begin (&op->own_fan, next);
-}
-
-static void
-op_released (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    if (op->seq.own) {
-        op->seq.own = NULL;
-        stack_done (own->root);
-    }
-    op->answer (op);
-}
-
-void
-op_end (struct op *op, void (*answer) (struct op *op))
-{
-    op->answer = answer;
-    if (op->seq.own)
-        locks_drop (op, op_released);
-    else
-        answer (op);
-}
-
-static void
-op_answer_failure (struct op *op)
-{
-    frame_fail (op->frame, op->op_errno);
-}
-
-void
-op_fail (struct op *op, int op_errno)
-{
-    op->op_errno = op_errno > 0 ? op_errno : EIO;
-    op_end (op, op_answer_failure);
+    return 2 * op->priv->n + OWN_SLOTS;
 }
 
 void
 op_run (struct op *op, const struct step *steps, void (*answer) (void *op))
 {
-    sequence_start (&op->seq, op->frame, steps, 2 * op->priv->n + OWN_SLOTS, op->loc.inode, answer);
+    sequence_start (&op->seq, op->frame, steps, op_slots (op), op->loc.inode, answer);
+}
+
+void
+op_fail (struct op *op, int op_errno)
+{
+    frame_fail (op->frame, op_errno > 0 ? op_errno : EIO);
 }
 
 void
@@ -114,7 +83,6 @@ op_drop (xlator_t *this, void *local)
         op->clear (op);
     sequence_clear (&op->seq);
     fan_clear (&op->fan);
-    fan_clear (&op->own_fan);
     locks_clear (op);
     following_clear (op);
     loc_wipe (&op->loc);
@@ -123,11 +91,45 @@ op_drop (xlator_t *this, void *local)
 }
 
 void
-own_lookup (struct op *op, loc_t *loc, void (*next) (call_frame_t *frame))
+op_look (struct op *op, loc_t *loc)
 {
-    own_begin (op, next);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, loc, NULL);
-    own_end (op);
+    AS_SELF_AT (op, SELF (op), op->this, lookup, loc, NULL);
+}
+
+bool
+op_is_again (void *local)
+{
+    return ((const struct op *) local)->seq.tries > 0;
+}
+
+void
+op_refresh (void *local)
+{
+    struct op *op = local;
+    loc_t parent = { .inode = op->loc.parent };
+
+    op_look (op, &parent);
+    loc_wipe_path (&parent);
+}
+
+void
+op_guard (struct op *op, unsigned child, dict_t *xdata)
+{
+    struct layout *layout = inode_layout (op->this, op->loc.parent);
+    uint8_t range[LAYOUT_DISK_SIZE];
+
+    if (layout && layout->ranges[child].state == RANGE_SET) {
+        layout_write (layout, child, range);
+        dict_set_str (xdata, "glusterfs.preop.parent.key", op->priv->layout_key);
+        dict_set (xdata, op->priv->layout_key, range, sizeof range);
+    }
+    layout_unref (layout);
+}
+
+bool
+op_guard_refused (dict_t *xdata)
+{
+    return dict_has (xdata, "glusterfs.preop.check.failed");
 }
 
 /* --- linktos ---------------------------------------------------------------------------------- */
@@ -162,6 +164,15 @@ bool
 child_is_up (const dht_private_t *priv, unsigned i)
 {
     return __atomic_load_n (&priv->children[i]->up, __ATOMIC_RELAXED);
+}
+
+bool
+children_are_up (const dht_private_t *priv)
+{
+    for (unsigned i = 0; i < priv->n; i++)
+        if (!child_is_up (priv, i))
+            return false;
+    return true;
 }
 
 bool

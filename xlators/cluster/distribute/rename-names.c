@@ -32,7 +32,7 @@ rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed)
         && layout_answered_is_still (op, SELF (op) + 3, &op->newloc, new_hashed);
 }
 
-int
+void
 rename_refresh (void *local)
 {
     struct op *op = local;
@@ -42,37 +42,34 @@ rename_refresh (void *local)
     AS_SELF_AT (op, SELF (op) + 1, op->this, lookup, &new, NULL);
     loc_wipe_path (&old);
     loc_wipe_path (&new);
-    return 0;
 }
 
-int
-rename_look_locked (void *local)
+static void
+rename_look_at_names (struct op *op, dict_t *xdata)
 {
-    struct op *op = local;
-    g_autoptr (dict_t) xdata = xdata_without_healing ();
     g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
     loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
 
     AS_SELF_AT (op, SELF (op), op->this, lookup, &op->loc, xdata);
     AS_SELF_AT (op, SELF (op) + 1, op->this, lookup, &fresh, xdata);
-    rename_ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
-    rename_ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
     loc_wipe_path (&fresh);
-    return 0;
 }
 
 void
-rename_look (struct op *op, bool locked, void (*next) (call_frame_t *own))
+rename_look (void *local)
 {
-    g_autoptr (dict_t) xdata = locked ? xdata_without_healing () : NULL;
-    g_autoptr (inode_t) any = inode_new (op->newloc.parent->table);
-    loc_t fresh = { .inode = any, .parent = op->newloc.parent, .name = op->newloc.name };
+    rename_look_at_names (local, NULL);
+}
 
-    own_begin (op, next);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &op->loc, xdata);
-    FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &fresh, xdata);
-    own_end (op);
-    loc_wipe_path (&fresh);
+void
+rename_look_locked (void *local)
+{
+    struct op *op = local;
+    g_autoptr (dict_t) xdata = xdata_without_healing ();
+
+    rename_ask_layout (op, SELF (op) + 2, op->loc.parent, op->loc.name);
+    rename_ask_layout (op, SELF (op) + 3, op->newloc.parent, op->newloc.name);
+    rename_look_at_names (op, xdata);
 }
 
 bool
@@ -103,8 +100,8 @@ names_compare (const loc_t *a, const loc_t *b)
     return by_parent ? by_parent : strcmp (a->name, b->name);
 }
 
-/* A change of a layout locks it on all subvolumes, so in one directory the first lock of it does
- * for both names. */
+/* A change of a layout takes its locks on all subvolumes. So if both names are in one directory,
+ * one lock of the layout protects both. */
 static void
 lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, const loc_t *other)
 {
@@ -115,7 +112,8 @@ lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, co
         lock_name (op, second, other);
 }
 
-/* By the hashed subvolume's name, and on one subvolume by the directory and the name. */
+/* The locks of the two names are ordered by the hashed subvolume, and on one subvolume by the
+ * directory and the name. */
 void
 rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed)
 {

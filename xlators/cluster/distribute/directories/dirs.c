@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Attributes of directories, which all subvolumes have. A change is made first on the subvolume
- * that decides, then on all others; one that misses it is healed by the next lookup. For extended
- * attributes the one that decides keeps a mark while others may lack the change.
+ * Attributes of directories, which all subvolumes have. A change is made first on the MDS, the
+ * subvolume that decides, then on all others; one that misses the change is healed by the next
+ * lookup. For extended attributes the MDS has a counter, which is not 0 while other subvolumes may
+ * lack a change.
  */
 #include "../distribute.h"
 
@@ -16,7 +17,8 @@ is_directory (const inode_t *inode)
 
 /* --- stat, fstat ------------------------------------------------------------------------------ */
 
-/* The attributes that count, with the latest times. Returns false if no subvolume has any. */
+/* Merges the attributes of the MDS with the latest times of all. Returns false if no subvolume has
+ * answered. */
 static bool
 attributes_merge (struct op *op, const struct iatt **bufs, inode_t *inode, struct iatt *ret_buf)
 {
@@ -89,7 +91,7 @@ fstat_answered (call_frame_t *frame)
         op_fail (op, first_error (op));
 }
 
-/* A subvolume that was down at the opendir says EBADF. */
+/* A subvolume that was down at the opendir answers EBADF. */
 void
 dht_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
@@ -121,8 +123,8 @@ struct setting {
     dict_t *dict;
     char *name;
     uint32_t flags;
-    int error;
-    bool others_failed;
+    bool counted;       /* the counter of the MDS was changed */
+    bool others_failed; /* a subvolume lacks the change */
 };
 
 static void
@@ -223,10 +225,103 @@ dht_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf,
 
 /* --- extended attributes ---------------------------------------------------------------------- */
 
+/* Adds to the counter of the MDS. */
 static void
-xattr_answer (struct op *op)
+xattr_count (struct setting *setting, int by)
 {
-    const struct setting *setting = (struct setting *) op;
+    struct op *op = &setting->op;
+    const uint32_t number = GUINT32_TO_BE ((uint32_t) by);
+    g_autoptr (dict_t) value = dict_new ();
+
+    dict_set (value, op->priv->mds_key, &number, sizeof number);
+    AS_SELF (op, setting->home, xattrop, &op->loc, XATTROP_ADD_ARRAY, value, NULL);
+}
+
+static bool
+xattr_counts (void *local)
+{
+    const struct op *op = local;
+
+    return op->priv->n > 1 && !gfid_equal (&op->loc.inode->gfid, &gfid_root);
+}
+
+static void
+xattr_count_down (void *local)
+{
+    xattr_count (local, -1);
+}
+
+static int
+xattr_counted (void *local)
+{
+    struct setting *setting = local;
+    const struct fan_answer *answer = &setting->op.seq.fan.answers[setting->home];
+
+    setting->counted = answer->op_ret >= 0 || answer->op_errno == ENOSYS;
+    return setting->counted ? 0 : -answer->op_errno;
+}
+
+/* The counter stays if another subvolume lacks the change. */
+static void
+xattr_count_up (void *local)
+{
+    struct setting *setting = local;
+
+    if (setting->counted && !setting->others_failed)
+        xattr_count (setting, 1);
+}
+
+static void
+xattr_wind (struct setting *setting, unsigned child)
+{
+    struct op *op = &setting->op;
+
+    if (setting->dict)
+        AS_CALLER (op, child, setxattr, &op->loc, setting->dict, setting->flags, op->xdata);
+    else
+        AS_CALLER (op, child, removexattr, &op->loc, setting->name, op->xdata);
+}
+
+static void
+xattr_change (void *local)
+{
+    struct setting *setting = local;
+
+    xattr_wind (setting, setting->home);
+}
+
+/* The flags were judged by the MDS: the others set the attribute whether they have it or not. */
+static void
+xattr_change_on_others (void *local)
+{
+    struct setting *setting = local;
+
+    setting->flags = 0;
+    for (unsigned i = 0; i < setting->op.priv->n; i++)
+        if (i != setting->home)
+            xattr_wind (setting, i);
+}
+
+static int
+xattr_changed_on_others (void *local)
+{
+    struct setting *setting = local;
+    const struct op *op = &setting->op;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->seq.fan.answers[i];
+
+        if (answer->op != FOP_NONE && answer->op_ret < 0 && answer->op_errno != ENODATA)
+            setting->others_failed = true;
+    }
+    return 0;
+}
+
+static void
+xattr_answer (void *local)
+{
+    const struct setting *setting = local;
+    const struct op *op = &setting->op;
 
     switch (setting->what) {
     case FOP_setxattr:
@@ -244,119 +339,15 @@ xattr_answer (struct op *op)
     }
 }
 
-static void
-xattr_end (struct setting *setting)
-{
-    if (setting->error)
-        op_fail (&setting->op, setting->error);
-    else
-        op_end (&setting->op, xattr_answer);
-}
+static const struct step xattr_steps[] = {
+    STEP ("count down", xattr_count_down, xattr_counted, .undo = xattr_count_up, .always = true,
+          .when = xattr_counts),
+    STEP ("change", xattr_change, NULL),
+    STEP ("change on others", xattr_change_on_others, xattr_changed_on_others),
+    {},
+};
 
-/* Adds to the mark of the subvolume that decides. */
-static void
-xattr_mark (struct setting *setting, int by, void (*next) (call_frame_t *own))
-{
-    struct op *op = &setting->op;
-    const uint32_t number = GUINT32_TO_BE ((uint32_t) by);
-    g_autoptr (dict_t) mark = dict_new ();
-
-    dict_set (mark, op->priv->mds_key, &number, sizeof number);
-    OWN_ONE (op, next, setting->home, xattrop, &op->loc, XATTROP_ADD_ARRAY, mark, NULL);
-}
-
-static void
-xattr_unmarked (call_frame_t *own)
-{
-    xattr_end (OP_OF (own));
-}
-
-static void
-xattr_finish (struct setting *setting)
-{
-    if (setting->op.priv->n > 1 && !setting->others_failed
-        && !gfid_equal (&setting->op.loc.inode->gfid, &gfid_root))
-        xattr_mark (setting, 1, xattr_unmarked);
-    else
-        xattr_end (setting);
-}
-
-static void
-xattr_ask (struct setting *setting, unsigned child)
-{
-    struct op *op = &setting->op;
-
-    if (setting->dict)
-        ASK (op, child, setxattr, &op->loc, setting->dict, setting->flags, op->xdata);
-    else
-        ASK (op, child, removexattr, &op->loc, setting->name, op->xdata);
-}
-
-static void
-xattr_others_changed (call_frame_t *frame)
-{
-    struct setting *setting = OP_OF (frame);
-    struct op *op = &setting->op;
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct fan_answer *answer = &op->fan.answers[i];
-
-        if (answer->op != FOP_NONE && answer->op_ret < 0 && answer->op_errno != ENODATA)
-            setting->others_failed = true;
-    }
-    xattr_finish (setting);
-}
-
-static void
-xattr_home_changed (call_frame_t *frame)
-{
-    struct setting *setting = OP_OF (frame);
-    struct op *op = &setting->op;
-    const struct fan_answer *answer = &op->fan.answers[setting->home];
-
-    if (answer->op_ret < 0) {
-        setting->error = answer->op_errno;
-        xattr_finish (setting);
-        return;
-    }
-    setting->flags = 0; /* the others follow, whatever they have */
-    step_begin (op, xattr_others_changed);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (i != setting->home)
-            xattr_ask (setting, i);
-    step_end (op);
-}
-
-static void
-xattr_change (struct setting *setting)
-{
-    step_begin (&setting->op, xattr_home_changed);
-    xattr_ask (setting, setting->home);
-    step_end (&setting->op);
-}
-
-static void
-xattr_marked (call_frame_t *own)
-{
-    struct setting *setting = OP_OF (own);
-    const struct fan_answer *answer = &setting->op.own_fan.answers[setting->home];
-
-    if (answer->op_ret < 0 && answer->op_errno != ENOSYS)
-        op_fail (&setting->op, answer->op_errno);
-    else
-        xattr_change (setting);
-}
-
-static void
-xattr_begin (struct setting *setting)
-{
-    if (setting->op.priv->n > 1 && !gfid_equal (&setting->op.loc.inode->gfid, &gfid_root))
-        xattr_mark (setting, -1, xattr_marked);
-    else
-        xattr_change (setting);
-}
-
-/* Attributes by which distribute works are not for callers. */
+/* Callers may not change the attributes in which distribute keeps its own state. */
 static bool
 name_is_own (const dht_private_t *priv, const char *name)
 {
@@ -386,7 +377,7 @@ directory_setxattr (call_frame_t *frame, xlator_t *this, inode_t *inode, enum fo
 
     setting->dict = dict_ref (dict);
     setting->flags = flags;
-    xattr_begin (setting);
+    op_run (&setting->op, xattr_steps, xattr_answer);
 }
 
 static void
@@ -396,7 +387,7 @@ directory_removexattr (call_frame_t *frame, xlator_t *this, inode_t *inode, enum
     struct setting *setting = setting_new (frame, this, inode, what, xdata);
 
     setting->name = g_strdup (name);
-    xattr_begin (setting);
+    op_run (&setting->op, xattr_steps, xattr_answer);
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is a directory empty on all subvolumes? Linktos whose file is on none of them are removed. */
+/* Steps that fail with ENOTEMPTY unless a directory is empty on all subvolumes. Linktos whose file
+ * is on no subvolume are removed. */
 #include "../distribute.h"
 
 #include <fcntl.h>
@@ -18,52 +19,36 @@ emptying_clear (struct emptying *empty)
     g_free (empty->at);
 }
 
-static void empty_list (struct emptying *empty);
-static void empty_unlink_next (struct emptying *empty);
+/* --- open ------------------------------------------------------------------------------------- */
 
-/* --- removing linktos ------------------------------------------------------------------------- */
-
-struct found {
-    unsigned child;
-    char name[];
-};
-
-static void
-empty_unlinked (call_frame_t *own)
+/* Opens and lists as distribute itself: the caller needs no right to read the directory. */
+void
+empty_open (void *local)
 {
-    struct emptying *empty = OP_OF (own);
+    struct emptying *empty = local;
     struct op *op = &empty->op;
-    const struct fan_answer *answer = &op->own_fan.answers[0];
+    loc_t loc = { .inode = empty->directory };
 
-    if (answer->op_ret < 0 && !is_missing (answer->op_errno))
-        op_fail (op, answer->op_errno == EBUSY ? ENOTEMPTY : answer->op_errno);
-    else
-        empty_unlink_next (empty);
-}
-
-/* The server refuses if one is a file after all. */
-static void
-empty_unlink_next (struct emptying *empty)
-{
-    struct op *op = &empty->op;
-    g_autoptr (dict_t) only = NULL;
-    loc_t loc = { .parent = empty->fd->inode };
-    const struct found *found;
-
-    if (empty->removed == empty->linktos->len) {
-        empty->next (op);
-        return;
-    }
-    found = empty->linktos->pdata[empty->removed++];
-    loc.name = found->name;
-    only = xdata_only_linkto ();
-    own_begin (op, empty_unlinked);
-    FAN_WIND (&op->own_fan, 0, op->priv->children[found->child], unlink, &loc, 0, only);
-    own_end (op);
+    empty->linktos = g_ptr_array_new_with_free_func (g_free);
+    empty->at = g_new0 (off_t, op->priv->n);
+    empty->fd = fd_new (op->this->fd_maker, empty->directory, O_RDONLY | O_DIRECTORY, 0);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        AS_SELF (op, i, opendir, &loc, empty->fd, NULL);
     loc_wipe_path (&loc);
 }
 
-/* --- listing ---------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------- */
+
+void
+empty_list (void *local)
+{
+    struct emptying *empty = local;
+    struct op *op = &empty->op;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (empty->at[i] != AT_END)
+            AS_SELF (op, i, readdirp, empty->fd, LIST_SIZE, empty->at[i], NULL);
+}
 
 static bool
 entry_is_dots (const gf_dirent_t *entry)
@@ -71,17 +56,23 @@ entry_is_dots (const gf_dirent_t *entry)
     return strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
 }
 
+/* A linkto that was listed. */
+struct empty_linkto {
+    unsigned child;
+    char name[];
+};
+
 static void
 empty_note_linkto (struct emptying *empty, unsigned child, const gf_dirent_t *entry)
 {
-    struct found *found = g_malloc (sizeof *found + entry->d_len + 1);
+    struct empty_linkto *linkto = g_malloc (sizeof *linkto + entry->d_len + 1);
 
-    found->child = child;
-    memcpy (found->name, entry->d_name, entry->d_len + 1);
-    g_ptr_array_add (empty->linktos, found);
+    linkto->child = child;
+    memcpy (linkto->name, entry->d_name, entry->d_len + 1);
+    g_ptr_array_add (empty->linktos, linkto);
 }
 
-/* Returns 0, or a positive errno. */
+/* Returns 0 or a negative errno. */
 static int
 empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply *reply)
 {
@@ -89,84 +80,69 @@ empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply 
     const bool at_end = reply->op_ret == 0 || reply->op_errno == ENOENT;
 
     if (reply->op_ret < 0)
-        return reply->op_errno;
+        return -reply->op_errno;
     for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
         empty->at[child] = entry->d_off;
         if (entry_is_dots (entry))
             continue;
         if (!iatt_may_be_linkto (&entry->d_stat))
-            return ENOTEMPTY;
+            return -ENOTEMPTY;
         empty_note_linkto (empty, child, entry);
     }
     if (!at_end && (empty->at[child] == before || empty->linktos->len > LINKTOS_MAX))
-        return EIO; /* a list without an end */
+        return -EIO; /* a list without an end */
     if (at_end)
         empty->at[child] = AT_END;
     return 0;
 }
 
-static void
-empty_listed (call_frame_t *own)
+int
+empty_listed (void *local)
 {
-    struct emptying *empty = OP_OF (own);
+    struct emptying *empty = local;
     struct op *op = &empty->op;
     bool at_end = true;
-    int error = 0;
+    int r = 0;
 
-    for (unsigned i = 0; i < op->priv->n && error == 0; i++) {
-        if (op->own_fan.answers[i].op != FOP_NONE)
-            error = empty_note (empty, i, &op->own_fan.answers[i].readdirp);
+    for (unsigned i = 0; i < op->priv->n && r == 0; i++) {
+        if (op->seq.fan.answers[i].op != FOP_NONE)
+            r = empty_note (empty, i, &op->seq.fan.answers[i].readdirp);
         at_end &= empty->at[i] == AT_END;
     }
-    if (error)
-        op_fail (op, error);
-    else if (at_end)
-        empty_unlink_next (empty);
-    else
-        empty_list (empty);
+    return r < 0 || at_end ? r : STEP_REPEAT;
 }
 
-/* On all subvolumes at once. */
-static void
-empty_list (struct emptying *empty)
+/* --- unlink linktos --------------------------------------------------------------------------- */
+
+bool
+empty_has_linktos (void *local)
 {
-    struct op *op = &empty->op;
+    const struct emptying *empty = local;
 
-    own_begin (op, empty_listed);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (empty->at[i] != AT_END)
-            OWN (op, i, readdirp, empty->fd, LIST_SIZE, empty->at[i], NULL);
-    own_end (op);
+    return empty->linktos && empty->removed < empty->linktos->len;
 }
 
-static void
-empty_opened (call_frame_t *own)
-{
-    struct emptying *empty = OP_OF (own);
-    struct op *op = &empty->op;
-
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (op->own_fan.answers[i].op_ret < 0) {
-            op_fail (op, op->own_fan.answers[i].op_errno);
-            return;
-        }
-    empty_list (empty);
-}
-
-/* Opens and lists as distribute itself: the caller needs no right to read the directory. */
+/* The brick refuses if the name is a file after all. */
 void
-empty_directory (struct emptying *empty, inode_t *directory, void (*next) (struct op *op))
+empty_unlink (void *local)
 {
+    struct emptying *empty = local;
     struct op *op = &empty->op;
-    loc_t loc = { .inode = directory };
+    const struct empty_linkto *linkto = empty->linktos->pdata[empty->removed++];
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+    loc_t loc = { .parent = empty->fd->inode, .name = linkto->name };
 
-    empty->next = next;
-    empty->linktos = g_ptr_array_new_with_free_func (g_free);
-    empty->at = g_new0 (off_t, op->priv->n);
-    empty->fd = fd_new (op->this->fd_maker, directory, O_RDONLY | O_DIRECTORY, 0);
-    own_begin (op, empty_opened);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        OWN (op, i, opendir, &loc, empty->fd, NULL);
-    own_end (op);
+    AS_SELF_AT (op, 0, op->priv->children[linkto->child], unlink, &loc, 0, only);
     loc_wipe_path (&loc);
+}
+
+int
+empty_unlinked (void *local)
+{
+    struct emptying *empty = local;
+    const struct fan_answer *answer = &empty->op.seq.fan.answers[0];
+
+    if (answer->op_ret < 0 && !is_missing (answer->op_errno))
+        return answer->op_errno == EBUSY ? -ENOTEMPTY : -answer->op_errno;
+    return empty_has_linktos (empty) ? STEP_REPEAT : 0;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listing of a directory: one subvolume after the other. Linktos are left out, and each directory
- * but on its hashed subvolume, so that each name comes once.
+ * Listing of a directory: one subvolume after the other. Linktos are left out. A directory is
+ * listed by its hashed subvolume alone, so that each name comes once.
  *
- * An entry's offset tells its subvolume and its offset there, for any open directory, also after
- * the mount has moved to another graph, in which a subvolume may have been added: so it depends on
- * nothing else. The lowest bits are the subvolume. A large offset, a hash of ext4 for instance,
- * gives up its own lowest bits for them. It then stands for a slightly earlier place: an entry
- * would come twice if its hash differed from the next one's in these bits alone. A reader that goes
- * on where the last answer ended goes on there exactly; so a subvolume that reads ahead knows it.
+ * An entry's offset contains its subvolume and its offset there, and depends on nothing else: it
+ * stays valid for any open directory, also in another graph, to which a subvolume may have been
+ * added. The lowest bits are the subvolume. A large offset, such as a hash of ext4, loses its own
+ * lowest bits to them, and then stands for a slightly earlier place: an entry would come twice if
+ * its hash differed from the next one's in these bits alone. A reader that continues at the end of
+ * the last answer continues at the exact offset, so that a subvolume that reads ahead recognizes
+ * it.
  */
 #include "../distribute.h"
 
@@ -19,17 +20,17 @@
 #define LARGE ((uint64_t) 1 << OFFSET_BITS)
 #define CHILD_BITS 10U /* at least */
 
-struct place {
+struct list_place {
     unsigned child;
     uint64_t offset;
 };
 
-struct listing {
+struct list_op {
     struct op op;
     bool with_attributes; /* readdirp */
     fd_t *fd;
     size_t size, used; /* bytes */
-    struct place at, last; /* where it goes on; of the last entry */
+    struct list_place at, last; /* where it goes on; of the last entry */
     dict_t *wanted;
     struct layout *layout;
     gf_dirent_t *entries, **end;
@@ -39,7 +40,7 @@ struct listing {
 static void
 listing_clear (struct op *op)
 {
-    struct listing *listing = (struct listing *) op;
+    struct list_op *listing = (struct list_op *) op;
 
     fd_unref (listing->fd);
     dict_unref (listing->wanted);
@@ -50,13 +51,13 @@ listing_clear (struct op *op)
 /* --- offsets ---------------------------------------------------------------------------------- */
 
 static unsigned
-child_bits (const struct listing *listing)
+child_bits (const struct list_op *listing)
 {
     return MAX (CHILD_BITS, g_bit_storage (listing->op.priv->n - 1));
 }
 
 static uint64_t
-offset_of_place (const struct listing *listing, struct place place)
+offset_of_place (const struct list_op *listing, struct list_place place)
 {
     const unsigned bits = child_bits (listing);
 
@@ -65,13 +66,13 @@ offset_of_place (const struct listing *listing, struct place place)
     return LARGE | place.offset >> (bits + 1) << bits | place.child;
 }
 
-static struct place
-place_of_offset (const struct listing *listing, uint64_t offset)
+static struct list_place
+place_of_offset (const struct list_op *listing, uint64_t offset)
 {
     const unsigned bits = child_bits (listing);
     const uint64_t there = (offset & ~LARGE) >> bits;
 
-    return (struct place){ .child = offset & ((1U << bits) - 1),
+    return (struct list_place){ .child = offset & ((1U << bits) - 1),
                            .offset = fd_place (listing->op.this, listing->fd, offset,
                                                offset & LARGE ? there << (bits + 1) : there) };
 }
@@ -86,7 +87,7 @@ name_is_dots (const char *name)
 
 /* The subvolume that lists a directory's name: the hashed one, or the first if that is down. */
 static bool
-lists_directory (const struct listing *listing, unsigned child, const char *name)
+lists_directory (const struct list_op *listing, unsigned child, const char *name)
 {
     const struct op *op = &listing->op;
     const int hashed = listing->layout
@@ -103,7 +104,7 @@ lists_directory (const struct listing *listing, unsigned child, const char *name
     return true;
 }
 
-/* cluster/replicate leaves the mode of an entry whose other attributes it does not answer for. */
+/* cluster/replicate leaves out the mode of an entry if it has no good copy of the attributes. */
 static bool
 entry_is_linkto (const dht_private_t *priv, const gf_dirent_t *entry)
 {
@@ -113,7 +114,7 @@ entry_is_linkto (const dht_private_t *priv, const gf_dirent_t *entry)
 }
 
 static bool
-lists (const struct listing *listing, const gf_dirent_t *entry)
+lists (const struct list_op *listing, const gf_dirent_t *entry)
 {
     const dht_private_t *priv = listing->op.priv;
     const unsigned child = listing->at.child;
@@ -129,12 +130,13 @@ lists (const struct listing *listing, const gf_dirent_t *entry)
     return !entry_is_linkto (priv, entry);
 }
 
-/* The caller gets no inode of a directory: it looks the directory up, which finds its layout. */
+/* The caller gets no inode of a directory, so that it looks the directory up, and the lookup reads
+ * its layout. */
 static void
-entry_add (struct listing *listing, const gf_dirent_t *from)
+entry_add (struct list_op *listing, const gf_dirent_t *from)
 {
     struct op *op = &listing->op;
-    const struct place place = { listing->at.child, (uint64_t) from->d_off };
+    const struct list_place place = { listing->at.child, (uint64_t) from->d_off };
     gf_dirent_t *entry = g_memdup2 (from, sizeof *from + from->d_len + 1);
 
     entry->next = NULL;
@@ -159,12 +161,12 @@ entry_add (struct listing *listing, const gf_dirent_t *from)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void listing_ask (struct listing *listing);
+static void list_ask (struct list_op *listing);
 
 static void
-listing_answer (struct op *op)
+list_answer (struct op *op)
 {
-    struct listing *listing = (struct listing *) op;
+    struct list_op *listing = (struct list_op *) op;
     const int error = listing->at.child < op->priv->n ? 0 : ENOENT;
 
     if (listing->n > 0)
@@ -176,12 +178,12 @@ listing_answer (struct op *op)
         STACK_UNWIND (readdir, op->frame, listing->n, error, listing->entries, NULL);
 }
 
-/* Continues until there is at least one entry, since none means the end, and goes on to the next
- * subvolume while there is room: of a small directory each has a few entries. */
+/* An answer without entries would mean the end, so this continues until there is one. It goes on to
+ * the next subvolume while there is room: in a small directory each subvolume has a few entries. */
 static void
-listing_answered (call_frame_t *frame)
+list_answered (call_frame_t *frame)
 {
-    struct listing *listing = OP_OF (frame);
+    struct list_op *listing = OP_OF (frame);
     struct op *op = &listing->op;
     const struct readdirp_reply *reply = &op->fan.answers[listing->at.child].readdirp;
     uint64_t last = listing->at.offset;
@@ -189,7 +191,7 @@ listing_answered (call_frame_t *frame)
 
     if (reply->op_ret < 0) {
         if (listing->n > 0) /* the caller asks once more, and gets the error then */
-            op_end (op, listing_answer);
+            list_answer (op);
         else
             op_fail (op, reply->op_errno);
         return;
@@ -200,34 +202,34 @@ listing_answered (call_frame_t *frame)
             entry_add (listing, entry);
     }
     at_end = reply->op_ret == 0 || reply->op_errno == ENOENT || last == listing->at.offset;
-    listing->at = at_end ? (struct place){ listing->at.child + 1, 0 }
-                         : (struct place){ listing->at.child, last };
+    listing->at = at_end ? (struct list_place){ listing->at.child + 1, 0 }
+                         : (struct list_place){ listing->at.child, last };
     if (listing->n > 0 && (!at_end || listing->used > listing->size / 2))
-        op_end (op, listing_answer);
+        list_answer (op);
     else
-        listing_ask (listing);
+        list_ask (listing);
 }
 
 static void
-listing_ask (struct listing *listing)
+list_ask (struct list_op *listing)
 {
     struct op *op = &listing->op;
 
     while (listing->at.child < op->priv->n
            && !fd_is_open_on (op->this, listing->fd, (int) listing->at.child))
-        listing->at = (struct place){ listing->at.child + 1, 0 };
+        listing->at = (struct list_place){ listing->at.child + 1, 0 };
     if (listing->at.child >= op->priv->n)
-        op_end (op, listing_answer);
+        list_answer (op);
     else
-        ASK_ONE (op, listing_answered, listing->at.child, readdirp, listing->fd, listing->size,
+        ASK_ONE (op, list_answered, listing->at.child, readdirp, listing->fd, listing->size,
                  (off_t) listing->at.offset, listing->wanted);
 }
 
 static void
-listing_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+list_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                bool with_attributes, dict_t *xdata)
 {
-    struct listing *listing = op_new (frame, this, sizeof *listing, NULL, NULL, xdata);
+    struct list_op *listing = op_new (frame, this, sizeof *listing, NULL, NULL, xdata);
 
     listing->op.clear = listing_clear;
     listing->with_attributes = with_attributes;
@@ -238,26 +240,26 @@ listing_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
     listing->wanted = dict_copy (xdata);
     dict_set_u64 (listing->wanted, listing->op.priv->linkto_key, 256);
     listing->at = place_of_offset (listing, (uint64_t) offset);
-    listing_ask (listing);
+    list_ask (listing);
 }
 
 void
 dht_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
 {
-    listing_begin (frame, this, fd, size, offset, false, xdata);
+    list_begin (frame, this, fd, size, offset, false, xdata);
 }
 
 void
 dht_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
               dict_t *xdata)
 {
-    listing_begin (frame, this, fd, size, offset, true, xdata);
+    list_begin (frame, this, fd, size, offset, true, xdata);
 }
 
 /* --- opendir ---------------------------------------------------------------------------------- */
 
-struct opening {
+struct list_opening {
     struct op op;
     fd_t *fd;
 };
@@ -265,14 +267,14 @@ struct opening {
 static void
 opening_clear (struct op *op)
 {
-    fd_unref (((struct opening *) op)->fd);
+    fd_unref (((struct list_opening *) op)->fd);
 }
 
-/* A subvolume that is down lists nothing; any other error is the caller's. */
+/* A subvolume that is down is left out. Any other error is answered. */
 static void
 opening_answered (call_frame_t *frame)
 {
-    struct opening *opening = OP_OF (frame);
+    struct list_opening *opening = OP_OF (frame);
     struct op *op = &opening->op;
     unsigned n = 0;
     int error = 0;
@@ -296,7 +298,7 @@ opening_answered (call_frame_t *frame)
 void
 dht_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
-    struct opening *opening = op_new (frame, this, sizeof *opening, loc, NULL, xdata);
+    struct list_opening *opening = op_new (frame, this, sizeof *opening, loc, NULL, xdata);
     struct op *op = &opening->op;
 
     op->clear = opening_clear;

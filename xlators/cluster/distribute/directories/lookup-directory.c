@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A directory, as all subvolumes have it. */
+/* Lookup of a directory: what all subvolumes have of it becomes one answer. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -27,8 +27,8 @@ gather_begin (struct lookup *lookup)
     lookup->xattrs_differ = false;
 }
 
-/* The subvolume that has this attribute decides about a directory's attributes. Its value is not 0
- * while others may lack a change. */
+/* The subvolume with this attribute (GlusterFS: the MDS) decides about the attributes of the
+ * directory. The value is not 0 while other subvolumes may lack a change. */
 static void
 gather_mds (struct lookup *lookup, unsigned i, dict_t *xdata)
 {
@@ -91,8 +91,8 @@ gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
     iatt_merge (&lookup->postparent, &reply->postparent);
 }
 
-/* Chooses the subvolume whose attributes count: the one that says so. For the root, which none
- * does, the one that changed last. */
+/* Chooses the subvolume whose attributes count: the MDS. The root has none: there it is the
+ * subvolume that changed last. */
 static int
 gather_source (const struct lookup *lookup)
 {
@@ -190,7 +190,7 @@ attributes_are_doubtful (const struct lookup *lookup)
     return false;
 }
 
-/* Nothing is healed while a subvolume is down: what it has can't be known. A single subvolume has
+/* Nothing is healed while a subvolume is down, since its copy is unknown. A single subvolume has
  * all hashes anyway. */
 bool
 directory_ails (const struct lookup *lookup)
@@ -224,5 +224,5 @@ lookup_directory (struct lookup *lookup)
     if (directory_ails (lookup))
         heal_directory (lookup);
     else
-        op_end (op, lookup_answer);
+        lookup_answer (lookup);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mkdir: under the lock of the name, first on the hashed subvolume, which decides whether it works,
- * then on all others with the same gfid; then each gets its range of hashes. */
+/* mkdir: under the lock of the name, first on the hashed subvolume, whose answer decides, then on
+ * all others with the same gfid; then each subvolume gets its range of hashes. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -13,8 +13,9 @@ struct mkdir {
     struct iatt buf, preparent, postparent;
     dict_t *xdata;
     struct layout *layout;
-    bool whole; /* all subvolumes have it */
-    bool exists; /* a subvolume answered EEXIST: it has the directory, or a stale linkto */
+    bool whole;   /* all subvolumes have the directory */
+    bool exists;  /* a subvolume answered EEXIST: it has the directory, or a stale linkto */
+    bool blocked; /* a stale linkto of the name is in the way of the directory */
 };
 
 static void
@@ -27,86 +28,92 @@ mkdir_clear (struct op *op)
     layout_unref (mkdir->layout);
 }
 
-static void
-mkdir_answer (struct op *op)
+/* --- refresh, plan ---------------------------------------------------------------------------- */
+
+static int
+mkdir_plan (void *local)
 {
-    struct mkdir *mkdir = (struct mkdir *) op;
-
-    directory_attributes (op->this, mkdir->inode, &mkdir->buf);
-    STACK_UNWIND (mkdir, op->frame, 0, 0, mkdir->inode, &mkdir->buf,
-                  directory_attributes_of_one (op->this, op->loc.parent, &mkdir->preparent),
-                  directory_attributes_of_one (op->this, op->loc.parent, &mkdir->postparent),
-                  mkdir->xdata);
-}
-
-/* --- the layout ------------------------------------------------------------------------------- */
-
-static void
-mkdir_healed (call_frame_t *own)
-{
-    op_end (OP_OF (own), mkdir_answer);
-}
-
-/* The lookup heals the directory, and remembers its layout. */
-static void
-mkdir_heal (call_frame_t *own)
-{
-    struct mkdir *mkdir = OP_OF (own);
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    loc_t loc = { .inode = mkdir->inode, .parent = op->loc.parent, .name = op->loc.name };
+    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
 
-    own_lookup (op, &loc, mkdir_healed);
-    loc_wipe_path (&loc);
+    if (hashed == NO_CHILD)
+        return op->seq.tries < STEPS_TRIES ? STEP_AGAIN (EIO)
+                                           : -name_unhashed (op->this, &op->loc);
+    mkdir->hashed = (unsigned) hashed;
+    lock_name (op, mkdir->hashed, &op->loc);
+    return 0;
 }
 
+/* --- make ------------------------------------------------------------------------------------- */
+
+/* The brick refuses the directory if the range of the parent that this client counts on is no
+ * longer the brick's. */
 static void
-mkdir_divided (call_frame_t *own)
+mkdir_make (void *local)
 {
-    struct mkdir *mkdir = OP_OF (own);
+    static const uint8_t none[4];
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    bool in_the_way = false;
+    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
 
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct fan_answer *answer = &op->own_fan.answers[i];
+    op_guard (op, mkdir->hashed, xdata);
+    if (op->priv->n > 1)
+        dict_set (xdata, op->priv->mds_key, none, sizeof none);
+    AS_CALLER (op, mkdir->hashed, mkdir, &op->loc, mkdir->mode, mkdir->umask, xdata);
+}
 
-        if (answer->op == FOP_NONE || answer->op_ret >= 0)
-            continue;
-        gf_log (op->this, op->priv->n == 1 ? GF_LOG_DEBUG : GF_LOG_WARNING,
-                "new directory '%s' gets no range of hashes on %s: %s; the next lookup tries again",
-                loc_path (&op->loc), op->priv->children[i]->name, g_strerror (answer->op_errno));
-        layout_fail (mkdir->layout, i, RANGE_UNSET);
-        in_the_way |= mkdir->exists && is_missing (answer->op_errno);
+static int
+mkdir_made (void *local)
+{
+    struct mkdir *mkdir = local;
+    struct op *op = &mkdir->op;
+    const struct mkdir_reply *reply = &op->seq.fan.answers[mkdir->hashed].mkdir;
+
+    if (reply->op_ret < 0 && op_guard_refused (reply->xdata))
+        return STEP_AGAIN (reply->op_errno);
+    if (reply->op_ret < 0) {
+        name_no_room (op->this, &op->loc, mkdir->hashed, reply->op_errno);
+        return -reply->op_errno;
     }
-    layout_seal (mkdir->layout);
-    inode_set_layout (op->this, mkdir->inode, mkdir->layout, (int) mkdir->hashed);
-    if (in_the_way)
-        locks_drop (op, mkdir_heal);
-    else
-        op_end (op, mkdir_answer);
+    mkdir->inode = inode_ref (reply->inode);
+    mkdir->buf = reply->buf;
+    mkdir->preparent = reply->preparent;
+    mkdir->postparent = reply->postparent;
+    mkdir->xdata = dict_ref (reply->xdata);
+    mkdir->layout = layout_new (op->priv->n);
+    layout_fail (mkdir->layout, mkdir->hashed, RANGE_UNSET);
+    return 0;
 }
+
+/* --- make on all others ----------------------------------------------------------------------- */
 
 static void
-mkdir_divide (call_frame_t *own)
+mkdir_make_on_others (void *local)
 {
-    struct mkdir *mkdir = OP_OF (own);
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    g_autoptr (dict_t) xdata = xdata_internal ();
-    loc_t loc = { .inode = mkdir->inode };
-    const uint32_t commit = mkdir->whole ? __atomic_load_n (&op->priv->commit, __ATOMIC_RELAXED)
-                                         : LAYOUT_UNSURE;
+    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
 
-    layout_assign (op->this, mkdir->layout, &op->loc, &mkdir->buf.ia_gfid, commit);
-    own_begin (op, mkdir_divided);
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        g_autoptr (dict_t) value = layout_value (op->this, mkdir->layout, i);
-
-        if (mkdir->layout->ranges[i].state == RANGE_SET)
-            OWN (op, i, setxattr, &loc, value, 0, xdata);
-    }
-    own_end (op);
+    dict_set (xdata, "gfid-req", mkdir->buf.ia_gfid.b, sizeof mkdir->buf.ia_gfid.b);
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (i != mkdir->hashed)
+            AS_CALLER (op, i, mkdir, &op->loc, mkdir->mode, mkdir->umask, xdata);
 }
 
-/* Other operations need an inode that has the gfid. */
+/* A subvolume that is down logs that itself. */
+static void
+mkdir_log_failure (const struct mkdir *mkdir, unsigned i, int op_errno)
+{
+    const struct op *op = &mkdir->op;
+
+    gf_log (op->this, op_errno == ENOTCONN ? GF_LOG_DEBUG : GF_LOG_WARNING,
+            "the new directory '%s' could not be made on %s: %s; its files go to other subvolumes "
+            "until a lookup has made it there", loc_path ((loc_t *) &op->loc),
+            op->priv->children[i]->name, g_strerror (op_errno));
+}
+
+/* Operations on the directory need an inode that has the gfid. */
 static void
 mkdir_link_inode (struct mkdir *mkdir)
 {
@@ -117,46 +124,22 @@ mkdir_link_inode (struct mkdir *mkdir)
     mkdir->inode = linked;
 }
 
-static void
-mkdir_unlocked (call_frame_t *own)
+/* On a subvolume that answers EEXIST, another client's lookup has healed the directory, or a stale
+ * linkto has its name. The latter shows when the directory's range can't be set. */
+static int
+mkdir_made_on_others (void *local)
 {
-    struct mkdir *mkdir = OP_OF (own);
-
-    mkdir_link_inode (mkdir);
-    lock_layout (&mkdir->op, mkdir->hashed, mkdir->inode, true);
-    locks_take (&mkdir->op, mkdir_divide);
-}
-
-/* --- on all subvolumes ------------------------------------------------------------------------ */
-
-/* A subvolume that is down says so itself. */
-static void
-mkdir_tell (const struct mkdir *mkdir, unsigned i, int op_errno)
-{
-    const struct op *op = &mkdir->op;
-
-    gf_log (op->this, op_errno == ENOTCONN ? GF_LOG_DEBUG : GF_LOG_WARNING,
-            "the new directory '%s' could not be made on %s: %s; its files go to other subvolumes "
-            "until a lookup has made it there", loc_path ((loc_t *) &op->loc),
-            op->priv->children[i]->name, g_strerror (op_errno));
-}
-
-/* A directory that exists already was made by another client's lookup, which healed it. A stale
- * linkto shows when the directory's range can't be set; mkdir_heal removes the linkto. */
-static void
-mkdir_made (call_frame_t *frame)
-{
-    struct mkdir *mkdir = OP_OF (frame);
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
 
     mkdir->whole = true;
     for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct mkdir_reply *reply = &op->fan.answers[i].mkdir;
+        const struct mkdir_reply *reply = &op->seq.fan.answers[i].mkdir;
 
         if (i == mkdir->hashed)
             continue;
         if (reply->op_ret < 0 && reply->op_errno != EEXIST) {
-            mkdir_tell (mkdir, i, reply->op_errno);
+            mkdir_log_failure (mkdir, i, reply->op_errno);
             layout_fail (mkdir->layout, i, RANGE_DOWN);
             mkdir->whole = false;
             continue;
@@ -167,115 +150,109 @@ mkdir_made (call_frame_t *frame)
         iatt_merge (&mkdir->preparent, &reply->preparent);
         iatt_merge (&mkdir->postparent, &reply->postparent);
     }
-    locks_drop (op, mkdir_unlocked);
+    mkdir_link_inode (mkdir);
+    return 0;
+}
+
+/* --- the layout ------------------------------------------------------------------------------- */
+
+static int
+mkdir_name_unlocked (void *local)
+{
+    struct mkdir *mkdir = local;
+
+    lock_layout (&mkdir->op, mkdir->hashed, mkdir->inode, true);
+    return 0;
 }
 
 static void
-mkdir_on_others (struct mkdir *mkdir)
+mkdir_set_ranges (void *local)
 {
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
+    g_autoptr (dict_t) xdata = xdata_internal ();
+    loc_t loc = { .inode = mkdir->inode };
+    const uint32_t commit = mkdir->whole ? __atomic_load_n (&op->priv->commit, __ATOMIC_RELAXED)
+                                         : LAYOUT_UNSURE;
 
-    dict_set (xdata, "gfid-req", mkdir->buf.ia_gfid.b, sizeof mkdir->buf.ia_gfid.b);
-    step_begin (op, mkdir_made);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (i != mkdir->hashed)
-            ASK (op, i, mkdir, &op->loc, mkdir->mode, mkdir->umask, xdata);
-    step_end (op);
+    layout_assign (op->this, mkdir->layout, &op->loc, &mkdir->buf.ia_gfid, commit);
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        g_autoptr (dict_t) value = layout_value (op->this, mkdir->layout, i);
+
+        if (mkdir->layout->ranges[i].state == RANGE_SET)
+            AS_SELF (op, i, setxattr, &loc, value, 0, xdata);
+    }
+    loc_wipe_path (&loc);
 }
 
-/* --- on the hashed subvolume ------------------------------------------------------------------ */
-
-static void mkdir_begin (struct mkdir *mkdir);
-
-static void
-mkdir_refreshed (call_frame_t *own)
+static int
+mkdir_ranges_set (void *local)
 {
-    struct mkdir *mkdir = OP_OF (own);
-    const struct lookup_reply *reply = &mkdir->op.own_fan.answers[SELF (&mkdir->op)].lookup;
-
-    if (reply->op_ret < 0)
-        op_fail (&mkdir->op, reply->op_errno);
-    else
-        mkdir_begin (mkdir);
-}
-
-static void
-mkdir_refresh (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    loc_t parent = { .inode = op->loc.parent };
-
-    own_lookup (op, &parent, mkdir_refreshed);
-}
-
-static void
-mkdir_hashed_made (call_frame_t *frame)
-{
-    struct mkdir *mkdir = OP_OF (frame);
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    const struct mkdir_reply *reply = &op->fan.answers[mkdir->hashed].mkdir;
 
-    if (reply->op_ret < 0 && dict_has (reply->xdata, "glusterfs.preop.check.failed")
-        && op->tries++ < TRIES) {
-        locks_drop (op, mkdir_refresh);
-        return;
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->seq.fan.answers[i];
+
+        if (answer->op == FOP_NONE || answer->op_ret >= 0)
+            continue;
+        gf_log (op->this, op->priv->n == 1 ? GF_LOG_DEBUG : GF_LOG_WARNING,
+                "new directory '%s' gets no range of hashes on %s: %s; the next lookup tries again",
+                loc_path (&op->loc), op->priv->children[i]->name, g_strerror (answer->op_errno));
+        layout_fail (mkdir->layout, i, RANGE_UNSET);
+        mkdir->blocked |= mkdir->exists && is_missing (answer->op_errno);
     }
-    if (reply->op_ret < 0) {
-        name_no_room (op->this, &op->loc, mkdir->hashed, reply->op_errno);
-        op_fail (op, reply->op_errno);
-        return;
-    }
-    mkdir->inode = inode_ref (reply->inode);
-    mkdir->buf = reply->buf;
-    mkdir->preparent = reply->preparent;
-    mkdir->postparent = reply->postparent;
-    mkdir->xdata = dict_ref (reply->xdata);
-    mkdir->layout = layout_new (op->priv->n);
-    layout_fail (mkdir->layout, mkdir->hashed, RANGE_UNSET);
-    mkdir_on_others (mkdir);
+    layout_seal (mkdir->layout);
+    inode_set_layout (op->this, mkdir->inode, mkdir->layout, (int) mkdir->hashed);
+    return 0;
+}
+
+/* --- heal, and the answer --------------------------------------------------------------------- */
+
+static bool
+mkdir_is_blocked (void *local)
+{
+    return ((const struct mkdir *) local)->blocked;
+}
+
+/* The lookup removes the stale linkto, and makes the directory in its place. */
+static void
+mkdir_heal (void *local)
+{
+    struct mkdir *mkdir = local;
+    loc_t loc = { .inode = mkdir->inode, .parent = mkdir->op.loc.parent,
+                  .name = mkdir->op.loc.name };
+
+    op_look (&mkdir->op, &loc);
+    loc_wipe_path (&loc);
 }
 
 static void
-mkdir_locked (call_frame_t *own)
+mkdir_answer (void *local)
 {
-    static const uint8_t none[4];
-    struct mkdir *mkdir = OP_OF (own);
+    struct mkdir *mkdir = local;
     struct op *op = &mkdir->op;
-    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
-    struct layout *layout = inode_layout (op->this, op->loc.parent);
-    uint8_t range[LAYOUT_DISK_SIZE];
 
-    if (layout && layout->ranges[mkdir->hashed].state == RANGE_SET) {
-        layout_write (layout, mkdir->hashed, range);
-        dict_set_str (xdata, "glusterfs.preop.parent.key", op->priv->layout_key);
-        dict_set (xdata, op->priv->layout_key, range, sizeof range);
-    }
-    layout_unref (layout);
-    if (op->priv->n > 1)
-        dict_set (xdata, op->priv->mds_key, none, sizeof none);
-    ASK_ONE (op, mkdir_hashed_made, mkdir->hashed, mkdir, &op->loc, mkdir->mode, mkdir->umask,
-             xdata);
+    directory_attributes (op->this, mkdir->inode, &mkdir->buf);
+    STACK_UNWIND (mkdir, op->frame, 0, 0, mkdir->inode, &mkdir->buf,
+                  directory_attributes_of_one (op->this, op->loc.parent, &mkdir->preparent),
+                  directory_attributes_of_one (op->this, op->loc.parent, &mkdir->postparent),
+                  mkdir->xdata);
 }
 
-static void
-mkdir_begin (struct mkdir *mkdir)
-{
-    struct op *op = &mkdir->op;
-    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-
-    if (hashed == NO_CHILD && op->tries++ < TRIES) {
-        mkdir_refresh (op_own (op));
-        return;
-    }
-    if (hashed == NO_CHILD) {
-        op_fail (op, name_unhashed (op->this, &op->loc));
-        return;
-    }
-    mkdir->hashed = (unsigned) hashed;
-    lock_name (op, mkdir->hashed, &op->loc);
-    locks_take (op, mkdir_locked);
-}
+static const struct step mkdir_steps[] = {
+    STEP ("refresh", op_refresh, NULL, .when = op_is_again),
+    STEP ("plan", NULL, mkdir_plan, .again = "refresh"),
+    STEP_LOCK ("lock name", .interruptible = true),
+    STEP ("make", mkdir_make, mkdir_made, .again = "refresh"),
+    STEP ("make on others", mkdir_make_on_others, mkdir_made_on_others),
+    STEP ("unlock name", locks_undo, mkdir_name_unlocked),
+    STEP_LOCK ("lock layout"),
+    STEP ("set ranges", mkdir_set_ranges, mkdir_ranges_set),
+    STEP ("unlock layout", locks_undo, step_ignore, .when = mkdir_is_blocked),
+    STEP ("heal", mkdir_heal, step_ignore, .when = mkdir_is_blocked),
+    {},
+};
 
 void
 dht_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
@@ -287,5 +264,5 @@ dht_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t 
     mkdir->mode = mode;
     mkdir->umask = umask;
     space_refresh (&mkdir->op);
-    mkdir_begin (mkdir);
+    op_run (&mkdir->op, mkdir_steps, mkdir_answer);
 }

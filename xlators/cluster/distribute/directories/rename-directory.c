@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rename of a directory: under the locks of both names, on the new name's hashed subvolume, which
- * decides, and then on all others. If one fails, those that have renamed it rename it back. */
+/* rename of a directory: under the locks of both names, first on the new name's hashed subvolume,
+ * whose answer decides, then on all others. If one fails, those that have renamed it rename it
+ * back. */
 #include "../distribute.h"
 
-struct moving {
-    struct emptying emptying;
-    unsigned hashed, new_hashed;
-    bool *moved;
+struct moving_op {
+    struct emptying emptying; /* of the directory that is replaced, if there is one */
+    inode_t *replaced;        /* with a reference, or NULL */
+    unsigned new_hashed;
+    bool *moved;              /* by subvolume: it has renamed the directory */
+    bool blocked;             /* a subvolume has a stale linkto of the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -14,17 +17,186 @@ struct moving {
 static void
 moving_clear (struct op *op)
 {
-    struct moving *moving = (struct moving *) op;
+    struct moving_op *moving = (struct moving_op *) op;
 
     emptying_clear (&moving->emptying);
+    inode_unref (moving->replaced);
     dict_unref (moving->xdata);
     g_free (moving->moved);
 }
 
-static void
-moving_answer (struct op *op)
+/* --- plan ------------------------------------------------------------------------------------- */
+
+/* The lookups make the directories on subvolumes that lack them. They may take locks of the names,
+ * so they come before those of the rename. */
+static int
+moving_plan (void *local)
 {
-    struct moving *moving = (struct moving *) op;
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+    const struct lookup_reply *old = &op->seq.fan.answers[SELF (op)].lookup,
+                              *new = &op->seq.fan.answers[SELF (op) + 1].lookup;
+    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name),
+              new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
+
+    if (old->op_ret < 0)
+        return -old->op_errno;
+    if (hashed == NO_CHILD || new_hashed == NO_CHILD)
+        return -EIO;
+    if (new->op_ret >= 0 && gfid_equal (&new->buf.ia_gfid, &old->buf.ia_gfid)) {
+        moving->buf = old->buf;
+        return STEP_END; /* two names of one directory */
+    }
+    moving->new_hashed = (unsigned) new_hashed;
+    rename_note_name_locks (op, (unsigned) hashed, moving->new_hashed);
+    return 0;
+}
+
+/* --- check ------------------------------------------------------------------------------------ */
+
+static int
+moving_check (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+    struct lookup_reply *old = &op->seq.fan.answers[SELF (op)].lookup,
+                        *new = &op->seq.fan.answers[SELF (op) + 1].lookup;
+
+    if (old->op_ret < 0)
+        return -old->op_errno;
+    if (!gfid_equal (&old->buf.ia_gfid, &op->loc.inode->gfid))
+        return -ESTALE;
+    if (new->op_ret < 0)
+        return is_missing (new->op_errno) ? 0 : -new->op_errno;
+    if (new->buf.ia_type != IA_IFDIR)
+        return -ENOTDIR;
+    moving->replaced = inode_link (new->inode, op->newloc.parent, op->newloc.name, &new->buf);
+    moving->emptying.directory = moving->replaced;
+    return 0;
+}
+
+static bool
+moving_replaces (void *local)
+{
+    return ((const struct moving_op *) local)->replaced;
+}
+
+/* --- rename ----------------------------------------------------------------------------------- */
+
+static void
+moving_take (struct moving_op *moving, unsigned i, const struct rename_reply *reply)
+{
+    moving->moved[i] = true;
+    iatt_merge (&moving->buf, &reply->buf);
+    iatt_merge (&moving->old_pre, &reply->preoldparent);
+    iatt_merge (&moving->old_post, &reply->postoldparent);
+    iatt_merge (&moving->new_pre, &reply->prenewparent);
+    iatt_merge (&moving->new_post, &reply->postnewparent);
+}
+
+static void
+moving_rename (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+
+    AS_CALLER (op, moving->new_hashed, rename, &op->loc, &op->newloc, 0, op->xdata);
+}
+
+static int
+moving_renamed (void *local)
+{
+    struct moving_op *moving = local;
+    const struct rename_reply *reply =
+        &moving->emptying.op.seq.fan.answers[moving->new_hashed].rename;
+
+    if (reply->op_ret < 0)
+        return -reply->op_errno;
+    moving->xdata = dict_ref (reply->xdata);
+    moving_take (moving, moving->new_hashed, reply);
+    return 0;
+}
+
+static void
+moving_rename_back (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (moving->moved[i])
+            AS_SELF (op, i, rename, &op->newloc, &op->loc, 0, NULL);
+}
+
+/* --- rename on all others --------------------------------------------------------------------- */
+
+static void
+moving_rename_on_others (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (!moving->moved[i])
+            AS_CALLER (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
+}
+
+/* A subvolume answers ENOTDIR if it has a stale linkto, or a file, of the new name. Those that do
+ * are asked once more after the linkto was removed. */
+static int
+moving_renamed_on_others (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+    int failed = NO_CHILD, error;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct rename_reply *reply = &op->seq.fan.answers[i].rename;
+
+        if (moving->moved[i])
+            continue;
+        if (reply->op_ret >= 0)
+            moving_take (moving, i, reply);
+        else
+            failed = (int) i;
+    }
+    if (failed == NO_CHILD)
+        return 0;
+    error = op->seq.fan.answers[failed].op_errno;
+    if (error == ENOTDIR && !moving->blocked) {
+        moving->blocked = true;
+        return 0;
+    }
+    gf_log (op->this, GF_LOG_WARNING, "directory '%s' could not be renamed on %s: %s; renamed back "
+            "on all others", loc_path (&op->loc), op->priv->children[failed]->name,
+            g_strerror (error));
+    return -error;
+}
+
+static bool
+moving_is_blocked (void *local)
+{
+    return ((const struct moving_op *) local)->blocked;
+}
+
+/* A brick with a file of the name refuses. */
+static void
+moving_unlink_linktos (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (!moving->moved[i])
+            AS_SELF (op, i, unlink, &op->newloc, 0, only);
+}
+
+static void
+moving_answer (void *local)
+{
+    struct moving_op *moving = local;
+    struct op *op = &moving->emptying.op;
     inode_t *old = op->loc.parent, *new = op->newloc.parent;
     xlator_t *this = op->this;
 
@@ -36,204 +208,39 @@ moving_answer (struct op *op)
                   directory_attributes_of_one (this, new, &moving->new_post), moving->xdata);
 }
 
-static void
-moving_undone (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    op_fail (op, op->op_errno);
-}
-
-static void
-moving_undo (struct moving *moving, unsigned failed, int op_errno)
-{
-    struct op *op = &moving->emptying.op;
-
-    gf_log (op->this, GF_LOG_WARNING, "directory '%s' could not be renamed on %s: %s; renamed back "
-            "on all others", loc_path (&op->loc), op->priv->children[failed]->name,
-            g_strerror (op_errno));
-    op->op_errno = op_errno;
-    own_begin (op, moving_undone);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (moving->moved[i])
-            OWN (op, i, rename, &op->newloc, &op->loc, 0, NULL);
-    own_end (op);
-}
-
-static void
-moving_take (struct moving *moving, const struct rename_reply *reply)
-{
-    iatt_merge (&moving->buf, &reply->buf);
-    iatt_merge (&moving->old_pre, &reply->preoldparent);
-    iatt_merge (&moving->old_post, &reply->postoldparent);
-    iatt_merge (&moving->new_pre, &reply->prenewparent);
-    iatt_merge (&moving->new_post, &reply->postnewparent);
-}
-
-static void moving_on_others (struct moving *moving);
-
-static void
-moving_cleared (call_frame_t *own)
-{
-    moving_on_others (OP_OF (own));
-}
-
-/* A subvolume answers ENOTDIR if it has a stale linkto of the new name. A subvolume with a file of
- * that name refuses the unlink, and the second rename fails with ENOTDIR again. */
-static void
-moving_clear_linktos (struct moving *moving)
-{
-    struct op *op = &moving->emptying.op;
-    g_autoptr (dict_t) only = xdata_only_linkto ();
-
-    op->tries++;
-    own_begin (op, moving_cleared);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (!moving->moved[i])
-            OWN (op, i, unlink, &op->newloc, 0, only);
-    own_end (op);
-}
-
-static void
-moving_others_moved (call_frame_t *frame)
-{
-    struct moving *moving = OP_OF (frame);
-    struct op *op = &moving->emptying.op;
-    int failed = NO_CHILD;
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct rename_reply *reply = &op->fan.answers[i].rename;
-
-        if (moving->moved[i])
-            continue;
-        moving->moved[i] = reply->op_ret >= 0;
-        if (moving->moved[i])
-            moving_take (moving, reply);
-        else
-            failed = (int) i;
-    }
-    if (failed == NO_CHILD)
-        op_end (op, moving_answer);
-    else if (op->fan.answers[failed].op_errno == ENOTDIR && op->tries == 0)
-        moving_clear_linktos (moving);
-    else
-        moving_undo (moving, (unsigned) failed, op->fan.answers[failed].op_errno);
-}
-
-static void
-moving_on_others (struct moving *moving)
-{
-    struct op *op = &moving->emptying.op;
-
-    step_begin (op, moving_others_moved);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (!moving->moved[i])
-            ASK (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
-    step_end (op);
-}
-
-static void
-moving_hashed_moved (call_frame_t *frame)
-{
-    struct moving *moving = OP_OF (frame);
-    struct op *op = &moving->emptying.op;
-    const struct rename_reply *reply = &op->fan.answers[moving->new_hashed].rename;
-
-    if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
-        return;
-    }
-    moving->moved[moving->new_hashed] = true;
-    moving->xdata = dict_ref (reply->xdata);
-    moving_take (moving, reply);
-    moving_on_others (moving);
-}
-
-static void
-moving_do (struct op *op)
-{
-    struct moving *moving = (struct moving *) op;
-
-    ASK_ONE (op, moving_hashed_moved, moving->new_hashed, rename, &op->loc, &op->newloc, 0,
-             op->xdata);
-}
-
-/* Under the locks. */
-static void
-moving_looked_again (call_frame_t *own)
-{
-    struct moving *moving = OP_OF (own);
-    struct op *op = &moving->emptying.op;
-    struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup,
-                        *new = &op->own_fan.answers[SELF (op) + 1].lookup;
-    g_autoptr (inode_t) replaced = NULL;
-
-    if (old->op_ret < 0) {
-        op_fail (op, old->op_errno);
-    } else if (!gfid_equal (&old->buf.ia_gfid, &op->loc.inode->gfid)) {
-        op_fail (op, ESTALE);
-    } else if (new->op_ret < 0 && is_missing (new->op_errno)) {
-        moving_do (op);
-    } else if (new->op_ret < 0) {
-        op_fail (op, new->op_errno);
-    } else if (new->buf.ia_type != IA_IFDIR) {
-        op_fail (op, ENOTDIR);
-    } else {
-        replaced = inode_link (new->inode, op->newloc.parent, op->newloc.name, &new->buf);
-        empty_directory (&moving->emptying, replaced, moving_do);
-    }
-}
-
-static void
-moving_locked (call_frame_t *own)
-{
-    rename_look (OP_OF (own), true, moving_looked_again);
-}
-
-/* The lookups heal what a subvolume lacks. They may take locks of the names, so they come before
- * ours. */
-static void
-moving_looked (call_frame_t *own)
-{
-    struct moving *moving = OP_OF (own);
-    struct op *op = &moving->emptying.op;
-    const struct lookup_reply *old = &op->own_fan.answers[SELF (op)].lookup,
-                              *new = &op->own_fan.answers[SELF (op) + 1].lookup;
-    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name),
-              new_hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
-
-    if (old->op_ret < 0 || hashed == NO_CHILD || new_hashed == NO_CHILD) {
-        op_fail (op, old->op_ret < 0 ? old->op_errno : EIO);
-        return;
-    }
-    if (new->op_ret >= 0 && gfid_equal (&new->buf.ia_gfid, &old->buf.ia_gfid)) {
-        moving->buf = old->buf;
-        op_end (op, moving_answer); /* both names are the same: nothing is to be done */
-        return;
-    }
-    moving->hashed = (unsigned) hashed;
-    moving->new_hashed = (unsigned) new_hashed;
-    rename_note_name_locks (op, moving->hashed, moving->new_hashed);
-    locks_take (op, moving_locked);
-}
+static const struct step moving_steps[] = {
+    STEP ("look", rename_look, moving_plan),
+    STEP_LOCK ("lock", .interruptible = true),
+    STEP ("check", rename_look_locked, moving_check),
+    STEP ("open", empty_open, NULL, .when = moving_replaces),
+    STEP ("list", empty_list, empty_listed, .when = moving_replaces),
+    STEP ("unlink linktos", empty_unlink, empty_unlinked, .when = empty_has_linktos),
+    STEP ("rename", moving_rename, moving_renamed, .undo = moving_rename_back),
+    STEP ("rename on others", moving_rename_on_others, moving_renamed_on_others),
+    STEP ("unlink linktos of new name", moving_unlink_linktos, step_ignore,
+          .when = moving_is_blocked),
+    STEP ("rename on others again", moving_rename_on_others, moving_renamed_on_others,
+          .when = moving_is_blocked),
+    {},
+};
 
 void
 rename_directory (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
                   dict_t *xdata)
 {
-    struct moving *moving = op_new (frame, this, sizeof *moving, oldloc, newloc, xdata);
-    struct op *op = &moving->emptying.op;
+    const dht_private_t *priv = this->private;
+    struct moving_op *moving;
 
-    op->clear = moving_clear;
-    moving->moved = g_new0 (bool, op->priv->n);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (!child_is_up (op->priv, i)) {
-            op_fail (op, ENOTCONN);
-            return;
-        }
-    if (rename_is_below (newloc->parent, &oldloc->inode->gfid)) {
-        op_fail (op, EINVAL);
+    if (!children_are_up (priv)) {
+        frame_fail (frame, ENOTCONN);
         return;
     }
-    rename_look (op, false, moving_looked);
+    if (rename_is_below (newloc->parent, &oldloc->inode->gfid)) {
+        frame_fail (frame, EINVAL);
+        return;
+    }
+    moving = op_new (frame, this, sizeof *moving, oldloc, newloc, xdata);
+    moving->emptying.op.clear = moving_clear;
+    moving->moved = g_new0 (bool, priv->n);
+    op_run (&moving->emptying.op, moving_steps, moving_answer);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * rmdir: the directory must be empty on all subvolumes, but for linktos without a file. Under the
- * lock of its name it is removed on all others first, and last on the hashed subvolume: as long as
- * that one has it, a lookup makes it again where it is missing.
+ * lock of its name it is removed from all other subvolumes first, and last from the hashed one: as
+ * long as the hashed subvolume has it, a lookup makes it again where it is missing.
  */
 #include "../distribute.h"
 
@@ -10,7 +10,7 @@ struct rmdir {
     struct emptying emptying;
     int32_t flags;
     unsigned hashed;
-    int error; /* of one of the others */
+    bool failed; /* a subvolume has kept the directory: the others make it again */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };
@@ -24,10 +24,113 @@ rmdir_clear (struct op *op)
     dict_unref (rmdir->xdata);
 }
 
+/* --- look ------------------------------------------------------------------------------------- */
+
+/* The lookup makes the directory on a subvolume that lacks it, so that all have it. */
 static void
-rmdir_answer (struct op *op)
+rmdir_look (void *local)
 {
-    struct rmdir *rmdir = (struct rmdir *) op;
+    struct op *op = local;
+
+    op_look (op, &op->loc);
+}
+
+static int
+rmdir_looked (void *local)
+{
+    struct rmdir *rmdir = local;
+    struct op *op = &rmdir->emptying.op;
+    struct lookup_reply *reply = &op->seq.fan.answers[SELF (op)].lookup;
+
+    if (reply->op_ret < 0)
+        return -reply->op_errno;
+    if (reply->buf.ia_type != IA_IFDIR)
+        return -ENOTDIR;
+    inode_unref (op->loc.inode);
+    op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
+    rmdir->emptying.directory = op->loc.inode;
+    return 0;
+}
+
+/* --- plan ------------------------------------------------------------------------------------- */
+
+static int
+rmdir_plan (void *local)
+{
+    struct rmdir *rmdir = local;
+
+    lock_name (&rmdir->emptying.op, rmdir->hashed, &rmdir->emptying.op.loc);
+    return 0;
+}
+
+/* After the locks are dropped, a lookup makes the directory again where it was removed. */
+static void
+rmdir_heal (void *local)
+{
+    if (((const struct rmdir *) local)->failed)
+        rmdir_look (local);
+}
+
+/* --- remove ----------------------------------------------------------------------------------- */
+
+static void
+rmdir_remove_on_others (void *local)
+{
+    struct rmdir *rmdir = local;
+    struct op *op = &rmdir->emptying.op;
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (i != rmdir->hashed)
+            AS_CALLER (op, i, rmdir, &op->loc, rmdir->flags, op->xdata);
+}
+
+static int
+rmdir_removed_on_others (void *local)
+{
+    struct rmdir *rmdir = local;
+    struct op *op = &rmdir->emptying.op;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->seq.fan.answers[i];
+
+        if (answer->op == FOP_NONE || answer->op_ret >= 0 || is_missing (answer->op_errno))
+            continue;
+        rmdir->failed = true;
+        return -answer->op_errno;
+    }
+    return 0;
+}
+
+static void
+rmdir_remove (void *local)
+{
+    struct rmdir *rmdir = local;
+    struct op *op = &rmdir->emptying.op;
+
+    AS_CALLER (op, rmdir->hashed, rmdir, &op->loc, rmdir->flags, op->xdata);
+}
+
+static int
+rmdir_removed (void *local)
+{
+    struct rmdir *rmdir = local;
+    const struct rmdir_reply *reply =
+        &rmdir->emptying.op.seq.fan.answers[rmdir->hashed].rmdir;
+
+    rmdir->failed = reply->op_ret < 0 && !is_missing (reply->op_errno);
+    if (reply->op_ret < 0)
+        return -reply->op_errno;
+    rmdir->preparent = reply->preparent;
+    rmdir->postparent = reply->postparent;
+    rmdir->xdata = dict_ref (reply->xdata);
+    return 0;
+}
+
+static void
+rmdir_answer (void *local)
+{
+    struct rmdir *rmdir = local;
+    struct op *op = &rmdir->emptying.op;
     inode_t *parent = op->loc.parent;
 
     STACK_UNWIND (rmdir, op->frame, 0, 0,
@@ -36,112 +139,18 @@ rmdir_answer (struct op *op)
                   rmdir->xdata);
 }
 
-/* --- removing --------------------------------------------------------------------------------- */
+static const struct step rmdir_steps[] = {
+    STEP ("look", rmdir_look, rmdir_looked),
+    STEP ("open", empty_open, NULL),
+    STEP ("list", empty_list, empty_listed),
+    STEP ("unlink linktos", empty_unlink, empty_unlinked, .when = empty_has_linktos),
+    STEP ("plan", NULL, rmdir_plan, .undo = rmdir_heal),
+    STEP_LOCK ("lock", .interruptible = true),
+    STEP ("remove on others", rmdir_remove_on_others, rmdir_removed_on_others),
+    STEP ("remove", rmdir_remove, rmdir_removed),
+    {},
+};
 
-static void
-rmdir_healed (call_frame_t *own)
-{
-    struct rmdir *rmdir = OP_OF (own);
-
-    op_fail (&rmdir->emptying.op, rmdir->error);
-}
-
-/* What was removed already is made again. */
-static void
-rmdir_undo (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    own_lookup (op, &op->loc, rmdir_healed);
-}
-
-static void
-rmdir_failed (struct rmdir *rmdir, int op_errno)
-{
-    rmdir->error = op_errno;
-    locks_drop (&rmdir->emptying.op, rmdir_undo);
-}
-
-static void
-rmdir_hashed_removed (call_frame_t *frame)
-{
-    struct rmdir *rmdir = OP_OF (frame);
-    struct op *op = &rmdir->emptying.op;
-    const struct rmdir_reply *reply = &op->fan.answers[rmdir->hashed].rmdir;
-
-    if (reply->op_ret < 0 && !is_missing (reply->op_errno)) {
-        rmdir_failed (rmdir, reply->op_errno);
-        return;
-    }
-    if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
-        return;
-    }
-    rmdir->preparent = reply->preparent;
-    rmdir->postparent = reply->postparent;
-    rmdir->xdata = dict_ref (reply->xdata);
-    op_end (op, rmdir_answer);
-}
-
-static void
-rmdir_others_removed (call_frame_t *frame)
-{
-    struct rmdir *rmdir = OP_OF (frame);
-    struct op *op = &rmdir->emptying.op;
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct fan_answer *answer = &op->fan.answers[i];
-
-        if (answer->op != FOP_NONE && answer->op_ret < 0 && !is_missing (answer->op_errno)) {
-            rmdir_failed (rmdir, answer->op_errno);
-            return;
-        }
-    }
-    ASK_ONE (op, rmdir_hashed_removed, rmdir->hashed, rmdir, &op->loc, rmdir->flags, op->xdata);
-}
-
-static void
-rmdir_locked (call_frame_t *own)
-{
-    struct rmdir *rmdir = OP_OF (own);
-    struct op *op = &rmdir->emptying.op;
-
-    step_begin (op, rmdir_others_removed);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (i != rmdir->hashed)
-            ASK (op, i, rmdir, &op->loc, rmdir->flags, op->xdata);
-    step_end (op);
-}
-
-static void
-rmdir_remove (struct op *op)
-{
-    struct rmdir *rmdir = (struct rmdir *) op;
-
-    lock_name (op, rmdir->hashed, &op->loc);
-    locks_take (op, rmdir_locked);
-}
-
-static void
-rmdir_looked (call_frame_t *own)
-{
-    struct rmdir *rmdir = OP_OF (own);
-    struct op *op = &rmdir->emptying.op;
-    const struct lookup_reply *reply = &op->own_fan.answers[SELF (op)].lookup;
-
-    if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
-    } else if (reply->buf.ia_type != IA_IFDIR) {
-        op_fail (op, ENOTDIR);
-    } else {
-        inode_unref (op->loc.inode);
-        op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name,
-                                    (struct iatt *) &reply->buf);
-        empty_directory (&rmdir->emptying, op->loc.inode, rmdir_remove);
-    }
-}
-
-/* The caller may know less than the subvolumes: a directory that one lacks is made again first. */
 void
 dht_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_t *xdata)
 {
@@ -154,6 +163,10 @@ dht_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_
         STACK_WIND_TAIL (frame, priv->children[0], rmdir, loc, flags, xdata);
         return;
     }
+    if (!children_are_up (priv)) {
+        frame_fail (frame, ENOTCONN);
+        return;
+    }
     rmdir = op_new (frame, this, sizeof *rmdir, loc, NULL, xdata);
     op = &rmdir->emptying.op;
     op->clear = rmdir_clear;
@@ -161,10 +174,5 @@ dht_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dict_
     rmdir->hashed = (unsigned) MAX (hashed, 0);
     if (!op->loc.inode)
         op->loc.inode = inode_new (loc->parent->table);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (!child_is_up (op->priv, i)) {
-            op_fail (op, ENOTCONN);
-            return;
-        }
-    own_lookup (op, &op->loc, rmdir_looked);
+    op_run (op, rmdir_steps, rmdir_answer);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations on files: each goes to the subvolume that has the file. Its answer tells whether a
+ * Operations on files: each goes to the cached subvolume. The mode in its answer shows whether a
  * rebalance moves the file:
  *
- *   sticky and setgid   it is being copied: the copy must get the change, too
- *   01000, or no file   it has moved: it is looked up, and the operation done again
+ *   sticky and setgid   (the marks of a move) the rebalance copies the file: the copy must get the
+ *                       change, too
+ *   01000, or no file   the file has moved: it is looked up, and the operation is done again
  *
- * What rebalance.c does then needs the arguments again, so a stub keeps them.
+ * The steps in rebalance.c need the arguments again, so a stub keeps them.
  */
 #include "../distribute.h"
 
@@ -48,7 +49,7 @@ file_clear (struct op *op)
 }
 
 static struct file_op *
-file_new (const struct call *call)
+file_op_new (const struct call *call)
 {
     struct file_op *file = op_new (call->frame, call->this, sizeof *file, NULL, NULL, NULL);
 
@@ -59,14 +60,14 @@ file_new (const struct call *call)
     return file;
 }
 
-/* Two files on different subvolumes: the caller then copies by itself. */
+/* The two files are on different subvolumes: the caller gets EXDEV, and copies the data itself. */
 static bool
 call_spans (const struct call *call, const struct file_op *file)
 {
     return call->fd_out && inode_cached (call->this, call->fd_out->inode) != file->child;
 }
 
-/* What an unlock releases can't be elsewhere: a file with locks does not move. */
+/* A file with locks does not move, so an unlock needs no check. */
 static bool
 call_checks (const struct call *call)
 {
@@ -77,7 +78,7 @@ call_checks (const struct call *call)
         || (flock && !(flock->operation & LOCK_UN));
 }
 
-/* Which of owner, group and mode it sets. */
+/* Returns which of owner, group and mode the call sets. */
 static uint32_t
 call_rights (const struct call *call)
 {
@@ -93,7 +94,7 @@ call_rights (const struct call *call)
 void
 file_any_fop (const struct call *call)
 {
-    struct file_op *file = call->frame->local ? OP_OF (call->frame) : file_new (call);
+    struct file_op *file = call->frame->local ? OP_OF (call->frame) : file_op_new (call);
     dht_private_t *priv = call->this->private;
 
     if (!file->chosen)
@@ -120,16 +121,17 @@ file_any_fop (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Times, and what is to be on the disk. */
+/* The copy needs times, and an fsync, as well as the file. */
 static bool
 op_is_for_both (enum fop op)
 {
     return op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
 }
 
-/* What a rebalance may not have copied, or would set back: data, and rights. */
+/* The operation has changed data, which the rebalance may have copied before, or rights, which the
+ * rebalance sets to what it has read. */
 static bool
-changes (const struct file_op *file, const struct answer *answer)
+file_changes (const struct file_op *file, const struct answer *answer)
 {
     return file->rights
         || (opset_has (OPS_CHANGE_DATA, answer->op) && answer->op != FOP_open
@@ -142,7 +144,7 @@ answer_attributes (const struct answer *answer)
     return answer->post ? answer->post : answer->buf;
 }
 
-/* Errors of a subvolume that no longer has the file, or the open file. */
+/* Returns whether the error is one of a subvolume that no longer has the file, or the open file. */
 static bool
 error_may_be_of_move (const struct answer *answer)
 {
@@ -166,7 +168,7 @@ lost_marks (const struct answer *answer)
         && iatt_is_moving (answer->pre) && !iatt_is_moving (answer->post);
 }
 
-/* A new mode that came when the file had just moved: what remains is no linkto any more. */
+/* The file has moved before the operation gave it a new mode: its linkto is no linkto any more. */
 static bool
 lost_linkto (const struct answer *answer)
 {
@@ -207,8 +209,8 @@ file_keep (struct file_op *file, const struct answer *answer)
     return file->answer;
 }
 
-/* The answer of the copy: the caller gets the first one's, if both did it. Without a copy either
- * the rebalance has given it up, or the file has moved on. */
+/* The subvolume with the copy has answered. If both succeeded, the caller gets the answer of the
+ * first. If there is no copy, the rebalance has given it up, or the file has moved on. */
 static void
 file_both_answered (struct file_op *file, const struct answer *answer)
 {
@@ -232,25 +234,25 @@ file_both_answered (struct file_op *file, const struct answer *answer)
     answer_fail (answer, answer->op_errno);
 }
 
-/* What is to be done before the answer is passed on, or NULL. */
-static void (*
-file_step_after (const struct file_op *file, const struct answer *answer)) (struct file_op *)
+/* Returns the steps of rebalance.c that come before the answer is passed on; 0: none. */
+static unsigned
+file_todo_after (const struct file_op *file, const struct answer *answer)
 {
     const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
 
     if (file->checks && answer->op_ret >= 0)
-        return file_check;
+        return FILE_CHECK;
     if (!buf)
-        return NULL;
+        return 0;
     if (lost_linkto (answer))
-        return file_is_linkto_again;
+        return FILE_RESTORE;
     if (lost_marks (answer))
-        return file_mark_again;
-    if (iatt_is_moving (buf) && changes (file, answer))
-        return file_end_copy;
+        return FILE_ASK_FOR_MARK;
+    if (iatt_is_moving (buf) && file_changes (file, answer))
+        return FILE_ASK_FOR_END;
     if (iatt_is_moving (buf) && op_is_for_both (answer->op))
-        return file_do_both;
-    return became_shorter (answer) && file->op.priv->n > 1 ? file_settle : NULL;
+        return FILE_ASK_FOR_BOTH;
+    return became_shorter (answer) && file->op.priv->n > 1 ? FILE_WAIT : 0;
 }
 
 static bool
@@ -265,17 +267,17 @@ file_any_fop_cbk (const struct answer *answer)
     struct file_op *file = OP_OF (answer->frame);
     const struct iatt *buf = answer->op_ret < 0 ? NULL : answer_attributes (answer);
     const bool may_move = file->inode->ia_type == IA_IFREG && file->op.tries < TRIES;
-    void (*step) (struct file_op *file) = may_move ? file_step_after (file, answer) : NULL;
+    const unsigned todo = may_move ? file_todo_after (file, answer) : 0;
 
     if (file->both) {
         file_both_answered (file, answer);
     } else if (may_move && answer_may_be_of_move (answer, buf)) {
-        file->dirty = buf && buf->ia_size > 0 && changes (file, answer);
+        file->dirty = buf && buf->ia_size > 0 && file_changes (file, answer);
         file_keep (file, answer);
         file_find (file, answer->op_ret < 0 ? answer->op_errno : ESTALE);
-    } else if (step && file_keep (file, answer)) {
-        step (file);
-    } else if (step) {
+    } else if (todo && file_keep (file, answer)) {
+        file_do (file, todo);
+    } else if (todo) {
         answer_fail (answer, ENOMEM);
     } else {
         file_pass (file, answer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files that are open while they move: each fd is opened on the new subvolume, too. */
+/* Files that are open while they move: a step that opens each fd on the new subvolume, too. */
 #include "../distribute.h"
 
 #include <fcntl.h>
@@ -13,7 +13,45 @@ following_clear (struct op *op)
     g_clear_pointer (&following->inode, inode_unref);
 }
 
-static void follow_some (struct op *op);
+static void
+follow_choose (struct op *op, fd_t *fd)
+{
+    GPtrArray *fds = op->following.fds;
+
+    if (fd && !g_ptr_array_find (fds, fd, NULL))
+        g_ptr_array_add (fds, fd_ref (fd));
+    for (guint i = fds->len; i > 0; i--)
+        if (fd_is_open_on (op->this, fds->pdata[i - 1], (int) op->following.child))
+            g_ptr_array_remove_index_fast (fds, i - 1);
+}
+
+static void
+follow_wind (struct op *op, unsigned slot, fd_t *fd)
+{
+    struct following *following = &op->following;
+    loc_t loc = { .inode = following->inode };
+
+    AS_SELF_AT (op, slot, op->priv->children[following->child], open, &loc,
+                fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC), fd, NULL);
+    loc_wipe_path (&loc);
+}
+
+void
+follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child)
+{
+    struct following *following = &op->following;
+
+    if (!following->fds) {
+        *following = (struct following){ .inode = inode_ref (inode),
+                                         .fds = inode_fds (op->this, inode),
+                                         .child = child };
+        op->op_errno = 0;
+        follow_choose (op, fd);
+    }
+    following->asked = MIN (following->fds->len - following->begun, op->seq.fan.n);
+    for (unsigned i = 0; i < following->asked; i++)
+        follow_wind (op, i, following->fds->pdata[following->begun + i]);
+}
 
 static void
 follow_note (struct op *op, fd_t *fd, const struct fan_answer *answer)
@@ -29,104 +67,6 @@ follow_note (struct op *op, fd_t *fd, const struct fan_answer *answer)
             "gfid %s, which a rebalance moves, can't be opened on %s: %s",
             GFID_OF (following->inode), op->priv->children[following->child]->name,
             g_strerror (answer->op_errno));
-}
-
-static void
-follow_opened (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    struct following *following = &op->following;
-
-    for (unsigned i = 0; i < following->asked; i++)
-        follow_note (op, following->fds->pdata[following->begun + i], &op->own_fan.answers[i]);
-    following->begun += following->asked;
-    follow_some (op);
-}
-
-static void
-follow_ask (struct op *op, unsigned slot, fd_t *fd)
-{
-    struct following *following = &op->following;
-    loc_t loc = { .inode = following->inode };
-
-    FAN_WIND (&op->own_fan, slot, op->priv->children[following->child], open, &loc,
-              fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC), fd, NULL);
-    loc_wipe_path (&loc);
-}
-
-static void
-follow_some (struct op *op)
-{
-    struct following *following = &op->following;
-
-    if (following->begun == following->fds->len) {
-        following_clear (op);
-        following->next (op->seq.own);
-        return;
-    }
-    own_begin (op, follow_opened);
-    following->asked = MIN (following->fds->len - following->begun, op->own_fan.n);
-    for (unsigned i = 0; i < following->asked; i++)
-        follow_ask (op, i, following->fds->pdata[following->begun + i]);
-    own_end (op);
-}
-
-static void
-follow_choose (struct op *op, fd_t *fd)
-{
-    GPtrArray *fds = op->following.fds;
-
-    if (fd && !g_ptr_array_find (fds, fd, NULL))
-        g_ptr_array_add (fds, fd_ref (fd));
-    for (guint i = fds->len; i > 0; i--)
-        if (fd_is_open_on (op->this, fds->pdata[i - 1], (int) op->following.child))
-            g_ptr_array_remove_index_fast (fds, i - 1);
-}
-
-void
-fds_follow (struct op *op, inode_t *inode, fd_t *fd, unsigned child,
-            void (*next) (call_frame_t *own))
-{
-    following_clear (op);
-    op->following = (struct following){ .inode = inode_ref (inode),
-                                        .fds = inode_fds (op->this, inode),
-                                        .child = child,
-                                        .next = next };
-    op->op_errno = 0;
-    op_own (op);
-    follow_choose (op, fd);
-    follow_some (op);
-}
-
-/* --- as a step of a table --------------------------------------------------------------------- */
-
-static void
-follow_wind (struct op *op, unsigned slot, fd_t *fd)
-{
-    struct following *following = &op->following;
-    loc_t loc = { .inode = following->inode };
-
-    AS_SELF_AT (op, slot, op->priv->children[following->child], open, &loc,
-                fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC), fd, NULL);
-    loc_wipe_path (&loc);
-}
-
-int
-follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child)
-{
-    struct following *following = &op->following;
-
-    if (!following->fds) {
-        *following = (struct following){ .inode = inode_ref (inode),
-                                         .fds = inode_fds (op->this, inode),
-                                         .child = child };
-        op->op_errno = 0;
-        follow_choose (op, fd);
-    }
-    following->asked = MIN (following->fds->len - following->begun, op->seq.fan.n);
-    for (unsigned i = 0; i < following->asked; i++)
-        follow_wind (op, i, following->fds->pdata[following->begun + i]);
-    return 0;
 }
 
 int

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* link: the new name goes to the subvolume that has the file. If its hash is another's, that one
- * gets a linkto first: a name must never be without one. */
+/* link: the new name goes to the subvolume that has the file. If another subvolume is the hashed
+ * one of the new name, that gets a linkto first: a name must never be without one. */
 #include "../distribute.h"
 
 struct linking {
     struct op op;
-    unsigned cached;
-    int hashed;
+    unsigned cached, hashed;
+    bool linkto_made;
     inode_t *inode;
     struct iatt buf, preparent, postparent;
     dict_t *xdata;
@@ -21,10 +21,133 @@ linking_clear (struct op *op)
     dict_unref (linking->xdata);
 }
 
+/* --- look, plan ------------------------------------------------------------------------------- */
+
+/* A rebalance may have moved the file, or changed the layout, since the caller's lookup. */
 static void
-linking_answer (struct op *op)
+linking_look (void *local)
 {
-    struct linking *linking = (struct linking *) op;
+    struct op *op = local;
+    loc_t loc = { .inode = op->loc.inode }, parent = { .inode = op->newloc.parent };
+
+    op_look (op, &loc);
+    if (!layout_is_fresh (op->this, op->newloc.parent))
+        AS_SELF_AT (op, SELF (op) + 1, op->this, lookup, &parent, NULL);
+    loc_wipe_path (&loc);
+    loc_wipe_path (&parent);
+}
+
+static int
+linking_plan (void *local)
+{
+    struct linking *linking = local;
+    struct op *op = &linking->op;
+    const struct lookup_reply *reply = &op->seq.fan.answers[SELF (op)].lookup;
+    const int cached = inode_cached (op->this, op->loc.inode),
+              hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
+
+    if (reply->op_ret < 0)
+        return -reply->op_errno;
+    if (cached == NO_CHILD)
+        return -ESTALE;
+    if (hashed == NO_CHILD)
+        return -name_unhashed (op->this, &op->newloc);
+    linking->buf = reply->buf;
+    linking->cached = (unsigned) cached;
+    linking->hashed = (unsigned) hashed;
+    if (hashed != cached)
+        lock_name (op, linking->hashed, &op->newloc);
+    return 0;
+}
+
+/* --- make linkto ------------------------------------------------------------------------------ */
+
+static bool
+linking_crosses (void *local)
+{
+    const struct linking *linking = local;
+
+    return linking->hashed != linking->cached;
+}
+
+static void
+linking_make_linkto (void *local)
+{
+    struct linking *linking = local;
+    struct op *op = &linking->op;
+
+    linkto_run (op, linking->hashed, linking->cached, &op->newloc, &op->loc.inode->gfid,
+                &linking->buf);
+}
+
+static int
+linking_linkto_made (void *local)
+{
+    struct linking *linking = local;
+    const int r = linkto_judge (local);
+
+    linking->linkto_made = r == 0;
+    return r;
+}
+
+static void
+linking_undo_linkto (void *local)
+{
+    struct linking *linking = local;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    if (linking->linkto_made)
+        AS_SELF (&linking->op, linking->hashed, unlink, &linking->op.newloc, 0, only);
+}
+
+/* --- link ------------------------------------------------------------------------------------- */
+
+/* A stale linkto of the new name is replaced; a file is not. */
+static void
+linking_link (void *local)
+{
+    struct linking *linking = local;
+    struct op *op = &linking->op;
+    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
+
+    dict_set_str (xdata, "force-replace", "yes");
+    AS_CALLER (op, linking->cached, link, &op->loc, &op->newloc, xdata);
+}
+
+static int
+linking_linked (void *local)
+{
+    struct linking *linking = local;
+    const struct link_reply *reply = &linking->op.seq.fan.answers[linking->cached].link;
+
+    if (reply->op_ret < 0)
+        return -reply->op_errno;
+    linking->inode = inode_ref (reply->inode);
+    linking->buf = reply->buf;
+    linking->preparent = reply->preparent;
+    linking->postparent = reply->postparent;
+    linking->xdata = dict_ref (reply->xdata);
+    return 0;
+}
+
+/* --- check linkto, and the answer ------------------------------------------------------------- */
+
+/* A stock client that looked the name up in between found a linkto without a file, and has removed
+ * it. */
+static void
+linking_check_linkto (void *local)
+{
+    struct linking *linking = local;
+
+    linkto_keep_run (&linking->op, linking->hashed, linking->cached, &linking->op.newloc,
+                     &linking->buf.ia_gfid, &linking->buf);
+}
+
+static void
+linking_answer (void *local)
+{
+    struct linking *linking = local;
+    struct op *op = &linking->op;
     inode_t *parent = op->newloc.parent;
 
     STACK_UNWIND (link, op->frame, 0, 0, linking->inode, &linking->buf,
@@ -33,142 +156,15 @@ linking_answer (struct op *op)
                   linking->xdata);
 }
 
-static void
-linking_sure (call_frame_t *own)
-{
-    op_end (OP_OF (own), linking_answer);
-}
-
-static void
-linking_unlinked (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    op_fail (op, op->op_errno);
-}
-
-static void linking_look (struct linking *linking);
-
-static void
-linking_failed (struct linking *linking, int op_errno)
-{
-    struct op *op = &linking->op;
-    g_autoptr (dict_t) only = xdata_only_linkto ();
-
-    op->op_errno = op_errno;
-    if (linking->hashed == (int) linking->cached)
-        op_fail (op, op_errno);
-    else
-        OWN_ONE (op, linking_unlinked, (unsigned) linking->hashed, unlink, &op->newloc, 0, only);
-}
-
-/* A lookup by a stock client in between takes the linkto for one without a file, and removes it. So
- * it is looked for once more. */
-static void
-linking_linked (call_frame_t *frame)
-{
-    struct linking *linking = OP_OF (frame);
-    struct op *op = &linking->op;
-    const struct link_reply *reply = &op->fan.answers[linking->cached].link;
-
-    if (reply->op_ret < 0) {
-        linking_failed (linking, reply->op_errno);
-        return;
-    }
-    linking->inode = inode_ref (reply->inode);
-    linking->buf = reply->buf;
-    linking->preparent = reply->preparent;
-    linking->postparent = reply->postparent;
-    linking->xdata = dict_ref (reply->xdata);
-    if (linking->hashed == (int) linking->cached)
-        op_end (op, linking_answer);
-    else
-        linkto_keep (op, (unsigned) linking->hashed, linking->cached, &op->newloc,
-                     &linking->buf.ia_gfid, &linking->buf, linking_sure);
-}
-
-/* A stale linkto of the new name is replaced; a file is not. */
-static void
-linking_ask (struct linking *linking)
-{
-    struct op *op = &linking->op;
-    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
-
-    dict_set_str (xdata, "force-replace", "yes");
-    ASK_ONE (op, linking_linked, linking->cached, link, &op->loc, &op->newloc, xdata);
-}
-
-static void
-linking_led (call_frame_t *own)
-{
-    struct linking *linking = OP_OF (own);
-
-    if (linking->op.op_errno != 0)
-        op_fail (&linking->op, linking->op.op_errno);
-    else
-        linking_ask (linking);
-}
-
-static void
-linking_locked (call_frame_t *own)
-{
-    struct linking *linking = OP_OF (own);
-    struct op *op = &linking->op;
-
-    linkto_make (op, (unsigned) linking->hashed, linking->cached, &op->newloc,
-                 &op->loc.inode->gfid, &linking->buf, linking_led);
-}
-
-static void
-linking_begin (struct linking *linking)
-{
-    struct op *op = &linking->op;
-
-    linking->cached = (unsigned) inode_cached (op->this, op->loc.inode);
-    linking->hashed = name_hashed (op->this, op->newloc.parent, op->newloc.name);
-    if (linking->hashed == NO_CHILD) {
-        op_fail (op, name_unhashed (op->this, &op->newloc));
-    } else if (linking->hashed == (int) linking->cached) {
-        linking_ask (linking);
-    } else {
-        lock_name (op, (unsigned) linking->hashed, &op->newloc);
-        locks_take (op, linking_locked);
-    }
-}
-
-static void
-linking_looked (call_frame_t *own)
-{
-    struct linking *linking = OP_OF (own);
-    struct op *op = &linking->op;
-    const struct lookup_reply *reply = &op->own_fan.answers[SELF (op)].lookup;
-
-    if (reply->op_ret < 0) {
-        op_fail (op, reply->op_errno);
-        return;
-    }
-    linking->buf = reply->buf;
-    if (inode_cached (op->this, op->loc.inode) == NO_CHILD)
-        op_fail (op, ESTALE);
-    else
-        linking_begin (linking);
-}
-
-/* A rebalance may have moved the file, or changed the layout, since the caller looked. */
-static void
-linking_look (struct linking *linking)
-{
-    struct op *op = &linking->op;
-    loc_t loc = { .inode = op->loc.inode }, parent = { .inode = op->newloc.parent };
-
-    own_begin (op, linking_looked);
-    FAN_WIND (&op->own_fan, SELF (op), op->this, lookup, &loc, NULL);
-    if (!layout_is_fresh (op->this, op->newloc.parent))
-        FAN_WIND (&op->own_fan, SELF (op) + 1, op->this, lookup, &parent, NULL);
-    own_end (op);
-    loc_wipe_path (&loc);
-    loc_wipe_path (&parent);
-}
+static const struct step linking_steps[] = {
+    STEP ("look", linking_look, linking_plan),
+    STEP_LOCK ("lock", .interruptible = true),
+    STEP ("make linkto", linking_make_linkto, linking_linkto_made, .undo = linking_undo_linkto,
+          .when = linking_crosses),
+    STEP ("link", linking_link, linking_linked),
+    STEP ("check linkto", linking_check_linkto, linkto_try, .when = linking_crosses),
+    {},
+};
 
 void
 dht_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dict_t *xdata)
@@ -182,5 +178,5 @@ dht_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dic
     }
     linking = op_new (frame, this, sizeof *linking, oldloc, newloc, xdata);
     linking->op.clear = linking_clear;
-    linking_look (linking);
+    op_run (&linking->op, linking_steps, linking_answer);
 }

@@ -2,17 +2,17 @@
 /*
  * Lookup of a name, or of an inode.
  *
- *   the hashed subvolume has    a file       that is it
- *                               a linkto     the subvolume that it names is asked
- *                               a directory  all are asked: lookup-directory.c
- *                               nothing      all are asked, unless the layout promises that files
- *                                            elsewhere have a linkto
+ *   the hashed subvolume has    a file       the lookup ends
+ *                               a linkto     the subvolume that the linkto names is asked
+ *                               a directory  all subvolumes are asked: lookup-directory.c
+ *                               nothing      all subvolumes are asked, unless the layout promises
+ *                                            that files elsewhere have a linkto
  *
- * What all subvolumes were asked for is a file without a linkto, or with a wrong one: it gets one
- * here. A linkto without a file is removed.
+ * If all subvolumes were asked and one has the file, its linkto is missing or wrong, so the hashed
+ * subvolume gets one. A linkto without a file is removed.
  *
- * Objects that were made on the bricks themselves have no gfid. They are given one, under the lock
- * of the name, by lookups that bring it; a directory gets the same on all.
+ * Objects that were made on the bricks themselves have no gfid. A lookup gives them one, under the
+ * lock of the name; a directory gets the same gfid on all subvolumes.
  */
 #include "../distribute.h"
 
@@ -38,9 +38,10 @@ lookup_clear (struct op *op)
 /* --- the answer ------------------------------------------------------------------------------- */
 
 void
-lookup_answer (struct op *op)
+lookup_answer (void *local)
 {
-    struct lookup *lookup = (struct lookup *) op;
+    struct lookup *lookup = local;
+    struct op *op = &lookup->op;
     struct iatt *parent = &lookup->postparent;
 
     parent = op->loc.parent ? directory_attributes_of_one (op->this, op->loc.parent, parent) : NULL;
@@ -49,7 +50,7 @@ lookup_answer (struct op *op)
     STACK_UNWIND (lookup, op->frame, 0, 0, lookup->inode, &lookup->buf, lookup->found, parent);
 }
 
-/* A file with its data. */
+/* Takes the answer of the subvolume that has the data of the file. */
 static void
 lookup_take (struct lookup *lookup, int child, const struct lookup_reply *reply)
 {
@@ -74,27 +75,21 @@ reply_is_file (xlator_t *this, const struct lookup_reply *reply)
 /* --- a file that was found by asking all ------------------------------------------------------ */
 
 static void
-lookup_linked (call_frame_t *own)
+lookup_make_linkto (void *local)
 {
-    struct op *op = OP_OF (own);
+    struct lookup *lookup = local;
+    struct op *op = &lookup->op;
 
-    if (op->op_errno != 0)
-        gf_log (op->this, GF_LOG_WARNING,
-                "'%s' (gfid %s) has no linkto on its hashed subvolume: %s", loc_path (&op->loc),
-                GFID_OF (((struct lookup *) op)->inode), g_strerror (op->op_errno));
-    op_end (op, lookup_answer);
+    linkto_run (op, (unsigned) lookup->hashed,
+                (unsigned) inode_cached (op->this, lookup->inode), &op->loc,
+                &lookup->buf.ia_gfid, &lookup->buf);
 }
 
-static void
-lookup_link (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    struct lookup *lookup = (struct lookup *) op;
-    const int cached = inode_cached (op->this, lookup->inode);
-
-    linkto_make (op, (unsigned) lookup->hashed, (unsigned) cached, &op->loc, &lookup->buf.ia_gfid,
-                 &lookup->buf, lookup_linked);
-}
+static const struct step lookup_link_steps[] = {
+    STEP_LOCK ("lock"),
+    STEP ("make linkto", lookup_make_linkto, linkto_try),
+    {},
+};
 
 /* Does the hashed subvolume lead to the file? */
 static bool
@@ -113,14 +108,14 @@ lookup_found (struct lookup *lookup, int cached, const struct lookup_reply *repl
     lookup_take (lookup, cached, reply);
     if (!lookup->heals || lookup_leads (lookup, cached)
         || !child_is_up (op->priv, (unsigned) lookup->hashed)) {
-        op_end (op, lookup_answer);
+        lookup_answer (lookup);
         return;
     }
     gf_log (op->this, GF_LOG_DEBUG, "'%s' is on %s; its hashed subvolume %s gets a linkto",
             loc_path (&op->loc), op->priv->children[cached]->name,
             op->priv->children[lookup->hashed]->name);
     lock_name (op, (unsigned) lookup->hashed, &op->loc);
-    locks_take (op, lookup_link);
+    op_run (op, lookup_link_steps, lookup_answer);
 }
 
 /* --- a linkto without a file ------------------------------------------------------------------ */
@@ -130,99 +125,104 @@ static void lookup_fresh (struct lookup *lookup);
 #define AGAIN 3
 
 static void
-lookup_again (call_frame_t *own)
+lookup_retry (void *local)
 {
-    struct lookup *lookup = OP_OF (own);
+    struct lookup *lookup = local;
 
     lookup->op.tries++;
     lookup_fresh (lookup);
 }
 
-/* The server refuses (EBUSY) if a rebalance has made the linkto the file meanwhile. */
+/* Winds lookups of the name to all subvolumes, as distribute itself. */
 static void
-lookup_unlinked (call_frame_t *own)
-{
-    struct lookup *lookup = OP_OF (own);
-    struct op *op = &lookup->op;
-    const struct fan_answer *answer = &op->own_fan.answers[lookup->hashed];
-
-    if (answer->op_ret < 0 && !is_missing (answer->op_errno) && op->tries < AGAIN) {
-        locks_drop (op, lookup_again);
-        return;
-    }
-    if (answer->op_ret >= 0)
-        gf_log (op->this, GF_LOG_INFO, "'%s' on %s was a linkto without a file; removed",
-                loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
-    op_fail (op, ENOENT);
-}
-
-/* Under the lock of the name: no client of ours makes the file now. */
-static void
-lookup_checked (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    struct lookup *lookup = (struct lookup *) op;
-    g_autoptr (dict_t) xdata = xdata_only_linkto ();
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct lookup_reply *reply = &op->own_fan.answers[i].lookup;
-
-        if (reply->op_ret < 0 && !is_missing (reply->op_errno)) {
-            op_fail (op, reply->op_errno);
-            return;
-        }
-        if (reply_is_file (op->this, reply)) {
-            locks_drop (op, lookup_again);
-            return;
-        }
-    }
-    OWN_ONE (op, lookup_unlinked, (unsigned) lookup->hashed, unlink, &op->loc, 0, xdata);
-}
-
-/* Asks all as distribute itself. */
-static void
-lookup_own (struct op *op, dict_t *wanted, void (*next) (call_frame_t *own))
+lookup_all_as_self (struct op *op, dict_t *wanted)
 {
     g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
     loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
 
-    own_begin (op, next);
     for (unsigned i = 0; i < op->priv->n; i++)
-        OWN (op, i, lookup, &loc, wanted);
-    own_end (op);
+        AS_SELF (op, i, lookup, &loc, wanted);
     loc_wipe_path (&loc);
 }
 
 static void
-lookup_check (call_frame_t *own)
+lookup_check (void *local)
 {
-    struct op *op = OP_OF (own);
-
-    lookup_own (op, ((struct lookup *) op)->wanted, lookup_checked);
+    lookup_all_as_self (local, ((const struct lookup *) local)->wanted);
 }
+
+/* Under the lock of the name no client makes the file. If there is a file, the lookup begins
+ * anew. */
+static int
+lookup_checked (void *local)
+{
+    struct op *op = local;
+
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct lookup_reply *reply = &op->seq.fan.answers[i].lookup;
+
+        if (reply->op_ret < 0 && !is_missing (reply->op_errno))
+            return -reply->op_errno;
+        if (reply_is_file (op->this, reply))
+            return STEP_END;
+    }
+    return 0;
+}
+
+static void
+lookup_unlink (void *local)
+{
+    struct op *op = local;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    AS_SELF (op, (unsigned) ((const struct lookup *) local)->hashed, unlink, &op->loc, 0, only);
+}
+
+/* The brick refuses (EBUSY) if a rebalance has made the linkto the file meanwhile. */
+static int
+lookup_unlinked (void *local)
+{
+    struct lookup *lookup = local;
+    struct op *op = &lookup->op;
+    const struct fan_answer *answer = &op->seq.fan.answers[lookup->hashed];
+
+    if (answer->op_ret < 0 && !is_missing (answer->op_errno) && op->tries < AGAIN)
+        return 0;
+    if (answer->op_ret >= 0)
+        gf_log (op->this, GF_LOG_INFO, "'%s' on %s was a linkto without a file; removed",
+                loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
+    return -ENOENT;
+}
+
+static const struct step lookup_unlink_steps[] = {
+    STEP_LOCK ("lock"),
+    STEP ("check", lookup_check, lookup_checked),
+    STEP ("unlink linkto", lookup_unlink, lookup_unlinked),
+    {},
+};
 
 /* --- objects without a gfid ------------------------------------------------------------------- */
 
+/* If other subvolumes have the directory with a gfid, the object gets that gfid. */
 static void
-lookup_named (call_frame_t *own)
+lookup_give_gfid (void *local)
 {
-    locks_drop (OP_OF (own), lookup_again);
-}
-
-/* A directory that other subvolumes have with a gfid gets that. */
-static void
-lookup_name (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-    g_autoptr (dict_t) wanted = dict_copy (((struct lookup *) op)->wanted);
+    struct op *op = local;
+    g_autoptr (dict_t) wanted = dict_copy (((const struct lookup *) local)->wanted);
     gfid_t gfid = gfid_new (op->priv);
 
     for (unsigned i = 0; i < op->priv->n; i++)
         if (op->fan.answers[i].op == FOP_lookup && op->fan.answers[i].op_ret >= 0)
             gfid = op->fan.answers[i].lookup.buf.ia_gfid;
     dict_set (wanted, "gfid-req", gfid.b, sizeof gfid.b);
-    lookup_own (op, wanted, lookup_named);
+    lookup_all_as_self (op, wanted);
 }
+
+static const struct step lookup_name_steps[] = {
+    STEP_LOCK ("lock"),
+    STEP ("give gfid", lookup_give_gfid, step_ignore),
+    {},
+};
 
 static bool
 lookup_may_name (const struct lookup *lookup, int chosen)
@@ -238,7 +238,7 @@ lookup_begin_name (struct lookup *lookup)
 
     lookup->named = true;
     lock_name (op, (unsigned) lookup->hashed, &op->loc);
-    locks_take (op, lookup_name);
+    op_run (op, lookup_name_steps, lookup_retry);
 }
 
 static bool
@@ -255,10 +255,10 @@ lookup_linkto_is_foreign (struct lookup *lookup)
     return true;
 }
 
-/* A rebalance that ends with this file makes the linkto the file, and removes the old one: between
- * two answers the file was on neither subvolume, so one round of answers proves nothing. If the
- * hashed subvolume says that there is nothing, that is so even if others are down, as in GlusterFS:
- * a file of theirs would have a linkto. */
+/* At the end of a move, the rebalance makes the linkto the file, and removes the old file. Between
+ * two answers the file was then on neither subvolume, so one round of answers proves nothing. If
+ * the hashed subvolume has nothing of the name, the name does not exist even if other subvolumes
+ * are down, as in GlusterFS: a file there would have a linkto. */
 static void
 lookup_lost (struct lookup *lookup)
 {
@@ -270,14 +270,14 @@ lookup_lost (struct lookup *lookup)
     else if (lookup->down && !lookup->absent)
         op_fail (op, lookup->down);
     else if (lookup->by_name ? was_there && op->tries < AGAIN : op->tries == 0)
-        lookup_again (op_own (op));
+        lookup_retry (lookup);
     else if (!lookup->by_name)
         op_fail (op, ESTALE);
     else if (!lookup->has_linkto || !lookup->heals)
         op_fail (op, ENOENT);
     else {
         lock_name (op, (unsigned) lookup->hashed, &op->loc);
-        locks_take (op, lookup_check);
+        op_run (op, lookup_unlink_steps, lookup_retry);
     }
 }
 
@@ -304,8 +304,8 @@ lookup_log_copies (const struct lookup *lookup, const char *what)
             loc_path ((loc_t *) &op->loc), what, copies->str);
 }
 
-/* Chooses among copies with data: the hashed subvolume's, or else the first. Two are there for a
- * moment while a file is renamed or moved by a rebalance, with one gfid. */
+/* Chooses the subvolume that has the file: the hashed one, or else the first. For a moment two
+ * subvolumes have the file, with one gfid, while it is renamed or a rebalance moves it. */
 static int
 lookup_choose (const struct lookup *lookup, const struct fan_answer *answers, bool *ret_one_gfid)
 {
@@ -408,14 +408,15 @@ lookup_linked_answered (call_frame_t *frame)
     } else if (reply_is_file (op->this, reply)
                && gfid_equal (&reply->buf.ia_gfid, &lookup->linkto_gfid)) {
         lookup_take (lookup, lookup->linked, reply);
-        op_end (op, lookup_answer);
+        lookup_answer (lookup);
     } else {
         lookup_all (lookup);
     }
 }
 
-/* Files that are not on their hashed subvolume have a linkto there if the layout is as old as the
- * volume's last rebalance. A file that was known a moment ago is looked for everywhere. */
+/* If the layout is as old as the last rebalance of the volume, files that are not on their hashed
+ * subvolume have a linkto there. All subvolumes are asked for a file whose cached subvolume was
+ * known a moment ago. */
 static bool
 lookup_trusts_absence (const struct lookup *lookup)
 {
@@ -438,38 +439,49 @@ lookup_trusts_absence (const struct lookup *lookup)
 }
 
 static void
-lookup_refreshed (call_frame_t *own)
+lookup_ask_layout (void *local)
 {
-    struct lookup *lookup = OP_OF (own);
+    struct lookup *lookup = local;
+    struct op *op = &lookup->op;
+    loc_t parent = { .inode = op->loc.parent };
+
+    AS_SELF (op, (unsigned) lookup->hashed, lookup, &parent, lookup->wanted);
+    loc_wipe_path (&parent);
+}
+
+static int
+lookup_layout_told (void *local)
+{
+    struct lookup *lookup = local;
+    struct op *op = &lookup->op;
+    const struct lookup_reply *reply = &op->seq.fan.answers[lookup->hashed].lookup;
+
+    return layout_is_still (op->this, op->loc.parent, (unsigned) lookup->hashed, reply) ? -ENOENT
+                                                                                        : 0;
+}
+
+static void
+lookup_refreshed (void *local)
+{
+    struct lookup *lookup = local;
     struct op *op = &lookup->op;
 
     lookup->hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
     lookup_fresh (lookup);
 }
 
-static void
-lookup_layout_answered (call_frame_t *own)
-{
-    struct lookup *lookup = OP_OF (own);
-    struct op *op = &lookup->op;
-    const struct lookup_reply *reply = &op->own_fan.answers[lookup->hashed].lookup;
-    loc_t parent = { .inode = op->loc.parent };
+static const struct step lookup_layout_steps[] = {
+    STEP ("ask layout", lookup_ask_layout, lookup_layout_told),
+    STEP ("refresh", op_refresh, step_ignore),
+    {},
+};
 
-    if (layout_is_still (op->this, op->loc.parent, (unsigned) lookup->hashed, reply)) {
-        op_fail (op, ENOENT);
-        return;
-    }
-    own_lookup (op, &parent, lookup_refreshed);
-    loc_wipe_path (&parent);
-}
-
-/* The layout that this client knows must still be the one that the subvolume has: a rebalance may
- * have given the hash to another one. */
+/* Checks that the subvolume still has the range that this client counts on: a rebalance may have
+ * given the hash to another subvolume. */
 static void
 lookup_absent (struct lookup *lookup)
 {
     struct op *op = &lookup->op;
-    loc_t parent = { .inode = op->loc.parent };
 
     if (op->priv->n == 1 || lookup->sure || !lookup->heals
         || layout_is_fresh (op->this, op->loc.parent)) {
@@ -477,9 +489,7 @@ lookup_absent (struct lookup *lookup)
         return;
     }
     lookup->sure = true;
-    OWN_ONE (op, lookup_layout_answered, (unsigned) lookup->hashed, lookup, &parent,
-             lookup->wanted);
-    loc_wipe_path (&parent);
+    op_run (op, lookup_layout_steps, lookup_refreshed);
 }
 
 static void
@@ -506,7 +516,7 @@ lookup_hashed_answered (call_frame_t *frame)
     }
     if (reply_is_file (op->this, reply)) {
         lookup_take (lookup, lookup->hashed, reply);
-        op_end (op, lookup_answer);
+        lookup_answer (lookup);
         return;
     }
     lookup->linked = linkto_target (op->this, &reply->buf, reply->xdata, &lookup->has_linkto);
@@ -530,7 +540,7 @@ lookup_fresh (struct lookup *lookup)
                  lookup->wanted);
 }
 
-/* The subvolume that had the file before. */
+/* The answer of the subvolume that had the file before. */
 static void
 lookup_cached_answered (call_frame_t *frame)
 {
@@ -541,7 +551,7 @@ lookup_cached_answered (call_frame_t *frame)
     if (reply_is_file (op->this, reply)
         && gfid_equal (&reply->buf.ia_gfid, &op->loc.inode->gfid)) {
         lookup_take (lookup, lookup->asked, reply);
-        op_end (op, lookup_answer);
+        lookup_answer (lookup);
     } else if (lookup->by_name) {
         lookup_fresh (lookup);
     } else {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * create, mknod, symlink: on the hashed subvolume. If that is full or leaves the volume, on another
- * one, with a linkto on the hashed.
+ * one, with a linkto on the hashed subvolume.
  *
- * A server refuses a create if the range of the directory that it has is no longer the one that the
- * client counted on. The client then looks the directory up again, and tries again.
+ * A brick refuses a create if the range of the directory that this client counts on is no longer
+ * the brick's. The client then looks the directory up again, and tries again.
  */
 #include "../distribute.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-struct making {
+struct making_op {
     struct op op;
     enum fop what;
     uint32_t flags;
@@ -19,9 +19,9 @@ struct making {
     dev_t rdev;
     fd_t *fd;
     char *target;  /* of a symbolic link */
-    int hashed, child;
-    bool linked;   /* there is a linkto on hashed */
-    gfid_t gfid;   /* of the new file, if it is linked */
+    unsigned hashed, child;
+    bool linkto_made; /* on hashed */
+    gfid_t gfid;      /* of the new file, if it has a linkto */
     /* the answer */
     inode_t *inode;
     struct iatt buf, preparent, postparent;
@@ -31,7 +31,7 @@ struct making {
 static void
 making_clear (struct op *op)
 {
-    struct making *making = (struct making *) op;
+    struct making_op *making = (struct making_op *) op;
 
     fd_unref (making->fd);
     g_free (making->target);
@@ -39,12 +39,159 @@ making_clear (struct op *op)
     dict_unref (making->xdata);
 }
 
+/* --- plan ------------------------------------------------------------------------------------- */
+
+/* A brick refuses a create if the layout has changed, but neither mknod nor symlink. */
+static bool
+making_needs_layout (const struct making_op *making, int hashed)
+{
+    return hashed == NO_CHILD
+        || (making->what != FOP_create && making->op.priv->n > 1
+            && !layout_is_fresh (making->op.this, making->op.loc.parent));
+}
+
+static int
+making_plan (void *local)
+{
+    struct making_op *making = local;
+    struct op *op = &making->op;
+    const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
+
+    if (making_needs_layout (making, hashed) && op->seq.tries < STEPS_TRIES)
+        return STEP_AGAIN (EIO);
+    if (hashed == NO_CHILD)
+        return -name_unhashed (op->this, &op->loc);
+    making->hashed = (unsigned) hashed;
+    making->child = (unsigned) space_best (op->this, making->hashed);
+    return 0;
+}
+
+/* --- make linkto ------------------------------------------------------------------------------ */
+
+static bool
+making_crosses (void *local)
+{
+    const struct making_op *making = local;
+
+    return making->child != making->hashed;
+}
+
+static void
+making_make_linkto (void *local)
+{
+    struct making_op *making = local;
+    struct op *op = &making->op;
+    const struct iatt like = { .ia_uid = op->frame->root->uid, .ia_gid = op->frame->root->gid };
+
+    if (op->linkto.phase == LINKTO_BEGIN)
+        making->gfid = gfid_new (op->priv);
+    linkto_run (op, making->hashed, making->child, &op->loc, &making->gfid, &like);
+}
+
+static int
+making_linkto_made (void *local)
+{
+    struct making_op *making = local;
+    const int r = linkto_judge (local);
+
+    making->linkto_made = r == 0;
+    return r;
+}
+
+static void
+making_undo_linkto (void *local)
+{
+    struct making_op *making = local;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    if (making->linkto_made)
+        AS_SELF (&making->op, making->hashed, unlink, &making->op.loc, 0, only);
+}
+
+/* --- make ------------------------------------------------------------------------------------- */
+
+static void
+making_make (void *local)
+{
+    struct making_op *making = local;
+    struct op *op = &making->op;
+    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
+
+    if (making->linkto_made)
+        dict_set (xdata, "gfid-req", making->gfid.b, sizeof making->gfid.b);
+    else if (making->what == FOP_create)
+        op_guard (op, making->child, xdata);
+    if (making->what == FOP_create)
+        AS_CALLER (op, making->child, create, &op->loc, making->flags, making->mode,
+                   making->umask, making->fd, xdata);
+    else if (making->what == FOP_mknod)
+        AS_CALLER (op, making->child, mknod, &op->loc, making->mode, making->rdev, making->umask,
+                   xdata);
+    else
+        AS_CALLER (op, making->child, symlink, making->target, &op->loc, making->umask, xdata);
+}
+
+static int
+making_failed (struct making_op *making, int op_errno, dict_t *xdata)
+{
+    if (op_guard_refused (xdata))
+        return STEP_AGAIN (op_errno);
+    name_no_room (making->op.this, &making->op.loc, making->child, op_errno);
+    return -op_errno;
+}
+
+#define MAKING_TAKE(making_, reply_)                                                               \
+    do {                                                                                           \
+        (making_)->inode = inode_ref ((reply_)->inode);                                            \
+        (making_)->buf = (reply_)->buf;                                                            \
+        (making_)->preparent = (reply_)->preparent;                                                \
+        (making_)->postparent = (reply_)->postparent;                                              \
+        (making_)->xdata = dict_ref ((reply_)->xdata);                                             \
+    } while (0)
+
+/* A name that exists after all may be a linkto: the caller looks it up again. */
+static bool
+making_opened_linkto (const struct making_op *making)
+{
+    return making->what == FOP_create && iatt_may_be_linkto (&making->buf)
+        && (making->mode & ~making->umask & 07777) != S_ISVTX;
+}
+
+static int
+making_made (void *local)
+{
+    struct making_op *making = local;
+    struct op *op = &making->op;
+    const struct fan_answer *answer = &op->seq.fan.answers[making->child];
+
+    if (answer->op_ret < 0)
+        return making_failed (making, answer->op_errno,
+                              making->what == FOP_create  ? answer->create.xdata
+                              : making->what == FOP_mknod ? answer->mknod.xdata
+                                                          : answer->symlink.xdata);
+    if (making->what == FOP_create)
+        MAKING_TAKE (making, &answer->create);
+    else if (making->what == FOP_mknod)
+        MAKING_TAKE (making, &answer->mknod);
+    else
+        MAKING_TAKE (making, &answer->symlink);
+    if (making_opened_linkto (making)) {
+        making->linkto_made = false; /* it leads to that file */
+        return -ESTALE;
+    }
+    inode_set_cached (op->this, making->inode, (int) making->child);
+    if (making->fd)
+        fd_set_open_on (op->this, making->fd, (int) making->child);
+    return 0;
+}
+
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void
-making_answer (struct op *op)
+making_answer (void *local)
 {
-    struct making *making = (struct making *) op;
+    struct making_op *making = local;
+    struct op *op = &making->op;
     struct iatt *pre = directory_attributes_of_one (op->this, op->loc.parent, &making->preparent),
                 *post = directory_attributes_of_one (op->this, op->loc.parent, &making->postparent);
 
@@ -59,216 +206,20 @@ making_answer (struct op *op)
                       making->xdata);
 }
 
-static void
-making_kept (struct making *making)
-{
-    struct op *op = &making->op;
+static const struct step making_steps[] = {
+    STEP ("refresh", op_refresh, NULL, .when = op_is_again),
+    STEP ("plan", NULL, making_plan, .again = "refresh"),
+    STEP ("make linkto", making_make_linkto, making_linkto_made, .undo = making_undo_linkto,
+          .when = making_crosses),
+    STEP ("make", making_make, making_made, .again = "refresh"),
+    {},
+};
 
-    inode_set_cached (op->this, making->inode, making->child);
-    if (making->fd)
-        fd_set_open_on (op->this, making->fd, making->child);
-    op_end (op, making_answer);
-}
-
-#define MAKING_TAKE(making_, reply_)                                                               \
-    do {                                                                                           \
-        (making_)->inode = inode_ref ((reply_)->inode);                                            \
-        (making_)->buf = (reply_)->buf;                                                            \
-        (making_)->preparent = (reply_)->preparent;                                                \
-        (making_)->postparent = (reply_)->postparent;                                              \
-        (making_)->xdata = dict_ref ((reply_)->xdata);                                             \
-    } while (0)
-
-/* --- failures --------------------------------------------------------------------------------- */
-
-static void making_begin (struct making *making);
-
-static void
-making_refreshed (call_frame_t *own)
-{
-    struct making *making = OP_OF (own);
-    const struct lookup_reply *reply = &making->op.own_fan.answers[SELF (&making->op)].lookup;
-
-    if (reply->op_ret < 0)
-        op_fail (&making->op, reply->op_errno);
-    else
-        making_begin (making);
-}
-
-static void
-making_unlinked (call_frame_t *own)
-{
-    struct op *op = OP_OF (own);
-
-    op_fail (op, op->op_errno);
-}
-
-static void
-making_failed (struct making *making, int op_errno, dict_t *xdata)
-{
-    struct op *op = &making->op;
-    loc_t parent = { .inode = op->loc.parent };
-    g_autoptr (dict_t) only = NULL;
-
-    if (dict_has (xdata, "glusterfs.preop.check.failed") && op->tries++ < TRIES) {
-        own_lookup (op, &parent, making_refreshed);
-        return;
-    }
-    op->op_errno = op_errno;
-    name_no_room (op->this, &op->loc, (unsigned) making->child, op_errno);
-    if (!making->linked) {
-        op_fail (op, op_errno);
-        return;
-    }
-    only = xdata_only_linkto ();
-    OWN_ONE (op, making_unlinked, (unsigned) making->hashed, unlink, &op->loc, 0, only);
-}
-
-/* --- making ----------------------------------------------------------------------------------- */
-
-/* A name that exists after all may be a linkto: the caller looks it up again. */
-static bool
-making_opened_linkto (const struct making *making)
-{
-    return iatt_may_be_linkto (&making->buf)
-        && (making->mode & ~making->umask & 07777) != S_ISVTX;
-}
-
-static void
-making_created (call_frame_t *frame)
-{
-    struct making *making = OP_OF (frame);
-    struct create_reply *reply = &making->op.fan.answers[making->child].create;
-
-    if (reply->op_ret < 0) {
-        making_failed (making, reply->op_errno, reply->xdata);
-        return;
-    }
-    MAKING_TAKE (making, reply);
-    if (making_opened_linkto (making))
-        op_fail (&making->op, ESTALE);
-    else
-        making_kept (making);
-}
-
-static void
-making_mknoded (call_frame_t *frame)
-{
-    struct making *making = OP_OF (frame);
-    struct mknod_reply *reply = &making->op.fan.answers[making->child].mknod;
-
-    if (reply->op_ret < 0) {
-        making_failed (making, reply->op_errno, reply->xdata);
-        return;
-    }
-    MAKING_TAKE (making, reply);
-    making_kept (making);
-}
-
-static void
-making_symlinked (call_frame_t *frame)
-{
-    struct making *making = OP_OF (frame);
-    struct symlink_reply *reply = &making->op.fan.answers[making->child].symlink;
-
-    if (reply->op_ret < 0) {
-        making_failed (making, reply->op_errno, reply->xdata);
-        return;
-    }
-    MAKING_TAKE (making, reply);
-    making_kept (making);
-}
-
-/* What the server compares with its own range of the directory. */
-static void
-guard_add (struct making *making, dict_t *xdata)
-{
-    struct op *op = &making->op;
-    struct layout *layout = inode_layout (op->this, op->loc.parent);
-    uint8_t range[LAYOUT_DISK_SIZE];
-
-    if (layout && layout->ranges[making->child].state == RANGE_SET) {
-        layout_write (layout, (unsigned) making->child, range);
-        dict_set_str (xdata, "glusterfs.preop.parent.key", op->priv->layout_key);
-        dict_set (xdata, op->priv->layout_key, range, sizeof range);
-    }
-    layout_unref (layout);
-}
-
-static void
-making_ask (struct making *making)
-{
-    struct op *op = &making->op;
-    g_autoptr (dict_t) xdata = dict_copy (op->xdata);
-    const unsigned child = (unsigned) making->child;
-
-    if (making->linked)
-        dict_set (xdata, "gfid-req", making->gfid.b, sizeof making->gfid.b);
-    else if (making->what == FOP_create)
-        guard_add (making, xdata);
-    if (making->what == FOP_create)
-        ASK_ONE (op, making_created, child, create, &op->loc, making->flags, making->mode,
-                 making->umask, making->fd, xdata);
-    else if (making->what == FOP_mknod)
-        ASK_ONE (op, making_mknoded, child, mknod, &op->loc, making->mode, making->rdev,
-                 making->umask, xdata);
-    else
-        ASK_ONE (op, making_symlinked, child, symlink, making->target, &op->loc, making->umask,
-                 xdata);
-}
-
-static void
-making_linked (call_frame_t *own)
-{
-    struct making *making = OP_OF (own);
-
-    making->linked = making->op.op_errno == 0;
-    if (making->linked)
-        making_ask (making);
-    else
-        op_fail (&making->op, making->op.op_errno);
-}
-
-/* A create is refused by the server if the layout has changed; the others are not. */
-static bool
-making_needs_layout (const struct making *making)
-{
-    return making->hashed == NO_CHILD
-        || (making->what != FOP_create && making->op.priv->n > 1
-            && !layout_is_fresh (making->op.this, making->op.loc.parent));
-}
-
-static void
-making_begin (struct making *making)
-{
-    struct op *op = &making->op;
-    const struct iatt like = { .ia_uid = op->frame->root->uid, .ia_gid = op->frame->root->gid };
-    loc_t parent = { .inode = op->loc.parent };
-
-    making->hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
-    if (making_needs_layout (making) && op->tries++ < TRIES) {
-        own_lookup (op, &parent, making_refreshed);
-        return;
-    }
-    if (making->hashed == NO_CHILD) {
-        op_fail (op, name_unhashed (op->this, &op->loc));
-        return;
-    }
-    making->child = space_best (op->this, (unsigned) making->hashed);
-    if (making->child == making->hashed) {
-        making_ask (making);
-        return;
-    }
-    making->gfid = gfid_new (op->priv);
-    linkto_make (op, (unsigned) making->hashed, (unsigned) making->child, &op->loc, &making->gfid,
-                 &like, making_linked);
-}
-
-static struct making *
+static struct making_op *
 making_new (call_frame_t *frame, xlator_t *this, enum fop what, loc_t *loc, mode_t mode,
             mode_t umask, dict_t *xdata)
 {
-    struct making *making = op_new (frame, this, sizeof *making, loc, NULL, xdata);
+    struct making_op *making = op_new (frame, this, sizeof *making, loc, NULL, xdata);
 
     making->op.clear = making_clear;
     making->what = what;
@@ -282,31 +233,31 @@ void
 dht_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
             mode_t umask, fd_t *fd, dict_t *xdata)
 {
-    struct making *making = making_new (frame, this, FOP_create, loc, mode, umask, xdata);
+    struct making_op *making = making_new (frame, this, FOP_create, loc, mode, umask, xdata);
 
     making->flags = flags;
     making->fd = fd_ref (fd);
-    making_begin (making);
+    op_run (&making->op, making_steps, making_answer);
 }
 
 void
 dht_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev, mode_t umask,
            dict_t *xdata)
 {
-    struct making *making = making_new (frame, this, FOP_mknod, loc, mode, umask, xdata);
+    struct making_op *making = making_new (frame, this, FOP_mknod, loc, mode, umask, xdata);
 
     making->rdev = rdev;
-    making_begin (making);
+    op_run (&making->op, making_steps, making_answer);
 }
 
 void
 dht_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc, mode_t umask,
              dict_t *xdata)
 {
-    struct making *making = making_new (frame, this, FOP_symlink, loc, 0777, umask, xdata);
+    struct making_op *making = making_new (frame, this, FOP_symlink, loc, 0777, umask, xdata);
 
     making->target = g_strdup (linkpath);
-    making_begin (making);
+    op_run (&making->op, making_steps, making_answer);
 }
 
 static void

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files that a rebalance moves, or has moved, while they are in use. */
+/*
+ * Files that a rebalance moves, or has moved, while they are in use. The answer to an operation
+ * shows that (files.c). Before the answer is passed on, the table of steps at the end of this file
+ * is run:
+ *
+ *   the rebalance copies the file   the operation is done on the copy, too; or the rebalance is
+ *                                   made to give the copy up, and the end of the move is awaited
+ *   the file has moved              it is looked up, and the operation is done again there
+ *
+ * file->todo has the steps to run; the judge of a step sets the next ones. At the end the call is
+ * wound again, or the kept answer is passed on.
+ */
 #include "../distribute.h"
 
 #include <fcntl.h>
@@ -20,209 +31,27 @@ marks_strip (struct iatt *buf)
         buf->ia_prot &= ~(uint32_t) MARKS;
 }
 
-static void file_wait (call_frame_t *own);
-
-/* --- asking another subvolume ----------------------------------------------------------------- */
-
-static void
-file_resume (struct file_op *file)
-{
-    struct op *op = &file->op;
-    struct call_stub *call = g_steal_pointer (&file->call);
-
-    file->chosen = true;
-    if (op->seq.own) {
-        stack_done (op->seq.own->root);
-        op->seq.own = NULL;
-        fan_clear (&op->own_fan);
+/* Defines the `when` of steps of file->todo. */
+#define TODO(name_, todo_)                                                                         \
+    static bool name_ (void *local)                                                                \
+    {                                                                                              \
+        return ((const struct file_op *) local)->todo & (todo_);                                   \
     }
-    call_resume (call);
-}
 
-/* The operation ends with the answer that it had. */
-static void
-file_keep_answer (struct op *op)
-{
-    struct file_op *file = (struct file_op *) op;
-    struct answer_stub *answer = g_steal_pointer (&file->answer);
+/* --- ask target: to which subvolume the file is being copied ---------------------------------- */
 
-    if (file->call)
-        call_stub_destroy (g_steal_pointer (&file->call));
-    if (answer)
-        answer_resume (answer);
-    else
-        frame_fail (op->frame, op->op_errno);
-}
-
-/* What the first subvolume did is lost with what remained there of the file, or is not in the copy,
- * so even a success fails now. */
-static void
-file_fail (struct file_op *file, int op_errno)
-{
-    if (file->answer)
-        answer_stub_destroy (g_steal_pointer (&file->answer));
-    file->op.op_errno = op_errno;
-    op_end (&file->op, file_keep_answer);
-}
+TODO (file_asks, FILE_ASK_FOR_BOTH | FILE_ASK_FOR_END | FILE_ASK_FOR_MARK)
 
 static void
-file_follow_on (struct file_op *file)
+file_ask_target (void *local)
 {
-    if (!file->both && file->answer)
-        answer_stub_destroy (g_steal_pointer (&file->answer));
-    file_resume (file);
-}
-
-static void
-file_followed (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-
-    if (!file->fd || fd_is_open_on (op->this, file->fd, file->child))
-        file_follow_on (file);
-    else if (is_missing (op->op_errno) && op->tries < TRIES)
-        file_find (file, op->op_errno); /* it has moved on, or the rebalance has given it up */
-    else
-        file_fail (file, op->op_errno);
-}
-
-void
-file_go (struct file_op *file, int child)
-{
-    file->child = child;
-    if (file->fd)
-        fds_follow (&file->op, file->inode, file->fd, (unsigned) child, file_followed);
-    else
-        file_follow_on (file);
-}
-
-/* --- remains that were written ---------------------------------------------------------------- */
-
-static void
-file_clean (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-
-    file_go (file, inode_cached (file->op.this, file->inode));
-}
-
-static void
-file_emptied (call_frame_t *own)
-{
-    locks_drop (own->local, file_clean);
-}
-
-/* Is what remains on that subvolume really no file? Its data would be lost. */
-static bool
-file_is_remains (const struct file_op *file)
-{
-    const struct op *op = &file->op;
-    const struct fan_answer *target = &op->own_fan.answers[file->answered];
-    const struct fan_answer *mode = &op->own_fan.answers[SELF (op)];
-
-    return target->op_ret >= 0 && mode->op_ret >= 0
-        && iatt_may_be_linkto (mode->op == FOP_fstat ? &mode->fstat.buf : &mode->stat.buf);
-}
-
-static void
-file_dirt_told (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
+    struct file_op *file = local;
     struct op *op = &file->op;
     loc_t loc = { .inode = file->inode };
 
-    if (!file_is_remains (file))
-        file_emptied (own);
-    else if (file->fd)
-        OWN_ONE (op, file_emptied, (unsigned) file->answered, ftruncate, file->fd, 0, NULL);
-    else
-        OWN_ONE (op, file_emptied, (unsigned) file->answered, truncate, &loc, 0, NULL);
+    AS_SELF (op, (unsigned) file->child, getxattr, &loc, op->priv->linkto_key, NULL);
     loc_wipe_path (&loc);
 }
-
-/* It may have no name: then it is there for the fd alone. */
-static void
-file_dirt_locked (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    xlator_t *child = op->priv->children[file->answered];
-    loc_t loc = { .inode = file->inode };
-
-    own_begin (op, file_dirt_told);
-    if (file->fd) {
-        OWN (op, (unsigned) file->answered, fgetxattr, file->fd, op->priv->linkto_key, NULL);
-        FAN_WIND (&op->own_fan, SELF (op), child, fstat, file->fd, NULL);
-    } else {
-        OWN (op, (unsigned) file->answered, getxattr, &loc, op->priv->linkto_key, NULL);
-        FAN_WIND (&op->own_fan, SELF (op), child, stat, &loc, NULL);
-    }
-    own_end (op);
-    loc_wipe_path (&loc);
-}
-
-/* A file that has moved away from a brick where it is still open becomes a linkto there again, when
- * a client gives it a name with a hash of that brick. The linkto then has what was written to the
- * fd, and the next move would begin with it. The lock keeps moves away, which write linktos. */
-static void
-file_empty_remains (struct file_op *file)
-{
-    struct op *op = &file->op;
-
-    file->dirty = false;
-    locks_clear (op);
-    lock_data (op, (unsigned) inode_cached (op->this, file->inode), file->inode, true);
-    locks_take (op, file_dirt_locked);
-}
-
-/* --- a file that has moved -------------------------------------------------------------------- */
-
-/* Has it been removed after it has moved, and is the fd open there? */
-static bool
-file_lives_on (const struct file_op *file)
-{
-    return file->fd && file->target != NO_CHILD && file->target != file->answered
-        && fd_is_open_on (file->op.this, file->fd, file->target);
-}
-
-static void
-file_found (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    const struct lookup_reply *reply = &op->own_fan.answers[SELF (op)].lookup;
-    const int cached = inode_cached (op->this, file->inode);
-
-    inode_set_target (op->this, file->inode, NO_CHILD);
-    if (reply->op_ret < 0 && file_lives_on (file)) {
-        inode_set_cached (op->this, file->inode, file->target);
-        file_go (file, file->target);
-    } else if (reply->op_ret < 0) {
-        file_fail (file, is_missing (reply->op_errno) ? op->op_errno : reply->op_errno);
-    } else if (cached == NO_CHILD || cached == file->answered) {
-        op_end (op, file_keep_answer);
-    } else if (file->dirty) {
-        file_empty_remains (file);
-    } else {
-        file_go (file, cached);
-    }
-}
-
-void
-file_find (struct file_op *file, int op_errno)
-{
-    struct op *op = &file->op;
-    loc_t loc = { .inode = file->inode };
-
-    op->tries++;
-    op->op_errno = op_errno;
-    file->both = false;
-    own_lookup (op, &loc, file_found);
-    loc_wipe_path (&loc);
-}
-
-/* --- a file that is being copied -------------------------------------------------------------- */
 
 static int
 child_of_name (const dht_private_t *priv, const char *name, size_t size)
@@ -234,51 +63,13 @@ child_of_name (const dht_private_t *priv, const char *name, size_t size)
     return NO_CHILD;
 }
 
-/* While the copy has this attribute, the server refuses what the rebalance writes there, and the
- * rebalance gives this file up: it may have read the data before they changed. */
-#define PROTECT "trusted.glusterfs.protect.writes"
-
-/* The open files go on there even if another client removes the file as soon as it has moved. */
-static void
-file_protected (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-
-    if (file->fd)
-        fds_follow (&file->op, file->inode, file->fd, (unsigned) file->target, file_wait);
-    else
-        file_wait (own);
-}
-
-static void
-file_protect (struct file_op *file)
-{
-    struct op *op = &file->op;
-    g_autoptr (dict_t) mark = dict_new ();
-    loc_t loc = { .inode = file->inode };
-
-    dict_set_str (mark, PROTECT, "1");
-    OWN_ONE (op, file_protected, (unsigned) file->target, setxattr, &loc, mark, 0, NULL);
-    loc_wipe_path (&loc);
-}
-
-static void
-file_ask_target (struct file_op *file, void (*next) (call_frame_t *own))
-{
-    struct op *op = &file->op;
-    loc_t loc = { .inode = file->inode };
-
-    OWN_ONE (op, next, (unsigned) file->child, getxattr, &loc, op->priv->linkto_key, NULL);
-    loc_wipe_path (&loc);
-}
-
-/* The file tells where to. Returns 0 or an errno: ENODATA if it isn't being copied (any more),
- * ENOENT or ESTALE if it has moved. */
+/* The file names the target in an attribute. Returns 0 or an errno: ENODATA if it isn't being
+ * copied (any more), ENOENT or ESTALE if it has moved. */
 static int
 file_read_target (struct file_op *file)
 {
     const struct op *op = &file->op;
-    const struct getxattr_reply *reply = &op->own_fan.answers[file->child].getxattr;
+    const struct getxattr_reply *reply = &op->seq.fan.answers[file->child].getxattr;
     size_t size = 0;
     const char *name = reply->op_ret < 0 ? NULL
                                          : dict_get (reply->dict, op->priv->linkto_key, &size);
@@ -293,68 +84,210 @@ file_read_target (struct file_op *file)
 }
 
 static void
-file_target_told (call_frame_t *own)
+file_go_to (struct file_op *file, int child)
 {
-    struct file_op *file = OP_OF (own);
-    const int error = file_read_target (file);
+    file->child = child;
+    file->todo = FILE_GO;
+}
 
+static void
+file_look_for (struct file_op *file, int op_errno)
+{
+    file->op.tries++;
+    file->op.op_errno = op_errno;
+    file->both = false;
+    file->todo = FILE_FIND;
+}
+
+/* The operation is done on the copy, too. */
+static int
+file_target_of_both (struct file_op *file, int error)
+{
     if (is_missing (error)) {
-        file_find (file, error);
-    } else if (error) {
-        op_end (&file->op, file_keep_answer);
-    } else {
-        file->both = true;
-        file_go (file, file->target);
+        file_look_for (file, error);
+        return 0;
     }
+    if (error)
+        return STEP_END;
+    file->both = true;
+    file_go_to (file, file->target);
+    return 0;
 }
 
-void
-file_do_both (struct file_op *file)
+/* If the file names no target, the rebalance has given it up, or a user has set the marks; another
+ * move may just begin. */
+static int
+file_target_of_copy (struct file_op *file, int error)
 {
-    file_ask_target (file, file_target_told);
+    if (error == ENODATA && !op_truncates (call_stub_op (file->call)) && !file->rights)
+        return STEP_END;
+    file->todo = error ? FILE_WAIT : FILE_PROTECT | FILE_WAIT;
+    return 0;
 }
 
-/* Without a target the rebalance has given the file up, or the marks are its user's; another move
- * may just begin. */
-static void
-file_copy_told (call_frame_t *own)
+static int
+file_target_told (void *local)
 {
-    struct file_op *file = OP_OF (own);
+    struct file_op *file = local;
     const int error = file_read_target (file);
 
-    if (error == 0)
-        file_protect (file);
-    else if (error == ENODATA && !op_truncates (call_stub_op (file->call)) && !file->rights)
-        op_end (&file->op, file_keep_answer);
-    else
-        file_wait (own);
+    if (file->todo == FILE_ASK_FOR_BOTH)
+        return file_target_of_both (file, error);
+    if (file->todo == FILE_ASK_FOR_END)
+        return file_target_of_copy (file, error);
+    file->todo = error ? FILE_WAIT : FILE_MARK; /* a user may have set the bits of the marks */
+    return 0;
 }
 
-void
-file_end_copy (struct file_op *file)
-{
-    file_ask_target (file, file_copy_told);
-}
-
-/* --- operations whose answer has no attributes ------------------------------------------------ */
+/* --- mark, restore linkto: a new mode that has replaced the mode of a move -------------------- */
 
 static void
-file_is_elsewhere (call_frame_t *own)
+file_set_mode (struct file_op *file, uint32_t prot)
 {
-    file_find (OP_OF (own), ESTALE);
+    struct iatt mode = { .ia_type = IA_IFREG, .ia_prot = prot };
+    loc_t loc = { .inode = file->inode };
+
+    AS_SELF (&file->op, (unsigned) file->child, setattr, &loc, &mode, IATT_MODE, NULL);
+    loc_wipe_path (&loc);
 }
 
-/* The lock is on what remains of the file: it would keep no other owner away. */
+TODO (file_marks, FILE_MARK)
+
 static void
-file_unlock (struct file_op *file)
+file_mark (void *local)
 {
+    struct file_op *file = local;
+
+    file_set_mode (file, file->changed.ia_prot | MARKS);
+}
+
+static int
+file_marked (void *local)
+{
+    struct file_op *file = local;
+    const struct setattr_reply *reply = &file->op.seq.fan.answers[file->child].setattr;
+    const bool has_moved = reply->op_ret >= 0 && iatt_may_be_linkto (&reply->statpre);
+
+    file->todo = has_moved ? FILE_RESTORE : FILE_PROTECT | FILE_WAIT;
+    return 0;
+}
+
+TODO (file_restores, FILE_RESTORE)
+
+static void
+file_restore_linkto (void *local)
+{
+    file_set_mode (local, S_ISVTX);
+}
+
+static int
+file_restored (void *local)
+{
+    file_look_for (local, ESTALE);
+    return 0;
+}
+
+/* --- protect the copy, and wait for the end of the move --------------------------------------- */
+
+/* While the copy has this attribute, the brick refuses writes of the rebalance to it, so the
+ * rebalance gives this file up. The rebalance may have read the data before they changed. */
+#define PROTECT "trusted.glusterfs.protect.writes"
+
+TODO (file_protects, FILE_PROTECT)
+
+static void
+file_protect (void *local)
+{
+    struct file_op *file = local;
+    g_autoptr (dict_t) mark = dict_new ();
+    loc_t loc = { .inode = file->inode };
+
+    dict_set_str (mark, PROTECT, "1");
+    AS_SELF (&file->op, (unsigned) file->target, setxattr, &loc, mark, 0, NULL);
+    loc_wipe_path (&loc);
+}
+
+static bool
+file_follows_copy (void *local)
+{
+    return file_protects (local) && ((const struct file_op *) local)->fd;
+}
+
+/* The fds stay usable even if another client removes the file as soon as it has moved. */
+static void
+file_follow_copy (void *local)
+{
+    struct file_op *file = local;
+
+    follow_run (&file->op, file->inode, file->fd, (unsigned) file->target);
+}
+
+TODO (file_waits, FILE_WAIT)
+
+static void
+file_lock (void *local)
+{
+    struct file_op *file = local;
+
+    locks_clear (&file->op);
+    lock_data (&file->op, (unsigned) file->child, file->inode, true);
+    locks_run (local);
+}
+
+static bool
+file_unprotects (void *local)
+{
+    return file_waits (local) && ((const struct file_op *) local)->target != NO_CHILD;
+}
+
+/* Under the lock nothing moves the file, so the attribute is removed. If it stayed, and the copy
+ * had become the file, no rebalance could move the file again. */
+static void
+file_unprotect (void *local)
+{
+    struct file_op *file = local;
+    loc_t loc = { .inode = file->inode };
+
+    AS_SELF (&file->op, (unsigned) file->target, removexattr, &loc, PROTECT, NULL);
+    loc_wipe_path (&loc);
+}
+
+static int
+file_unlocked (void *local)
+{
+    struct file_op *file = local;
+
+    file->settled = true;
+    file->todo = FILE_CHECK;
+    return 0;
+}
+
+/* --- check: where the operation was done ------------------------------------------------------ */
+
+TODO (file_checks, FILE_CHECK)
+
+static void
+file_stat (void *local)
+{
+    struct file_op *file = local;
     struct op *op = &file->op;
-    struct gf_flock all = { .l_type = F_UNLCK, .l_owner = op->frame->root->lk_owner };
+    loc_t loc = { .inode = file->inode };
 
-    op_own (op)->root->lk_owner = op->frame->root->lk_owner;
-    OWN_ONE (op, file_is_elsewhere, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
+    if (file->fd)
+        AS_SELF (op, (unsigned) file->child, fstat, file->fd, NULL);
+    else
+        AS_SELF (op, (unsigned) file->child, stat, &loc, NULL);
+    loc_wipe_path (&loc);
 }
 
+static const struct iatt *
+answer_stat (const struct fan_answer *answer)
+{
+    return answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
+}
+
+/* Either a rebalance that gave the file up has set the rights that it had read before, or this
+ * client has set the marks after the rebalance had removed its own. */
 static bool
 rights_differ (const struct file_op *file, const struct iatt *buf)
 {
@@ -366,145 +299,263 @@ rights_differ (const struct file_op *file, const struct iatt *buf)
             || (file->rights & IATT_GID && buf->ia_gid != changed->ia_gid));
 }
 
-/* A rebalance that gave the file up has set back what it had read before, or the marks came after
- * it had taken its own away. */
-static void
-file_repeat (struct file_op *file)
+static int
+file_checked (void *local)
 {
-    file->op.tries++;
-    file_go (file, file->child);
-}
-
-static void
-file_checked (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
+    struct file_op *file = local;
     struct op *op = &file->op;
-    const struct fan_answer *answer = &op->own_fan.answers[file->child];
-    const struct iatt *buf = answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
+    const struct fan_answer *answer = &op->seq.fan.answers[file->child];
+    const struct iatt *buf = answer_stat (answer);
     const bool locks = op_locks (call_stub_op (file->call));
 
-    if (answer->op_ret >= 0 && file->settled && rights_differ (file, buf) && op->tries < TRIES)
-        file_repeat (file);
-    else if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks && !file->settled)
-        file_do_both (file);
-    else if (answer->op_ret >= 0 && !iatt_may_be_linkto (buf))
-        op_end (op, file_keep_answer);
-    else if (locks)
-        file_unlock (file);
-    else
-        file_find (file, ESTALE);
+    if (answer->op_ret >= 0 && file->settled && rights_differ (file, buf) && op->tries < TRIES) {
+        op->tries++;
+        file_go_to (file, file->child);
+    } else if (answer->op_ret >= 0 && iatt_is_moving (buf) && !locks && !file->settled) {
+        file->todo = FILE_ASK_FOR_BOTH;
+        return STEP_AGAIN (EBUSY);
+    } else if (answer->op_ret >= 0 && !iatt_may_be_linkto (buf)) {
+        return STEP_END;
+    } else {
+        file_look_for (file, ESTALE);
+        file->todo |= locks ? FILE_UNLOCK : 0;
+    }
+    return 0;
 }
 
-void
-file_check (struct file_op *file)
+TODO (file_unlocks, FILE_UNLOCK)
+
+/* The lock was taken on the linkto that the file has left behind: it would keep no other owner
+ * away. */
+static void
+file_unlock (void *local)
 {
+    struct file_op *file = local;
+    struct op *op = &file->op;
+    const uint64_t owner = op->frame->root->lk_owner;
+    struct gf_flock all = { .l_type = F_UNLCK, .l_owner = owner };
+
+    op_own (op)->root->lk_owner = owner;
+    AS_SELF (op, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
+}
+
+/* --- find: where the file is now -------------------------------------------------------------- */
+
+TODO (file_finds, FILE_FIND)
+
+static void
+file_look (void *local)
+{
+    struct file_op *file = local;
+    loc_t loc = { .inode = file->inode };
+
+    op_look (&file->op, &loc);
+    loc_wipe_path (&loc);
+}
+
+/* Returns whether the file was removed after it had moved, and fd is open on the subvolume where it
+ * was. */
+static bool
+file_lives_on (const struct file_op *file)
+{
+    return file->fd && file->target != NO_CHILD && file->target != file->answered
+        && fd_is_open_on (file->op.this, file->fd, file->target);
+}
+
+/* The first subvolume's change is lost with the remains of the file there, or is not in the copy.
+ * So the operation fails even if that subvolume reported success. */
+static int
+file_found (void *local)
+{
+    struct file_op *file = local;
+    struct op *op = &file->op;
+    const struct lookup_reply *reply = &op->seq.fan.answers[SELF (op)].lookup;
+    const int cached = inode_cached (op->this, file->inode);
+
+    inode_set_target (op->this, file->inode, NO_CHILD);
+    if (reply->op_ret < 0 && file_lives_on (file)) {
+        inode_set_cached (op->this, file->inode, file->target);
+        file_go_to (file, file->target);
+        return 0;
+    }
+    if (reply->op_ret < 0)
+        return is_missing (reply->op_errno) ? -op->op_errno : -reply->op_errno;
+    if (cached == NO_CHILD || cached == file->answered)
+        return STEP_END;
+    file_go_to (file, cached);
+    file->todo |= file->dirty ? FILE_EMPTY : 0;
+    file->dirty = false;
+    return 0;
+}
+
+/* --- empty remains ---------------------------------------------------------------------------- */
+
+TODO (file_empties, FILE_EMPTY)
+
+/* The remains may have no name: then only the fd leads to them. */
+static void
+file_look_at_remains (void *local)
+{
+    struct file_op *file = local;
+    struct op *op = &file->op;
+    const unsigned answered = (unsigned) file->answered;
+    xlator_t *child = op->priv->children[answered];
+    loc_t loc = { .inode = file->inode };
+
+    if (file->fd) {
+        AS_SELF (op, answered, fgetxattr, file->fd, op->priv->linkto_key, NULL);
+        AS_SELF_AT (op, SELF (op), child, fstat, file->fd, NULL);
+    } else {
+        AS_SELF (op, answered, getxattr, &loc, op->priv->linkto_key, NULL);
+        AS_SELF_AT (op, SELF (op), child, stat, &loc, NULL);
+    }
+    loc_wipe_path (&loc);
+}
+
+/* If the remains are no linkto, they are the file: its data would be lost. */
+static int
+file_remains_told (void *local)
+{
+    struct file_op *file = local;
+    const struct op *op = &file->op;
+    const struct fan_answer *target = &op->seq.fan.answers[file->answered];
+    const struct fan_answer *mode = &op->seq.fan.answers[SELF (op)];
+
+    if (target->op_ret < 0 || mode->op_ret < 0 || !iatt_may_be_linkto (answer_stat (mode)))
+        file->todo &= ~(unsigned) FILE_EMPTY;
+    return 0;
+}
+
+/* A file has moved away from a brick where it is still open. It becomes a linkto there again when a
+ * client gives it a name with a hash of that brick. Data that were written to the fd are then in
+ * the linkto, and the next move would begin with them. The lock keeps moves away, which write
+ * linktos. */
+static void
+file_empty (void *local)
+{
+    struct file_op *file = local;
     struct op *op = &file->op;
     loc_t loc = { .inode = file->inode };
 
     if (file->fd)
-        OWN_ONE (op, file_checked, (unsigned) file->child, fstat, file->fd, NULL);
+        AS_SELF (op, (unsigned) file->answered, ftruncate, file->fd, 0, NULL);
     else
-        OWN_ONE (op, file_checked, (unsigned) file->child, stat, &loc, NULL);
+        AS_SELF (op, (unsigned) file->answered, truncate, &loc, 0, NULL);
     loc_wipe_path (&loc);
 }
 
-/* --- a new mode ------------------------------------------------------------------------------- */
+/* --- follow: the fds are opened where the file is now ----------------------------------------- */
+
+static bool
+file_follows (void *local)
+{
+    const struct file_op *file = local;
+
+    return file->todo & FILE_GO && file->fd;
+}
 
 static void
-file_set_mode (struct file_op *file, uint32_t prot, void (*next) (call_frame_t *own))
+file_follow (void *local)
+{
+    struct file_op *file = local;
+
+    follow_run (&file->op, file->inode, file->fd, (unsigned) file->child);
+}
+
+/* If the file is missing there, it has moved on, or the rebalance has given the copy up. */
+static int
+file_followed (void *local)
+{
+    struct file_op *file = local;
+    struct op *op = &file->op;
+    const int r = follow_judge (local);
+
+    if (r != 0 || fd_is_open_on (op->this, file->fd, file->child))
+        return r;
+    if (!is_missing (op->op_errno) || op->tries >= TRIES)
+        return -op->op_errno;
+    file_look_for (file, op->op_errno);
+    return STEP_AGAIN (op->op_errno);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void
+file_resume (struct file_op *file)
+{
+    struct call_stub *call = g_steal_pointer (&file->call);
+
+    if (!file->both && file->answer)
+        answer_stub_destroy (g_steal_pointer (&file->answer));
+    file->chosen = true;
+    call_resume (call);
+}
+
+/* The operation ends with the answer that it had. */
+static void
+file_keep_answer (struct file_op *file)
+{
+    struct answer_stub *answer = g_steal_pointer (&file->answer);
+
+    if (file->call)
+        call_stub_destroy (g_steal_pointer (&file->call));
+    if (answer)
+        answer_resume (answer);
+    else
+        frame_fail (file->op.frame, file->op.op_errno);
+}
+
+static void
+file_go_on (void *local)
+{
+    struct file_op *file = local;
+
+    if (file->todo & FILE_GO)
+        file_resume (file);
+    else
+        file_keep_answer (file);
+}
+
+static const struct step file_steps[] = {
+    STEP ("ask target", file_ask_target, file_target_told, .when = file_asks),
+    STEP ("mark", file_mark, file_marked, .when = file_marks),
+    STEP ("restore linkto", file_restore_linkto, file_restored, .when = file_restores),
+    STEP ("protect copy", file_protect, step_ignore, .when = file_protects),
+    STEP ("follow copy", file_follow_copy, follow_judge, .when = file_follows_copy),
+    STEP ("lock", file_lock, locks_judge, .undo = locks_undo, .always = true, .when = file_waits),
+    STEP ("unprotect copy", file_unprotect, step_ignore, .when = file_unprotects),
+    STEP ("unlock", locks_undo, file_unlocked, .when = file_waits),
+    STEP ("check", file_stat, file_checked, .again = "ask target", .when = file_checks),
+    STEP ("unlock range", file_unlock, step_ignore, .when = file_unlocks),
+    STEP ("find", file_look, file_found, .when = file_finds),
+    STEP ("lock remains", file_lock, locks_judge, .undo = locks_undo, .always = true,
+          .when = file_empties),
+    STEP ("look at remains", file_look_at_remains, file_remains_told, .when = file_empties),
+    STEP ("empty remains", file_empty, step_ignore, .when = file_empties),
+    STEP ("unlock remains", locks_undo, step_ignore),
+    STEP ("follow", file_follow, file_followed, .again = "find", .when = file_follows),
+    {},
+};
+
+void
+file_do (struct file_op *file, unsigned todo)
 {
     struct op *op = &file->op;
-    struct iatt mode = { .ia_type = IA_IFREG, .ia_prot = prot };
-    loc_t loc = { .inode = file->inode };
 
-    OWN_ONE (op, next, (unsigned) file->child, setattr, &loc, &mode, IATT_MODE, NULL);
-    loc_wipe_path (&loc);
+    file->todo = todo;
+    sequence_start (&op->seq, op->frame, file_steps, op_slots (op), file->inode, file_go_on);
 }
 
 void
-file_is_linkto_again (struct file_op *file)
+file_go (struct file_op *file, int child)
 {
-    file_set_mode (file, S_ISVTX, file_is_elsewhere);
-}
-
-static void
-file_marked (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    const struct setattr_reply *reply = &file->op.own_fan.answers[file->child].setattr;
-
-    if (reply->op_ret >= 0 && iatt_may_be_linkto (&reply->statpre))
-        file_is_linkto_again (file);
-    else
-        file_protect (file);
-}
-
-/* Any file may have had the bits of the marks; the target tells. */
-static void
-file_mark_told (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    const int error = file_read_target (file);
-
-    if (error)
-        file_wait (own);
-    else
-        file_set_mode (file, file->changed.ia_prot | MARKS, file_marked);
+    file->child = child;
+    file_do (file, FILE_GO);
 }
 
 void
-file_mark_again (struct file_op *file)
+file_find (struct file_op *file, int op_errno)
 {
-    file_ask_target (file, file_mark_told);
-}
-
-/* --- a change that waits for the end of a move ------------------------------------------------ */
-
-static void
-file_quiet (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-
-    file->settled = true;
-    file_check (file);
-}
-
-static void
-file_unprotected (call_frame_t *own)
-{
-    locks_drop (OP_OF (own), file_quiet);
-}
-
-/* Under the lock nothing moves the file, so the protection has no use. If it stayed, and the copy
- * has become the file, no rebalance could move that again. */
-static void
-file_stays (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-    loc_t loc = { .inode = file->inode };
-
-    if (file->target == NO_CHILD)
-        file_unprotected (own);
-    else
-        OWN_ONE (op, file_unprotected, (unsigned) file->target, removexattr, &loc, PROTECT, NULL);
-    loc_wipe_path (&loc);
-}
-
-static void
-file_wait (call_frame_t *own)
-{
-    struct file_op *file = OP_OF (own);
-    struct op *op = &file->op;
-
-    locks_clear (op);
-    lock_data (op, (unsigned) file->child, file->inode, true);
-    locks_take (op, file_stays);
-}
-
-void
-file_settle (struct file_op *file)
-{
-    file_wait (op_own (&file->op));
+    file_look_for (file, op_errno);
+    file_do (file, FILE_FIND);
 }

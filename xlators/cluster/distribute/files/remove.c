@@ -2,30 +2,31 @@
 /*
  * unlink: first the file on its cached subvolume, as the caller; then the linkto on the hashed one.
  *
- * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It made the
- * copy before it began, under the same name, and would finish it although the file is gone. So if
- * the file was under way when it was removed, all other subvolumes are asked for the name: a copy
- * is removed as a linkto, or as the file that it is once the rebalance is done with it. A copy that
- * is made later comes to nothing, as its file is gone.
+ * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It has made the
+ * copy under the same name, and would finish the move although the file is gone. So if the file was
+ * being moved when it was removed, all other subvolumes are asked for the name. A copy is removed
+ * as a linkto; or, if the rebalance has finished the move, as the file. The rebalance itself gives
+ * up a copy that it makes later, since its file is gone.
  *
- * The attributes that the file had when it was removed tell. Its hash does not: the layout of the
- * directory may have changed.
+ * The attributes that the file had when it was removed show whether it was being moved. The hash of
+ * its name does not: the layout of the directory may have changed.
  */
 #include "../distribute.h"
 
 #include <string.h>
 
-/* With this key in the request, a brick adds a removed file's attributes to the answer, with the
- * same key. It opens the file for it, as the caller. */
+/* If the request has this key, the brick adds the last attributes of the removed file to the
+ * answer, under the same key. The brick opens the file for that as the caller. */
 #define LAST_ATTRIBUTES "dht-get-iatt-in-xattr"
 
 struct removal {
     struct op op;
-    bool removed; /* the name on one subvolume */
+    bool removed; /* the name was removed on one subvolume */
     bool blind;   /* the caller may not open the file: its last attributes aren't known */
-    bool *copies; /* subvolumes that have a copy, which is to be removed */
+    bool *copies; /* by subvolume: it has a copy, which is to be removed */
+    unsigned n_copies;
     int32_t xflag;
-    unsigned cached;
+    int cached;   /* or NO_CHILD */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };
@@ -39,73 +40,109 @@ removal_clear (struct op *op)
     g_free (removal->copies);
 }
 
-static void
-removal_answer (struct op *op)
+/* If the name was removed on one subvolume, and the file is missing on another, the unlink has
+ * succeeded. Returns a result for a judge. */
+static int
+removal_failed (const struct removal *removal, int op_errno)
 {
-    struct removal *removal = (struct removal *) op;
-    inode_t *parent = op->loc.parent;
-
-    STACK_UNWIND (unlink, op->frame, 0, 0,
-                  directory_attributes_of_one (op->this, parent, &removal->preparent),
-                  directory_attributes_of_one (op->this, parent, &removal->postparent),
-                  removal->xdata);
+    return removal->removed && is_missing (op_errno) ? STEP_END : -op_errno;
 }
 
-static void removal_look (struct removal *removal);
-static void removal_sweep (struct removal *removal);
-
-/* --- what remains ----------------------------------------------------------------------------- */
-
-static void
-removal_copies_removed (call_frame_t *own)
-{
-    removal_sweep (OP_OF (own));
-}
-
-/* The server removes no copy that has become the file meanwhile. */
-static void
-removal_remove_copies (struct removal *removal)
-{
-    struct op *op = &removal->op;
-    g_autoptr (dict_t) only = xdata_only_linkto ();
-
-    own_begin (op, removal_copies_removed);
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (removal->copies[i])
-            OWN (op, i, unlink, &op->loc, 0, only);
-    own_end (op);
-}
+/* --- look ------------------------------------------------------------------------------------- */
 
 static bool
-answer_is_copy (const struct op *op, const struct fan_answer *answer)
+removal_is_lost (void *local)
 {
-    return answer->op == FOP_lookup && answer->op_ret >= 0
-        && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
+    return ((const struct removal *) local)->cached == NO_CHILD;
 }
 
 static void
-removal_swept (call_frame_t *own)
+removal_look (void *local)
 {
-    struct removal *removal = OP_OF (own);
-    struct op *op = &removal->op;
-    unsigned copies = 0, files = 0;
+    struct op *op = local;
+    g_autoptr (inode_t) any = op->loc.inode ? NULL : inode_new (op->loc.parent->table);
+    loc_t loc = { .inode = any ? any : op->loc.inode, .parent = op->loc.parent,
+                  .name = op->loc.name };
 
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct fan_answer *answer = &op->own_fan.answers[i];
-        const bool is_copy = answer_is_copy (op, answer);
-
-        removal->copies[i] = is_copy && iatt_may_be_linkto (&answer->lookup.buf);
-        copies += removal->copies[i];
-        files += is_copy && !removal->copies[i];
-        files += answer->op == FOP_unlink && answer->op_ret < 0 && answer->op_errno == EBUSY;
-    }
-    if (copies + files == 0 || op->tries++ > TRIES)
-        op_end (op, removal_answer);
-    else if (copies > 0)
-        removal_remove_copies (removal);
-    else
-        removal_look (removal);
+    op_look (op, &loc);
+    loc_wipe_path (&loc);
 }
+
+/* Another client may have made a file of that name. */
+static int
+removal_looked (void *local)
+{
+    struct removal *removal = local;
+    struct op *op = &removal->op;
+    const struct lookup_reply *reply = &op->seq.fan.answers[SELF (op)].lookup;
+
+    if (reply->op_ret < 0)
+        return removal_failed (removal, reply->op_errno);
+    if (removal->removed && op->loc.inode
+        && !gfid_equal (&reply->buf.ia_gfid, &op->loc.inode->gfid))
+        return STEP_END;
+    removal->cached = inode_cached (op->this, reply->inode);
+    return reply->buf.ia_type == IA_IFDIR || removal->cached == NO_CHILD ? -EISDIR : 0;
+}
+
+/* --- follow ----------------------------------------------------------------------------------- */
+
+static bool
+removal_has_inode (void *local)
+{
+    return ((const struct op *) local)->loc.inode;
+}
+
+/* Open fds are opened on that subvolume first: there the file can not be opened any more without
+ * its name. */
+static void
+removal_follow (void *local)
+{
+    struct removal *removal = local;
+
+    follow_run (&removal->op, removal->op.loc.inode, NULL, (unsigned) removal->cached);
+}
+
+/* --- unlink ----------------------------------------------------------------------------------- */
+
+static void
+removal_unlink (void *local)
+{
+    struct removal *removal = local;
+    struct op *op = &removal->op;
+    g_autoptr (dict_t) xdata = op->xdata ? dict_copy (op->xdata) : dict_new ();
+
+    if (!removal->blind)
+        dict_set_u64 (xdata, LAST_ATTRIBUTES, 1);
+    AS_CALLER (op, (unsigned) removal->cached, unlink, &op->loc, removal->xflag, xdata);
+}
+
+static int
+removal_unlinked (void *local)
+{
+    struct removal *removal = local;
+    struct op *op = &removal->op;
+    const struct unlink_reply *reply = &op->seq.fan.answers[removal->cached].unlink;
+
+    if (reply->op_ret < 0 && is_missing (reply->op_errno) && op->seq.tries < STEPS_TRIES) {
+        removal->cached = NO_CHILD;
+        return STEP_AGAIN (reply->op_errno);
+    }
+    if (reply->op_ret < 0 && reply->op_errno == EACCES && !removal->blind) {
+        removal->blind = true;
+        return STEP_REPEAT;
+    }
+    if (reply->op_ret < 0)
+        return removal_failed (removal, reply->op_errno);
+    dict_unref (removal->xdata);
+    removal->removed = true;
+    removal->preparent = reply->preparent;
+    removal->postparent = reply->postparent;
+    removal->xdata = dict_ref (reply->xdata);
+    return 0;
+}
+
+/* --- sweep ------------------------------------------------------------------------------------ */
 
 static bool
 removal_was_moving (const struct removal *removal)
@@ -120,147 +157,119 @@ removal_was_moving (const struct removal *removal)
     return iatt_is_moving (&last) || iatt_may_be_linkto (&last);
 }
 
+/* Removes the linkto on the hashed subvolume, and looks for copies of a file that was being moved.
+ * */
 static void
-removal_sweep (struct removal *removal)
+removal_sweep (void *local)
 {
+    struct removal *removal = local;
     struct op *op = &removal->op;
     const int hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
     const bool was_moving = removal_was_moving (removal);
-    g_autoptr (dict_t) only = xdata_only_linkto (), wanted = xdata_lookup (op->priv, NULL, NULL);
-    g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
-    loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
+    g_autoptr (dict_t) only = NULL, wanted = NULL;
+    g_autoptr (inode_t) any = NULL;
+    loc_t loc = { .parent = op->loc.parent, .name = op->loc.name };
 
-    if (!was_moving && hashed == (int) removal->cached) {
-        op_end (op, removal_answer);
+    if (!was_moving && hashed == removal->cached)
         return;
-    }
-    if (!removal->copies)
-        removal->copies = g_new0 (bool, op->priv->n);
-    own_begin (op, removal_swept);
+    only = xdata_only_linkto ();
+    wanted = xdata_lookup (op->priv, NULL, NULL);
+    loc.inode = any = inode_new (op->loc.parent->table);
     for (unsigned i = 0; i < op->priv->n; i++)
-        if (i == removal->cached || !child_is_up (op->priv, i))
+        if ((int) i == removal->cached || !child_is_up (op->priv, i))
             continue;
         else if ((int) i == hashed)
-            OWN (op, i, unlink, &op->loc, 0, only);
+            AS_SELF (op, i, unlink, &op->loc, 0, only);
         else if (was_moving)
-            OWN (op, i, lookup, &loc, wanted);
-    own_end (op);
+            AS_SELF (op, i, lookup, &loc, wanted);
     loc_wipe_path (&loc);
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
-
-/* Once something of the file is removed, the name is gone if the file is. */
-static void
-removal_fail (struct removal *removal, int op_errno)
+static bool
+answer_is_copy (const struct op *op, const struct fan_answer *answer)
 {
-    if (removal->removed && is_missing (op_errno))
-        op_end (&removal->op, removal_answer);
-    else
-        op_fail (&removal->op, op_errno);
+    return answer->op == FOP_lookup && answer->op_ret >= 0 && op->loc.inode
+        && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
 }
 
-static void
-removal_take (struct removal *removal, const struct unlink_reply *reply)
+/* If a copy has become the file, the rebalance has finished the move: that file is removed as the
+ * caller, from the first step on. */
+static int
+removal_swept (void *local)
 {
-    dict_unref (removal->xdata);
-    removal->removed = true;
-    removal->preparent = reply->preparent;
-    removal->postparent = reply->postparent;
-    removal->xdata = dict_ref (reply->xdata);
-}
-
-static void removal_followed (call_frame_t *own);
-
-static void
-removal_removed (call_frame_t *frame)
-{
-    struct removal *removal = OP_OF (frame);
+    struct removal *removal = local;
     struct op *op = &removal->op;
-    const struct unlink_reply *reply = &op->fan.answers[removal->cached].unlink;
+    unsigned files = 0;
 
-    if (reply->op_ret < 0 && is_missing (reply->op_errno) && op->tries++ < TRIES) {
-        removal_look (removal);
-        return;
+    removal->n_copies = 0;
+    if (!removal->copies)
+        removal->copies = g_new0 (bool, op->priv->n);
+    for (unsigned i = 0; i < op->priv->n; i++) {
+        const struct fan_answer *answer = &op->seq.fan.answers[i];
+        const bool is_copy = answer_is_copy (op, answer);
+
+        removal->copies[i] = is_copy && iatt_may_be_linkto (&answer->lookup.buf);
+        removal->n_copies += removal->copies[i];
+        files += is_copy && !removal->copies[i];
+        files += answer->op == FOP_unlink && answer->op_ret < 0 && answer->op_errno == EBUSY;
     }
-    if (reply->op_ret < 0 && reply->op_errno == EACCES && !removal->blind) {
-        removal->blind = true;
-        removal_followed (op_own (op));
-        return;
-    }
-    if (reply->op_ret < 0) {
-        removal_fail (removal, reply->op_errno);
-        return;
-    }
-    removal_take (removal, reply);
-    removal_sweep (removal);
+    if (removal->n_copies > 0)
+        return 0;
+    if (files == 0 || op->seq.tries == STEPS_TRIES)
+        return STEP_END;
+    removal->cached = NO_CHILD;
+    return STEP_AGAIN (EBUSY);
+}
+
+/* --- unlink copies, and the answer ------------------------------------------------------------ */
+
+/* The brick removes no copy that has become the file meanwhile. */
+static void
+removal_unlink_copies (void *local)
+{
+    struct removal *removal = local;
+    struct op *op = &removal->op;
+    g_autoptr (dict_t) only = xdata_only_linkto ();
+
+    for (unsigned i = 0; i < op->priv->n; i++)
+        if (removal->copies[i])
+            AS_SELF (op, i, unlink, &op->loc, 0, only);
+}
+
+static int
+removal_copies_unlinked (void *local)
+{
+    const struct op *op = local;
+
+    return op->seq.tries < STEPS_TRIES ? STEP_AGAIN (EBUSY) : 0;
 }
 
 static void
-removal_followed (call_frame_t *own)
+removal_answer (void *local)
 {
-    struct removal *removal = OP_OF (own);
+    struct removal *removal = local;
     struct op *op = &removal->op;
-    g_autoptr (dict_t) xdata = op->xdata ? dict_copy (op->xdata) : dict_new ();
+    inode_t *parent = op->loc.parent;
 
-    if (!removal->blind)
-        dict_set_u64 (xdata, LAST_ATTRIBUTES, 1);
-    ASK_ONE (op, removal_removed, removal->cached, unlink, &op->loc, removal->xflag, xdata);
+    STACK_UNWIND (unlink, op->frame, 0, 0,
+                  directory_attributes_of_one (op->this, parent, &removal->preparent),
+                  directory_attributes_of_one (op->this, parent, &removal->postparent),
+                  removal->xdata);
 }
 
-/* Open fds need the file there first: without its name it can't be opened any more. */
-static void
-removal_ask (struct removal *removal, int cached)
-{
-    struct op *op = &removal->op;
-
-    removal->cached = (unsigned) cached;
-    if (op->loc.inode)
-        fds_follow (op, op->loc.inode, NULL, removal->cached, removal_followed);
-    else
-        removal_followed (op_own (op));
-}
-
-static void
-removal_looked (call_frame_t *own)
-{
-    struct removal *removal = OP_OF (own);
-    struct op *op = &removal->op;
-    const struct lookup_reply *reply = &op->own_fan.answers[SELF (op)].lookup;
-    int cached;
-
-    if (reply->op_ret < 0) {
-        removal_fail (removal, reply->op_errno);
-        return;
-    }
-    cached = inode_cached (op->this, reply->inode);
-    if (removal->removed && op->loc.inode
-        && !gfid_equal (&reply->buf.ia_gfid, &op->loc.inode->gfid))
-        op_end (op, removal_answer); /* another client has made a file of that name */
-    else if (reply->buf.ia_type == IA_IFDIR || cached == NO_CHILD)
-        op_fail (op, EISDIR);
-    else
-        removal_ask (removal, cached);
-}
-
-static void
-removal_look (struct removal *removal)
-{
-    struct op *op = &removal->op;
-    loc_t loc = { .inode = op->loc.inode, .parent = op->loc.parent, .name = op->loc.name };
-    g_autoptr (inode_t) any = loc.inode ? NULL : inode_new (op->loc.parent->table);
-
-    if (any)
-        loc.inode = any;
-    own_lookup (op, &loc, removal_looked);
-    loc_wipe_path (&loc);
-}
+static const struct step removal_steps[] = {
+    STEP ("look", removal_look, removal_looked, .when = removal_is_lost),
+    STEP ("follow", removal_follow, follow_judge, .when = removal_has_inode),
+    STEP ("unlink", removal_unlink, removal_unlinked, .again = "look"),
+    STEP ("sweep", removal_sweep, removal_swept, .again = "look"),
+    STEP ("unlink copies", removal_unlink_copies, removal_copies_unlinked, .again = "sweep"),
+    {},
+};
 
 void
 dht_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
 {
     const dht_private_t *priv = this->private;
-    const int cached = loc->inode ? inode_cached (this, loc->inode) : NO_CHILD;
     struct removal *removal;
 
     if (priv->n == 1) {
@@ -270,8 +279,6 @@ dht_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict
     removal = op_new (frame, this, sizeof *removal, loc, NULL, xdata);
     removal->op.clear = removal_clear;
     removal->xflag = xflag;
-    if (cached == NO_CHILD)
-        removal_look (removal);
-    else
-        removal_ask (removal, cached);
+    removal->cached = loc->inode ? inode_cached (this, loc->inode) : NO_CHILD;
+    op_run (&removal->op, removal_steps, removal_answer);
 }

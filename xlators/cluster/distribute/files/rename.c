@@ -27,7 +27,7 @@ struct renaming {
     } plan;
     inode_t *replaced; /* the file that the new name stands for, or NULL; with a reference */
     unsigned where;    /* the subvolume of the rename itself */
-    bool freed;        /* the linkto of the new name on Hd was removed */
+    bool linkto_unlinked; /* the linkto of the new name on Hd was removed */
     bool linkto_made;  /* the old name has a linkto on Hd for the time of the rename */
     bool linked;       /* the file has both names on C */
     bool link_exists;  /* C has a file of the new name */
@@ -45,12 +45,6 @@ renaming_clear (struct op *op)
 }
 
 /* --- refresh, plan ---------------------------------------------------------------------------- */
-
-static bool
-renaming_is_again (void *local)
-{
-    return ((const struct op *) local)->seq.tries > 0;
-}
 
 /* Reads the plan from the contexts of the inodes. Returns 0 or a negative errno. */
 static int
@@ -179,13 +173,13 @@ renaming_replaces (void *local)
 }
 
 /* The replaced file may be open: its fds are opened on Cd before the file loses its name there. */
-static int
+static void
 renaming_follow (void *local)
 {
     struct renaming *renaming = local;
 
-    return follow_run (&renaming->op, renaming->replaced, NULL,
-                       (unsigned) renaming->plan.new_cached);
+    follow_run (&renaming->op, renaming->replaced, NULL,
+                (unsigned) renaming->plan.new_cached);
 }
 
 /* --- C = Cd: unlink the linkto of the new name on Hd ------------------------------------------ */
@@ -199,34 +193,33 @@ renaming_is_in_place (void *local)
         && renaming->plan.new_hashed != renaming->where;
 }
 
-static int
-renaming_free_name (void *local)
+static void
+renaming_unlink_linkto (void *local)
 {
     struct renaming *renaming = local;
     g_autoptr (dict_t) only = xdata_only_linkto ();
 
     AS_SELF (&renaming->op, renaming->plan.new_hashed, unlink, &renaming->op.newloc, 0, only);
-    return 0;
 }
 
 static int
-renaming_name_freed (void *local)
+renaming_linkto_unlinked (void *local)
 {
     struct renaming *renaming = local;
     const struct fan_answer *answer =
         &renaming->op.seq.fan.answers[renaming->plan.new_hashed];
 
-    renaming->freed = answer->op_ret >= 0;
+    renaming->linkto_unlinked = answer->op_ret >= 0;
     return answer->op_ret < 0 && !is_missing (answer->op_errno) ? -answer->op_errno : 0;
 }
 
 /* Without its linkto the file that the new name stands for would not be found. */
 static void
-renaming_lead_replaced (void *local)
+renaming_restore_linkto (void *local)
 {
     struct renaming *renaming = local;
 
-    if (renaming->freed)
+    if (renaming->linkto_unlinked)
         linkto_put_back (&renaming->op, renaming->plan.new_hashed, renaming->plan.cached,
                          &renaming->op.newloc, &renaming->replaced->gfid);
 }
@@ -242,18 +235,18 @@ renaming_crosses (void *local)
 }
 
 /* Also if Hd is Hs: its linkto may be missing after a rebalance. */
-static int
-renaming_lead_old (void *local)
+static void
+renaming_make_linkto (void *local)
 {
     struct renaming *renaming = local;
     struct op *op = &renaming->op;
 
-    return linkto_run (op, renaming->plan.new_hashed, renaming->plan.cached, &op->loc,
-                       &op->loc.inode->gfid, &renaming->buf);
+    linkto_run (op, renaming->plan.new_hashed, renaming->plan.cached, &op->loc,
+                &op->loc.inode->gfid, &renaming->buf);
 }
 
 static int
-renaming_old_led (void *local)
+renaming_linkto_made (void *local)
 {
     struct renaming *renaming = local;
     const int r = linkto_judge (local);
@@ -263,7 +256,7 @@ renaming_old_led (void *local)
 }
 
 static void
-renaming_unlead_old (void *local)
+renaming_undo_linkto (void *local)
 {
     struct renaming *renaming = local;
     g_autoptr (dict_t) only = xdata_only_linkto ();
@@ -274,7 +267,7 @@ renaming_unlead_old (void *local)
 
 /* A stale linkto of the new name on C is replaced. The brick's rules for a link are stricter than
  * those for a rename, which Hd checks for the caller. */
-static int
+static void
 renaming_link (void *local)
 {
     struct renaming *renaming = local;
@@ -283,7 +276,6 @@ renaming_link (void *local)
 
     dict_set_str (xdata, "force-replace", "yes");
     AS_SELF (op, renaming->plan.cached, link, &op->loc, &op->newloc, xdata);
-    return 0;
 }
 
 static int
@@ -326,7 +318,7 @@ renaming_link_exists (void *local)
     return ((const struct renaming *) local)->link_exists;
 }
 
-static int
+static void
 renaming_look_at_link (void *local)
 {
     struct renaming *renaming = local;
@@ -336,7 +328,6 @@ renaming_look_at_link (void *local)
 
     AS_SELF (op, renaming->plan.cached, lookup, &loc, NULL);
     loc_wipe_path (&loc);
-    return 0;
 }
 
 /* The link may remain of a rename whose Hd was lost. */
@@ -354,14 +345,13 @@ renaming_link_told (void *local)
 
 /* --- rename ----------------------------------------------------------------------------------- */
 
-static int
+static void
 renaming_rename (void *local)
 {
     struct renaming *renaming = local;
     struct op *op = &renaming->op;
 
     AS_CALLER (op, renaming->where, rename, &op->loc, &op->newloc, 0, op->xdata);
-    return 0;
 }
 
 static int
@@ -383,14 +373,14 @@ renaming_renamed (void *local)
 
 /* --- C = Cd: linkto of the new name on Hd ----------------------------------------------------- */
 
-static int
-renaming_lead_new (void *local)
+static void
+renaming_make_new_linkto (void *local)
 {
     struct renaming *renaming = local;
     struct op *op = &renaming->op;
 
-    return linkto_run (op, renaming->plan.new_hashed, renaming->plan.cached, &op->newloc,
-                       &op->loc.inode->gfid, &renaming->buf);
+    linkto_run (op, renaming->plan.new_hashed, renaming->plan.cached, &op->newloc,
+                &op->loc.inode->gfid, &renaming->buf);
 }
 
 /* --- clean ------------------------------------------------------------------------------------ */
@@ -416,7 +406,7 @@ renaming_clean_linktos (struct renaming *renaming, dict_t *only)
 }
 
 /* The answers for the old name are in the first n slots, those for the new name in the next n. */
-static int
+static void
 renaming_clean (void *local)
 {
     struct renaming *renaming = local;
@@ -435,7 +425,6 @@ renaming_clean (void *local)
         AS_SELF_AT (op, n + (unsigned) new_cached, op->priv->children[new_cached], unlink,
                     &op->newloc, 0, internal);
     renaming_clean_linktos (renaming, only);
-    return 0;
 }
 
 static int
@@ -457,13 +446,12 @@ renaming_cleaned (void *local)
 /* --- stat, and the answer --------------------------------------------------------------------- */
 
 /* The answer has the attributes of the file, not of a linkto. */
-static int
+static void
 renaming_stat (void *local)
 {
     struct renaming *renaming = local;
 
     AS_SELF (&renaming->op, renaming->plan.cached, stat, &renaming->op.loc, NULL);
-    return 0;
 }
 
 static int
@@ -493,22 +481,21 @@ renaming_answer (void *local)
 }
 
 static const struct step renaming_steps[] = {
-    STEP ("refresh", rename_refresh, step_ignore, .when = renaming_is_again),
+    STEP ("refresh", rename_refresh, step_ignore, .when = op_is_again),
     STEP ("plan", NULL, renaming_plan, .again = "refresh"),
-    STEP ("lock", locks_run, locks_judge, .undo = locks_undo, .always = true,
-          .interruptible = true),
+    STEP_LOCK ("lock", .interruptible = true),
     STEP ("check", rename_look_locked, renaming_check, .again = "refresh"),
     STEP ("follow", renaming_follow, follow_judge, .when = renaming_replaces),
-    STEP ("free name", renaming_free_name, renaming_name_freed, .undo = renaming_lead_replaced,
-          .when = renaming_is_in_place),
-    STEP ("lead old name", renaming_lead_old, renaming_old_led, .undo = renaming_unlead_old,
-          .when = renaming_crosses),
+    STEP ("unlink linkto of new name", renaming_unlink_linkto, renaming_linkto_unlinked,
+          .undo = renaming_restore_linkto, .when = renaming_is_in_place),
+    STEP ("make linkto of old name", renaming_make_linkto, renaming_linkto_made,
+          .undo = renaming_undo_linkto, .when = renaming_crosses),
     STEP ("link", renaming_link, renaming_linked, .undo = renaming_unlink,
           .when = renaming_crosses),
-    STEP ("look at link", renaming_look_at_link, renaming_link_told,
-          .when = renaming_link_exists),
+    STEP ("look at link", renaming_look_at_link, renaming_link_told, .when = renaming_link_exists),
     STEP ("rename", renaming_rename, renaming_renamed),
-    STEP ("lead new name", renaming_lead_new, linkto_try, .when = renaming_is_in_place),
+    STEP ("make linkto of new name", renaming_make_new_linkto, linkto_try,
+          .when = renaming_is_in_place),
     STEP ("clean", renaming_clean, renaming_cleaned),
     STEP ("stat", renaming_stat, renaming_seen),
     {},
@@ -517,18 +504,17 @@ static const struct step renaming_steps[] = {
 /* --- an old name that the caller has not looked up -------------------------------------------- */
 
 static bool
-is_known (xlator_t *this, inode_t *inode)
+renaming_knows (xlator_t *this, inode_t *inode)
 {
     return inode->ia_type == IA_IFDIR || inode_cached (this, inode) != NO_CHILD;
 }
 
-static int
+static void
 unknown_look (void *local)
 {
     struct op *op = local;
 
-    AS_SELF_AT (op, SELF (op), op->this, lookup, &op->loc, NULL);
-    return 0;
+    op_look (op, &op->loc);
 }
 
 static int
@@ -541,16 +527,15 @@ unknown_found (void *local)
         return -reply->op_errno;
     inode_unref (op->loc.inode);
     op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
-    return is_known (op->this, op->loc.inode) ? 0 : -EIO;
+    return renaming_knows (op->this, op->loc.inode) ? 0 : -EIO;
 }
 
-static int
+static void
 unknown_rename (void *local)
 {
     struct op *op = local;
 
     STEP_WIND (&op->seq, op->frame, 0, op->this, rename, &op->loc, &op->newloc, 0, op->xdata);
-    return 0;
 }
 
 static void
@@ -582,7 +567,7 @@ dht_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, u
         STACK_WIND_TAIL (frame, priv->children[0], rename, oldloc, newloc, flags, xdata);
     } else if (flags != 0) {
         frame_fail (frame, EINVAL);
-    } else if (!oldloc->inode || !is_known (this, oldloc->inode)) {
+    } else if (!oldloc->inode || !renaming_knows (this, oldloc->inode)) {
         unknown = op_new (frame, this, sizeof *unknown, oldloc, newloc, xdata);
         op_run (unknown, unknown_steps, unknown_answer);
     } else if (oldloc->inode->ia_type == IA_IFDIR) {
