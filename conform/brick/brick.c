@@ -83,7 +83,7 @@ brick_is_up (const struct brick *brick)
 
 /* --- parcels ---------------------------------------------------------------------------------- */
 
-/* Returns false if the call waits for a lock: then the parcel is not done with. */
+/* Returns false if the parcel's call waits for a lock: it has to be delivered again. */
 static bool
 brick_parcel_deliver (struct brick_parcel *parcel)
 {

@@ -35,7 +35,7 @@ struct brick_parcel {
     struct brick_peer *peer;
     GByteArray *record; /* a call's without its mark, a reply's with it */
     bool reply;
-    unsigned number; /* of the call, among all calls that came to the brick */
+    unsigned number; /* number of the call, in the order in which calls came to the brick */
 };
 
 /* One connection. */
@@ -45,7 +45,7 @@ struct brick_peer {
     GByteArray *in;  /* received bytes of a record that is not whole yet */
     GByteArray *out; /* bytes that the socket has not taken yet */
     GHashTable *fds; /* open files: number -> fd_t, with a reference */
-    uint64_t last_fd; /* number for the next open file */
+    uint64_t last_fd; /* number that the next open file gets */
 };
 
 struct brick {
@@ -63,7 +63,8 @@ struct brick {
     bool unlocked;      /* a lock was dropped: calls that wait are parked again */
     GHashTable *wire;   /* gfid of a file in the storage -> its gfid on the wire */
     GHashTable *local;  /* gfid of a file on the wire -> its gfid in the storage */
-    GHashTable *lost;   /* gfids on the wire of files that a kill removed: open, without a name */
+    GHashTable *lost;   /* gfids on the wire of files that were open in a kill, and had lost their
+                         * last name */
     unsigned came;      /* number of calls so far */
     bool calm;          /* parcels are delivered at once */
 };
@@ -78,7 +79,7 @@ bool brick_is_up (const struct brick *brick);
 void brick_deliver (struct brick *brick, unsigned nth); /* of brick->parcels */
 void brick_park_waiting (struct brick *brick);
 void brick_calm (struct brick *brick, bool calm); /* calm: delivers all, and from then on at once */
-/* Returns whether a kill may have removed the file: it was open, and had no name. */
+/* Returns whether a kill may have removed the file: it was open, and had lost its last name. */
 bool brick_lost (const struct brick *brick, const gfid_t *gfid);
 
 /* peer.c */

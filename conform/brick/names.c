@@ -19,7 +19,7 @@ brick_link (const loc_t *loc, inode_t *inode, const struct iatt *buf)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-/* The place gets a new inode. */
+/* Looks the name up in its directory, with a new inode in place->loc. */
 static int
 brick_lookup_name (struct brick_request *q, brick_place_t *place, struct lookup_reply *got)
 {

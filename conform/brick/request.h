@@ -23,11 +23,11 @@
 struct brick_request {
     struct brick *brick;
     struct brick_peer *peer;
-    struct client *client; /* has the identity of the caller */
+    struct client *client; /* makes the storage's operations, with the identity of the caller */
     struct xdr_in in;      /* the call; behind its fields, the data of a write */
     struct xdr_out out;    /* the reply */
     struct xdr_out tail;   /* bytes behind the reply's fields: data of a read, entries */
-    bool waits;            /* for a lock: there is no reply yet */
+    bool waits;            /* the call waits for a lock, so it has no reply yet */
     gid_t groups[BRICK_GROUPS_MAX];
 };
 
@@ -57,7 +57,8 @@ typedef struct brick_place {
     loc_t loc; /* parent NULL: there is no such directory */
 } brick_place_t;
 
-/* inode: of the file that the name has or gets, or NULL; the place takes the reference. */
+/* Finds the directory of a name. inode: inode of the name's file, or NULL; the place takes the
+ * caller's reference. */
 brick_place_t brick_place (struct brick_request *q, const gfid_t *parent, const char *name,
                            inode_t *inode);
 void brick_place_clear (brick_place_t *place);

@@ -97,7 +97,7 @@ brick_reply_head (int r)
     return (struct wire_reply){ .op_ret = r < 0 ? -1 : r, .op_errno = r < 0 ? -r : 0 };
 }
 
-/* A call that is none does nothing: brick_serve ends the program. */
+/* A malformed call is not done: brick_serve ends the program. */
 #define BRICK_SERVE_HAND(name_)                                                                    \
     static void brick_serve_##name_ (struct brick_request *q)                                      \
     {                                                                                              \

@@ -44,8 +44,9 @@ uint64_t wire_ino_of_gfid (const gfid_t *gfid);
 void wire_put_iatt (struct xdr_out *out, const struct iatt *iatt);
 void wire_get_iatt (struct xdr_in *in, struct iatt *ret_iatt);
 
-/* Returns the changes of a setattr as a server has to get them. It ignores "now", so the present
- * time goes with the call; and it takes an owner of -1 for a change. */
+/* Returns the changes of a setattr for a server. A server ignores IATT_ATIME_NOW and
+ * IATT_MTIME_NOW, so these become the present time. It would change an owner to -1, so -1 becomes
+ * no change. */
 struct wire_changes wire_changes_of (const struct iatt *iatt, uint32_t valid);
 void wire_put_changes (struct xdr_out *out, const struct wire_changes *changes);
 void wire_get_changes (struct xdr_in *in, struct wire_changes *ret_changes);
@@ -59,7 +60,8 @@ void wire_get_statvfs (struct xdr_in *in, struct statvfs *ret_buf);
 void wire_put_dict (struct xdr_out *out, const dict_t *dict);
 dict_t *wire_get_dict (struct xdr_in *in);
 
-/* A lock with its owner. wire_lock_type is the lock's type as calls have it besides. */
+/* A lock with its owner. wire_lock_type returns the lock's type, which calls also have in a field
+ * of its own. */
 uint32_t wire_lock_type (const struct gf_flock *lock);
 void wire_put_flock (struct xdr_out *out, const struct gf_flock *lock);
 void wire_get_flock (struct xdr_in *in, struct gf_flock *ret_lock);

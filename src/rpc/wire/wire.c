@@ -110,7 +110,7 @@ wire_put_field (struct xdr_out *out, enum wire_form form, const void *value)
     }
 }
 
-/* Returns a text that one may do without; NULL: there is none. */
+/* Returns a text; NULL: the field in front says that there is none. */
 static char *
 wire_get_some (struct xdr_in *in, bool some)
 {

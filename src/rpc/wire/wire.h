@@ -38,9 +38,9 @@ enum wire_form {
     WIRE_FORM_U64,        /* uint64_t */
     WIRE_FORM_TEXT,       /* at most WIRE_NAME_MAX bytes: const char * */
     WIRE_FORM_PATH,       /* at most PATH_MAX bytes: const char * */
-    WIRE_FORM_SOME_NAME,  /* 32 bits: is there a text? and a text: const char *, or NULL */
-    WIRE_FORM_SOME_ENTRY, /* 64 bits, and a text, in the same way */
-    WIRE_FORM_DICT,       /* dict_t *; got as an empty one if there is none */
+    WIRE_FORM_SOME_NAME,  /* 32 bits (0: no text) and a text: const char *, or NULL */
+    WIRE_FORM_SOME_ENTRY, /* the same with 64 bits */
+    WIRE_FORM_DICT,       /* dict_t *; where a server sends none, an empty one is got */
     WIRE_FORM_XDATA,      /* dict_t *, or NULL */
     WIRE_FORM_IATT,       /* struct iatt */
     WIRE_FORM_CHANGES,    /* struct wire_changes */
@@ -80,12 +80,12 @@ enum wire_form {
 /* 0: SEEK_DATA, 1: SEEK_HOLE. */
 #define WIRE_MEMBERS_WHENCE(name_) uint32_t name_;
 #define WIRE_FIELDS_WHENCE(name_) WIRE_FIELD (name_, U32)
-/* An argument that the wire lacks. */
+/* An argument of the operation for which the wire has no field: it must be 0. */
 #define WIRE_MEMBERS_NO_FLAGS(name_)
 #define WIRE_FIELDS_NO_FLAGS(name_)
 #define WIRE_MEMBERS_U64(name_) uint64_t name_;
 #define WIRE_FIELDS_U64(name_) WIRE_FIELD (name_, U64)
-/* Where the bytes begin that a call changes, and how many they are. */
+/* Offset and length of the range that a call changes. */
 #define WIRE_MEMBERS_START(name_) uint64_t name_;
 #define WIRE_FIELDS_START(name_) WIRE_FIELD (name_, U64)
 #define WIRE_MEMBERS_LENGTH(name_) uint64_t name_;
@@ -159,7 +159,7 @@ void wire_put_reply (struct xdr_out *out, enum wire_procedure procedure, const v
 void wire_get_reply (struct xdr_in *in, enum wire_procedure procedure, void *ret_reply);
 void wire_clear_reply (enum wire_procedure procedure, void *reply);
 
-/* Returns the xdata of a reply, which keeps it; NULL: it has none. */
+/* Returns the xdata of a reply, lent by the reply; NULL: it has none. */
 dict_t *wire_xdata_of (enum wire_procedure procedure, const void *reply);
 
 #endif

@@ -7,6 +7,8 @@ Bytes pass both ways. Each line of the standard input is an order:
     raw HEX              sends the client these bytes
     delay SECONDS        what the brick sends from now on reaches the client so much later
     lose PROCEDURE       the brick's answer to the client's next call of this procedure is lost
+    record FILE          from now on the client's calls of the program of files, and the replies, are
+                         written to the file, as tests/unit/wire.recorded has them
 
 An order is answered with a line."""
 import socket
@@ -18,7 +20,7 @@ import time
 CALLBACK = 52743234
 FILES = 1298437
 LAST_FRAGMENT = 0x80000000
-state = {"delay": 0.0, "client": None, "lose": None, "lost": set()}
+state = {"delay": 0.0, "client": None, "lose": None, "lost": set(), "file": None, "calls": {}}
 
 
 def whole_records(source):
@@ -30,10 +32,27 @@ def whole_records(source):
             size = 4 + (struct.unpack(">I", pending[:4])[0] & ~LAST_FRAGMENT)
             if len(pending) < size:
                 break
+            write_down(pending[:size])
             if not is_lost(pending[:size]):
                 whole += pending[:size]
             pending = pending[size:]
         yield whole
+
+
+def write_down(record):
+    """Writes a call and its reply once the reply is there. Both begin behind their headers."""
+    if not state["file"]:
+        return
+    xid, direction = struct.unpack(">2I", record[4:12])
+    if direction == 0:
+        program, _, procedure, _, caller = struct.unpack(">5I", record[16:36])
+        if program == FILES:
+            state["calls"][xid] = procedure, record[44 + caller:]
+    elif xid in state["calls"]:
+        procedure, call = state["calls"].pop(xid)
+        for what, fields in ("call", call), ("reply", record[28:]):
+            state["file"].write(f"\n{procedure} {what}\n> {fields.hex()}\n")
+        state["file"].flush()
 
 
 def is_lost(record):
@@ -93,6 +112,8 @@ def obey(order, *words):
         state["delay"] = float(words[0])
     elif order == "lose":
         state["lose"] = int(words[0])
+    elif order == "record":
+        state["file"] = open(words[0], "a", encoding="ascii")
     else:
         sys.exit(f"relay: unknown order '{order}'")
 

@@ -217,13 +217,13 @@ struct client_range {
 };
 
 /* Puts the fields of `put` (a struct of the procedure) behind the file that the call begins with,
- * and sends the call once no earlier call conflicts on the range. range may be NULL. The call is
- * the server's from then on; if it is NULL, nothing happens. */
+ * and sends the call once no earlier call conflicts on the range, which may be NULL. The caller
+ * must not use the call afterwards. If the call is NULL, nothing happens. */
 void client_ask (struct client_call *call, enum wire_procedure procedure, const void *put,
                  const struct client_range *range);
 
-/* Send a call, which is the server's from then on. client_send_now is for calls without a claim,
- * and for calls whose claim no longer waits. */
+/* Send a call, which the caller must not use afterwards. client_send_now is for calls without a
+ * claim, and for calls whose claim no longer waits. */
 void client_send (struct client_call *call);
 void client_send_now (struct client_call *call);
 

@@ -45,7 +45,7 @@ lk_undo (struct client_call *call)
 
 /* --- lk, flock -------------------------------------------------------------------------------- */
 
-/* Returns whether the lock was set or found. */
+/* Reads the reply. Returns whether the lock was set or found; else the frame has been answered. */
 static bool
 lk_get (struct client_call *call, struct rpc_reply *reply, struct wire_lk_reply *got)
 {

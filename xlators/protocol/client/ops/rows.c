@@ -56,8 +56,9 @@
 
 #define CLIENT_ARGUMENT(kind_, name_) , C_##kind_ name_
 
-/* begin_: the call with the file that it is about, or NULL after an answer; inode_: the inode whose
- * data it concerns, or NULL; get_: reads the reply, and answers the frame if it is no success. */
+/* begin_: makes the call with the file that it is about, or returns NULL after it has answered the
+ * frame. inode_: the inode whose data the call reads or writes, or NULL. get_: reads the reply, and
+ * answers the frame unless the operation succeeded. */
 #define CLIENT_ROW(op_, begin_, inode_, get_)                                                      \
     static void client_##op_##_reply (struct client_call *call, struct rpc_reply *reply)           \
     {                                                                                              \
