@@ -71,9 +71,11 @@ doctor_checks = \
     src/cli/doctor/src_windlass-tools.$(OBJEXT) \
     src/cli/run/src_windlass-namespace.$(OBJEXT)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
+    %D%/graph/brick_world.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \
     %D%/graph/write_behind_world.h \
+    %D%/graph/test_distribute_bricks.c \
     %D%/graph/test_effects.c \
     %D%/graph/test_fault.c \
     %D%/graph/test_fetched.c \
@@ -94,11 +96,25 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_quick_read.c \
     %D%/graph/test_read_only.c \
     %D%/graph/test_readdir_ahead.c \
+    %D%/graph/test_replicate_bricks.c \
     %D%/graph/test_roots.c \
     %D%/graph/test_rot13.c \
     %D%/graph/test_write_behind.c \
     %D%/graph/test_write_behind_errors.c
-tests_graph_all_LDADD = $(test_ldadd)
+tests_graph_all_LDADD = $(brick_objects) $(test_ldadd)
+# The bricks of the conformance kit.
+brick_objects = \
+    conform/brick/src_windlass_conform-brick.$(OBJEXT) \
+    conform/brick/src_windlass_conform-data.$(OBJEXT) \
+    conform/brick/src_windlass_conform-files.$(OBJEXT) \
+    conform/brick/src_windlass_conform-gfids.$(OBJEXT) \
+    conform/brick/src_windlass_conform-locks.$(OBJEXT) \
+    conform/brick/src_windlass_conform-names.$(OBJEXT) \
+    conform/brick/src_windlass_conform-peer.$(OBJEXT) \
+    conform/brick/src_windlass_conform-request.$(OBJEXT) \
+    conform/brick/src_windlass_conform-rows.$(OBJEXT) \
+    conform/brick/src_windlass_conform-serve.$(OBJEXT) \
+    conform/brick/src_windlass_conform-xattrs.$(OBJEXT)
 
 # Talks to a daemon that runs, as the program does.
 check_PROGRAMS += tests/mount/programs/starts
