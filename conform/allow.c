@@ -13,7 +13,7 @@
 
 enum { CASE, LINE, REFUSE, BY, CALL, WHY, WORDS };
 
-static const char *const words[WORDS] = { "case", "line", "refuse", "by", "call", "why" };
+static const char *const allow_words[WORDS] = { "case", "line", "refuse", "by", "call", "why" };
 
 #define OF(word_) (1u << (word_))
 #define DIFFERENCE (OF (CASE) | OF (LINE) | OF (WHY))
@@ -45,7 +45,7 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
     const size_t n = strcspn (line, " \t");
     int i = 0;
 
-    while (i < WORDS && (strlen (words[i]) != n || strncmp (line, words[i], n) != 0))
+    while (i < WORDS && (strlen (allow_words[i]) != n || strncmp (line, allow_words[i], n) != 0))
         i++;
     if (i == WORDS || !line[n]) {
         say_line (
@@ -59,7 +59,7 @@ allowed_add (struct allowed *allowed, const char *path, int number, const char *
         say_line (stderr,
                   "windlass conform: %s:%d:1: a second '%s' in the paragraph of line %d; put an "
                   "empty line between two",
-                  path, number, words[i], allowed->begun);
+                  path, number, allow_words[i], allowed->begun);
         return false;
     }
     allowed->values[i] = g_strchug (g_strdup (line + n));
@@ -78,7 +78,7 @@ allowed_is_whole (struct allowed *allowed, const char *path)
         say_line (stderr,
                   "windlass conform: %s:%d:1: this paragraph has %s '%s'; a difference has 'case', "
                   "'line' and 'why', a refusal has 'refuse', 'by', 'call' and 'why'",
-                  path, allowed->begun, allowed->values[i] ? "a" : "no", words[i]);
+                  path, allowed->begun, allowed->values[i] ? "a" : "no", allow_words[i]);
         return false;
     }
     if (whole == DIFFERENCE)

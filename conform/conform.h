@@ -136,6 +136,9 @@ void conform_skip (struct conform_report *report, const char *case_name, const c
 /* A difference that the manual documents, with its reason. */
 void conform_by_design (struct conform_report *report, const char *case_name, const char *reason);
 
+/* Orders an array of texts, for qsort and g_ptr_array_sort. */
+int conform_by_text (const void *a, const void *b);
+
 /* --- the parts --- */
 
 /* Each runs its cases and reports them. Returns 0, or a negative errno after a message if it could

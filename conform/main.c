@@ -40,7 +40,7 @@ split (struct conform_line *line, int *argc, char **argv)
 }
 
 static bool
-parse (struct conform_line *line, const struct cli_command *command, int *argc, char **argv)
+conform_parse (struct conform_line *line, const struct cli_command *command, int *argc, char **argv)
 {
     const GOptionEntry more[] = {
         { "case", 'c', 0, G_OPTION_ARG_STRING, &line->only, "run only cases with a matching name",
@@ -82,7 +82,7 @@ parse (struct conform_line *line, const struct cli_command *command, int *argc, 
 }
 
 static int
-usage (const char *text)
+conform_misuse (const char *text)
 {
     fprintf (stderr, "windlass conform: %s%s see 'windlass conform --help'\n", text,
              g_str_has_suffix (text, "?") ? "" : ";");
@@ -91,7 +91,7 @@ usage (const char *text)
 
 /* Returns 0 if the requested users are not possible. */
 static unsigned
-who (const struct conform_line *line)
+conform_identity (const struct conform_line *line)
 {
     const unsigned possible = geteuid () == 0 ? CONFORM_AS_ROOT | CONFORM_AS_USER : CONFORM_AS_USER;
 
@@ -146,7 +146,8 @@ histories (const struct conform_line *line, struct conform_options *options)
 
 /* Checks the users of requests and the number of volfiles. Returns NULL or an error text. */
 static char *
-refused_words (const struct conform_line *line, const struct conform_options *options, int argc)
+conform_refused_words (const struct conform_line *line, const struct conform_options *options,
+                       int argc)
 {
     if (!options->as && strcmp (line->as, "root") == 0)
         return g_strdup ("--as root: only root can");
@@ -184,7 +185,7 @@ copy_input (struct conform_line *line)
 /* Runs each selected part, until one can't start: it has printed the reason, which also keeps the
  * others from starting. */
 static int
-run (const struct conform_line *line, const struct conform_options *options)
+conform_run (const struct conform_line *line, const struct conform_options *options)
 {
     const bool all = !line->mount && !line->in_process,
                random = options->history || g_strcmp0 (options->only, "history") == 0;
@@ -216,7 +217,7 @@ conform (struct conform_line *line, int argc, char **argv)
     struct conform_options options = {
         .directory = line->directory ? line->directory : g_get_tmp_dir (),
         .only = line->only,
-        .as = who (line),
+        .as = conform_identity (line),
         .verbose = line->verbose,
         .list = line->list,
         .volume_name = line->graph.volume_name,
@@ -231,9 +232,9 @@ conform (struct conform_line *line, int argc, char **argv)
     }
     g_autofree char *refused = histories (line, &options);
     if (!refused)
-        refused = refused_words (line, &options, argc);
+        refused = conform_refused_words (line, &options, argc);
     if (refused)
-        return usage (refused);
+        return conform_misuse (refused);
     options.volfile = argv[1];
     if (argc == 2 && strcmp (argv[1], "-") == 0 && !line->list) {
         if (!copy_input (line))
@@ -244,7 +245,7 @@ conform (struct conform_line *line, int argc, char **argv)
     options.allowed = line->allow ? conform_allow_read (line->allow) : NULL;
     if (line->allow && !options.allowed)
         return CLI_USAGE;
-    const int status = run (line, &options);
+    const int status = conform_run (line, &options);
     g_clear_pointer (&options.allowed, g_ptr_array_unref);
     return status;
 }
@@ -272,7 +273,7 @@ main (int argc, char **argv)
     thread_adopt ("windlass");
     if (argc == 2 && strcmp (argv[1], "--describe") == 0)
         cli_options_seen = describe;
-    if (parse (&line, &command, &argc, argv))
+    if (conform_parse (&line, &command, &argc, argv))
         status = conform (&line, argc, argv);
     if (line.copy)
         unlink (line.copy);

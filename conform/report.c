@@ -54,8 +54,8 @@ conform_group (struct conform_report *report, const char *name)
     report_progress (report);
 }
 
-static int
-by_text (const void *a, const void *b)
+int
+conform_by_text (const void *a, const void *b)
 {
     return strcmp (*(char *const *) a, *(char *const *) b);
 }
@@ -68,7 +68,7 @@ report_print_skipped (struct conform_report *report)
     g_autofree char **reasons = (char **) g_hash_table_get_keys_as_array (report->group_skipped,
                                                                           &n);
 
-    qsort (reasons, n, sizeof *reasons, by_text);
+    qsort (reasons, n, sizeof *reasons, conform_by_text);
     for (guint i = 0; i < n; i++)
         printf ("; %u skipped: %s",
                 GPOINTER_TO_UINT (g_hash_table_lookup (report->group_skipped, reasons[i])),

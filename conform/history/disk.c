@@ -35,12 +35,6 @@ disk_bytes (const char *path, const struct stat *st)
     return n >= 0 ? g_bytes_new (target, n) : NULL;
 }
 
-static int
-by_text (const void *a, const void *b)
-{
-    return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 static GPtrArray *
 disk_names (const char *directory)
 {
@@ -52,7 +46,7 @@ disk_names (const char *directory)
         g_ptr_array_add (names, g_strdup (name));
     if (dir)
         g_dir_close (dir);
-    g_ptr_array_sort (names, by_text);
+    g_ptr_array_sort (names, conform_by_text);
     return names;
 }
 

@@ -71,7 +71,7 @@ struct drive {
                           About half of the changing lines go there, since otherwise no file would
                           exist. */
     GPtrArray *gates; /* of struct gate */
-    GPtrArray *held;  /* of struct held */
+    GPtrArray *held;  /* of struct held_event */
     GPtrArray *bricks; /* of struct brick: one for each protocol/client */
     unsigned kills;    /* of bricks so far */
     bool has_copies;   /* an operation must succeed although a brick is down */

@@ -22,20 +22,20 @@ static const char *const arg_names[FOP_MAX][12] = { FOP_LIST (ARG_NAMES) };
 static void
 choices_of_pair (GArray *choices, enum fop op, const char *a, const char *b)
 {
-    const struct value *of_a = classes_of (op, a), *of_b = classes_of (op, b);
+    const struct class_value *of_a = classes_of (op, a), *of_b = classes_of (op, b);
 
     for (; of_a && of_b && of_a->name && (++of_a)->name;)
-        for (const struct value *v = of_b + 1; v[-1].name && v->name; v++) {
-            const struct choice choice = { op, 2, { a, b }, { of_a, v } };
+        for (const struct class_value *v = of_b + 1; v[-1].name && v->name; v++) {
+            const struct case_choice choice = { op, 2, { a, b }, { of_a, v } };
             g_array_append_val (choices, choice);
         }
 }
 
 static void
-choices_of_values (GArray *choices, enum fop op, const char *arg, const struct value *v)
+choices_of_values (GArray *choices, enum fop op, const char *arg, const struct class_value *v)
 {
     for (; v && v->name; v++) {
-        const struct choice choice = { op, 1, { arg }, { v } };
+        const struct case_choice choice = { op, 1, { arg }, { v } };
         g_array_append_val (choices, choice);
     }
 }
@@ -43,11 +43,11 @@ choices_of_values (GArray *choices, enum fop op, const char *arg, const struct v
 static void
 choices_of (GArray *choices, enum fop op, bool pairs)
 {
-    const struct choice usual = { .op = op };
+    const struct case_choice usual = { .op = op };
 
     g_array_append_val (choices, usual);
     for (const char *const *a = arg_names[op]; *a; a++) {
-        const struct value *v = classes_of (op, *a);
+        const struct class_value *v = classes_of (op, *a);
         choices_of_values (choices, op, *a, v && v->name ? v + 1 : NULL);
         if (!pairs && (strcmp (*a, "name") == 0 || strcmp (*a, "dict") == 0))
             choices_of_values (choices, op, *a, keys_all ());
@@ -65,7 +65,7 @@ choices_list (GArray *choices, bool pairs)
 }
 
 char *
-choice_name (const struct choice *choice)
+choice_name (const struct case_choice *choice)
 {
     GString *name = g_string_new (fop_name (choice->op));
 
@@ -76,7 +76,7 @@ choice_name (const struct choice *choice)
 }
 
 static bool
-op_one_of (enum fop op, const enum fop *ops)
+op_is_in (enum fop op, const enum fop *ops)
 {
     while (*ops && *ops != op)
         ops++;
@@ -92,9 +92,9 @@ choice_may_change (enum fop op)
 /* --- arguments ------------------------------------------------------------------------------ */
 
 /* The parts of a call's arguments. */
-struct made {
-    struct world *world;
-    const struct choice *choice;
+struct made_call {
+    struct kit_world *world;
+    const struct case_choice *choice;
     loc_t locs[2];
     unsigned n_locs;
     inode_t *fresh[2];
@@ -113,11 +113,11 @@ struct made {
     const struct iatt *buf;
 };
 
-static const struct value *
-made_value (const struct made *made, const char *arg)
+static const struct class_value *
+made_value (const struct made_call *made, const char *arg)
 {
-    static const struct value nothing = { "-", 0, NULL };
-    const struct value *values = classes_of (made->choice->op, arg);
+    static const struct class_value nothing = { "-", 0, NULL };
+    const struct class_value *values = classes_of (made->choice->op, arg);
 
     for (unsigned i = 0; i < made->choice->n; i++)
         if (strcmp (made->choice->arg[i], arg) == 0)
@@ -126,7 +126,7 @@ made_value (const struct made *made, const char *arg)
 }
 
 static char *
-made_long (struct made *made, size_t size)
+made_long (struct made_call *made, size_t size)
 {
     char **text = &made->texts[made->texts[0] != NULL];
 
@@ -135,15 +135,15 @@ made_long (struct made *made, size_t size)
 }
 
 static inode_t *
-made_fresh (struct made *made)
+made_fresh (struct made_call *made)
 {
     return made->fresh[made->n_locs] = inode_new (made->world->graph->itable);
 }
 
 static void
-loc_known (struct made *made, loc_t *loc, enum loc_class class)
+loc_known (struct made_call *made, loc_t *loc, enum loc_class class)
 {
-    struct world *w = made->world;
+    struct kit_world *w = made->world;
     static const char *const called[] = {
         [LOC_FILE] = "file", [LOC_DIR] = "dir",   [LOC_FULL] = "full",
         [LOC_LINK] = "link", [LOC_FIFO] = "fifo", [LOC_OTHER] = "other"
@@ -160,9 +160,9 @@ loc_known (struct made *made, loc_t *loc, enum loc_class class)
 }
 
 static void
-loc_missing (struct made *made, loc_t *loc, enum loc_class class)
+loc_missing (struct made_call *made, loc_t *loc, enum loc_class class)
 {
-    struct world *w = made->world;
+    struct kit_world *w = made->world;
 
     loc->parent = class == LOC_IN_GONE    ? w->gone_directory
                 : class == LOC_UNDER_FILE ? w->file
@@ -181,7 +181,7 @@ loc_missing (struct made *made, loc_t *loc, enum loc_class class)
 }
 
 static loc_t *
-make_LOC (struct made *made, const char *arg)
+make_LOC (struct made_call *made, const char *arg)
 {
     const enum loc_class class = made_value (made, arg)->number;
     const bool opens = made->choice->op == FOP_opendir || made->choice->op == FOP_tmpfile;
@@ -203,12 +203,12 @@ make_LOC (struct made *made, const char *arg)
 }
 
 static fd_t *
-make_FD (struct made *made, const char *arg)
+make_FD (struct made_call *made, const char *arg)
 {
     static const enum fop opens[] = { FOP_open, FOP_opendir, FOP_create, FOP_tmpfile, FOP_NONE };
     fd_t *fd;
 
-    if (op_one_of (made->choice->op, opens)) {
+    if (op_is_in (made->choice->op, opens)) {
         inode_t *inode = made->choice->op == FOP_tmpfile ? made_fresh (made) : made->locs[0].inode;
         return made->opened = fd_new (&made->world->graph->fd_maker, inode, made->flags, 1);
     }
@@ -228,9 +228,9 @@ dict_large (dict_t *dict)
 }
 
 static dict_t *
-make_DICT (struct made *made, const char *arg)
+make_DICT (struct made_call *made, const char *arg)
 {
-    const struct value *value = made_value (made, arg);
+    const struct class_value *value = made_value (made, arg);
     const bool xdata = strcmp (arg, "xdata") == 0;
     dict_t *dict;
 
@@ -248,7 +248,7 @@ make_DICT (struct made *made, const char *arg)
 }
 
 static void
-vector_add (struct made *made, size_t size)
+vector_add (struct made_call *made, size_t size)
 {
     struct iobuf *iobuf = iobuf_new (MAX (size, 1));
 
@@ -260,7 +260,7 @@ vector_add (struct made *made, size_t size)
 }
 
 static struct iovec *
-make_VECTOR (struct made *made, const char *arg)
+make_VECTOR (struct made_call *made, const char *arg)
 {
     const int64_t size = made_value (made, arg)->number;
 
@@ -271,7 +271,7 @@ make_VECTOR (struct made *made, const char *arg)
 }
 
 static struct iatt *
-make_IATT (struct made *made, const char *arg)
+make_IATT (struct made_call *made, const char *arg)
 {
     made->iatt = (struct iatt){ .ia_prot = 0640,
                                 .ia_uid = 12345,
@@ -284,7 +284,7 @@ make_IATT (struct made *made, const char *arg)
 }
 
 static struct gf_flock *
-make_LOCK (struct made *made, const char *arg)
+make_LOCK (struct made_call *made, const char *arg)
 {
     made->lock = (struct gf_flock){ .l_type = (short) made_value (made, arg)->number,
                                     .l_whence = SEEK_SET,
@@ -296,15 +296,15 @@ make_LOCK (struct made *made, const char *arg)
 }
 
 static const char *
-make_NAME (struct made *made, const char *arg)
+make_NAME (struct made_call *made, const char *arg)
 {
-    const struct value *value = made_value (made, arg);
+    const struct class_value *value = made_value (made, arg);
 
     return value->number == TEXT_LONG ? made_long (made, 5000) : value->text;
 }
 
 static uint32_t
-make_FLAGS (struct made *made, const char *arg)
+make_FLAGS (struct made_call *made, const char *arg)
 {
     const uint32_t number = (uint32_t) made_value (made, arg)->number;
 
@@ -323,7 +323,7 @@ make_FLAGS (struct made *made, const char *arg)
 #define make_DEV(made, arg) (dev_t) made_value (made, arg)->number
 
 static void
-made_clear (struct made *made)
+made_call_clear (struct made_call *made)
 {
     fd_unref (made->opened);
     for (unsigned i = 0; i < 2; i++) {
@@ -347,22 +347,22 @@ show_bytes (GString *out, const char *name, const void *bytes, size_t size)
 }
 
 static void
-show_IATT (GString *out, struct made *made, const char *name, const struct iatt *iatt)
+show_IATT (GString *out, struct made_call *made, const char *name, const struct iatt *iatt)
 {
     if (strcmp (name, "buf") == 0)
         made->buf = iatt;
-    print_iatt (out, name, iatt);
+    dump_iatt (out, name, iatt);
 }
 
 static void
-show_INODE (GString *out, struct made *made, const char *name, inode_t *inode)
+show_INODE (GString *out, struct made_call *made, const char *name, inode_t *inode)
 {
     made->inode = inode;
     g_string_append_printf (out, "  %s: %s\n", name, inode ? "yes" : "none");
 }
 
 static void
-show_FD (GString *out, struct made *made, const char *name, fd_t *fd)
+show_FD (GString *out, struct made_call *made, const char *name, fd_t *fd)
 {
     g_string_append_printf (out, "  %s: %s\n", name,
                             !fd                  ? "none"
@@ -370,22 +370,16 @@ show_FD (GString *out, struct made *made, const char *name, fd_t *fd)
                                                  : "another");
 }
 
-static int
-by_text (const void *a, const void *b)
-{
-    return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 static void
 show_lines (GString *out, const char *name, GPtrArray *lines)
 {
-    g_ptr_array_sort (lines, by_text);
+    g_ptr_array_sort (lines, conform_by_text);
     for (guint i = 0; i < lines->len; i++)
         g_string_append_printf (out, "  %s: %s\n", name, (char *) lines->pdata[i]);
 }
 
 static void
-show_DICT (GString *out, struct made *made, const char *name, dict_t *dict)
+show_DICT (GString *out, struct made_call *made, const char *name, dict_t *dict)
 {
     g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
 
@@ -405,7 +399,7 @@ show_DICT (GString *out, struct made *made, const char *name, dict_t *dict)
 #define ROOM_FOR_ALL (64 << 10)
 
 static void
-show_DIRENTS (GString *out, struct made *made, const char *name, gf_dirent_t *entries)
+show_DIRENTS (GString *out, struct made_call *made, const char *name, gf_dirent_t *entries)
 {
     g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
 
@@ -417,7 +411,7 @@ show_DIRENTS (GString *out, struct made *made, const char *name, gf_dirent_t *en
 }
 
 static void
-show_BYTES (GString *out, struct made *made, const char *name, GBytes *bytes)
+show_BYTES (GString *out, struct made_call *made, const char *name, GBytes *bytes)
 {
     gsize size = 0;
     const void *data = bytes ? g_bytes_get_data (bytes, &size) : NULL;
@@ -425,19 +419,19 @@ show_BYTES (GString *out, struct made *made, const char *name, GBytes *bytes)
     show_bytes (out, name, data ? data : "", size);
 }
 
-#define show_VECTOR(out, made, name, vector) \
+#define show_VECTOR(out, made, name, vector)                                                       \
     show_bytes (out, name, vector ? vector->iov_base : "", iov_length (vector, reply.count))
 #define show_COUNT(out, made, name, value)
 #define show_IOBREF(out, made, name, value)
 #define show_STATVFS(out, made, name, value)                                                       \
     g_string_append_printf (out, "  block %lu, names %lu\n", value.f_bsize, value.f_namemax)
-#define show_LOCK(out, made, name, value) \
+#define show_LOCK(out, made, name, value)                                                          \
     g_string_append_printf (out, "  lock: type %d, %ld+%ld\n", value.l_type, (long) value.l_start, \
                             (long) value.l_len)
-#define show_OFFSET(out, made, name, value) \
+#define show_OFFSET(out, made, name, value)                                                        \
     g_string_append_printf (out, "  %s: %ld\n", name, (long) value)
 #define show_FLAGS(out, made, name, value) g_string_append_printf (out, "  %s: 0x%x\n", name, value)
-#define show_NAME(out, made, name, value) \
+#define show_NAME(out, made, name, value)                                                          \
     g_string_append_printf (out, "  %s: %s\n", name, value ? value : "none")
 /* Kept attributes are values. */
 #define OF_IATT(value) &value
@@ -459,7 +453,7 @@ show_BYTES (GString *out, struct made *made, const char *name, GBytes *bytes)
 
 /* Updates the table of inodes after a success, as the bridge does. */
 static void
-made_settle (struct made *made)
+made_settle (struct made_call *made)
 {
     const loc_t *loc = &made->locs[0], *to = &made->locs[made->n_locs > 1];
     const enum fop op = made->choice->op;
@@ -482,7 +476,7 @@ made_settle (struct made *made)
 
 /* Reads the current attributes of the file. */
 static bool
-made_stat (struct made *made, struct iatt *ret_buf)
+made_stat (struct made_call *made, struct iatt *ret_buf)
 {
     struct fstat_reply of_fd;
     struct stat_reply of_loc;
@@ -520,17 +514,17 @@ compare_attributes (enum fop op, const char *when, const struct iatt *said, cons
 }
 
 static bool
-made_compares (const struct made *made)
+made_compares (const struct made_call *made)
 {
     static const enum fop changes[] = { FOP_writev,  FOP_truncate, FOP_ftruncate,
                                         FOP_setattr, FOP_fsetattr, FOP_fallocate,
                                         FOP_discard, FOP_zerofill, FOP_NONE };
 
-    return made->world->inspected && op_one_of (made->choice->op, changes);
+    return made->world->inspected && op_is_in (made->choice->op, changes);
 }
 
 static void
-made_before (struct made *made, struct iatt *ret_pre)
+made_before (struct made_call *made, struct iatt *ret_pre)
 {
     *ret_pre = (struct iatt){ 0 };
     if (made_compares (made))
@@ -538,9 +532,9 @@ made_before (struct made *made, struct iatt *ret_pre)
 }
 
 static void
-made_after (struct made *made, const struct iatt *pre)
+made_after (struct made_call *made, const struct iatt *pre)
 {
-    struct seen seen = inspect_seen;
+    struct top_attributes seen = inspect_seen;
     struct iatt post;
 
     if (!made_compares (made))
@@ -558,9 +552,10 @@ made_after (struct made *made, const struct iatt *pre)
 #define SHOW(kind, name) show_##kind (out, &made, #name, OF_##kind (reply.name));
 
 #define CALL(fop)                                                                                  \
-    static int call_##fop (struct world *world, const struct choice *choice, GString *out)         \
+    static int call_##fop (struct kit_world *world, const struct case_choice *choice,              \
+                           GString *out)                                                           \
     {                                                                                              \
-        struct made made = { .world = world, .choice = choice };                                   \
+        struct made_call made = { .world = world, .choice = choice };                              \
         struct fop##_reply reply;                                                                  \
         struct fop##_call args;                                                                    \
         struct iatt pre;                                                                           \
@@ -573,16 +568,16 @@ made_after (struct made *made, const struct iatt *pre)
             made_settle (&made);                                                                   \
         }                                                                                          \
         fop##_reply_drop (&reply);                                                                 \
-        made_clear (&made);                                                                        \
+        made_call_clear (&made);                                                                   \
         return r;                                                                                  \
     }
 FOP_LIST (CALL)
 
 int
-call_make (struct world *world, const struct choice *choice, GString *out)
+call_make (struct kit_world *world, const struct case_choice *choice, GString *out)
 {
 #define ENTRY(fop) [FOP_##fop] = call_##fop,
-    static int (*const calls[FOP_MAX]) (struct world *, const struct choice *,
+    static int (*const calls[FOP_MAX]) (struct kit_world *, const struct case_choice *,
                                         GString *) = { FOP_LIST (ENTRY) };
     const int r = calls[choice->op](world, choice, out);
     g_autofree char *text = NULL;

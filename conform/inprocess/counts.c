@@ -37,7 +37,7 @@ struct counted {
 static struct {
     GMutex lock;        /* a leaf; taken under itable.lock */
     GHashTable *all;    /* object -> struct counted; lock */
-} counts;
+} object_counts;
 
 static __thread int muted; /* the kit itself works, although a translator called it */
 
@@ -121,12 +121,12 @@ counted_stolen (const struct counted *counted)
 static struct counted *
 counted_of (enum audit_kind kind, void *object)
 {
-    struct counted *counted = g_hash_table_lookup (counts.all, object);
+    struct counted *counted = g_hash_table_lookup (object_counts.all, object);
 
     if (!counted) {
         counted = g_new0 (struct counted, 1);
         counted->kind = kind;
-        g_hash_table_insert (counts.all, object, counted);
+        g_hash_table_insert (object_counts.all, object, counted);
     }
     return counted;
 }
@@ -156,7 +156,7 @@ counts_change_locked (enum audit_kind kind, void *object, int change, const void
         return counted->by[thief].caller;
     }
     if (counted->refs == 0)
-        g_hash_table_remove (counts.all, object);
+        g_hash_table_remove (object_counts.all, object);
     return NULL;
 }
 
@@ -168,11 +168,11 @@ counts_change (enum audit_kind kind, void *object, int change, const void *calle
 
     if (!muted && caller && !directly)
         caller = counts_caller (caller);
-    g_mutex_lock (&counts.lock);
-    if (!counts.all)
-        counts.all = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+    g_mutex_lock (&object_counts.lock);
+    if (!object_counts.all)
+        object_counts.all = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     stolen = counts_change_locked (kind, object, change, caller, directly);
-    g_mutex_unlock (&counts.lock);
+    g_mutex_unlock (&object_counts.lock);
     if (stolen) {
         g_autofree char *place = place_name (stolen);
         finding_add_type ("reference given back twice", place_type (stolen),
@@ -189,13 +189,13 @@ counts_mark (unsigned mark)
     GHashTableIter iter;
     gpointer counted;
 
-    g_mutex_lock (&counts.lock);
-    if (counts.all) {
-        g_hash_table_iter_init (&iter, counts.all);
+    g_mutex_lock (&object_counts.lock);
+    if (object_counts.all) {
+        g_hash_table_iter_init (&iter, object_counts.all);
         while (g_hash_table_iter_next (&iter, NULL, &counted))
             ((struct counted *) counted)->marked[mark] = ((struct counted *) counted)->refs;
     }
-    g_mutex_unlock (&counts.lock);
+    g_mutex_unlock (&object_counts.lock);
 }
 
 bool
@@ -205,13 +205,13 @@ counts_grew (unsigned mark)
     gpointer counted;
     bool grew = false;
 
-    g_mutex_lock (&counts.lock);
-    if (counts.all) {
-        g_hash_table_iter_init (&iter, counts.all);
+    g_mutex_lock (&object_counts.lock);
+    if (object_counts.all) {
+        g_hash_table_iter_init (&iter, object_counts.all);
         while (g_hash_table_iter_next (&iter, NULL, &counted))
             grew |= ((struct counted *) counted)->refs > ((struct counted *) counted)->marked[mark];
     }
-    g_mutex_unlock (&counts.lock);
+    g_mutex_unlock (&object_counts.lock);
     return grew;
 }
 
@@ -320,12 +320,12 @@ counts_report (unsigned mark)
     gpointer counted;
     bool has_cause = false;
 
-    g_mutex_lock (&counts.lock);
-    g_hash_table_iter_init (&iter, counts.all);
+    g_mutex_lock (&object_counts.lock);
+    g_hash_table_iter_init (&iter, object_counts.all);
     while (g_hash_table_iter_next (&iter, NULL, &counted))
         if (((struct counted *) counted)->refs > ((struct counted *) counted)->marked[mark])
             g_array_append_vals (grown, counted, 1);
-    g_mutex_unlock (&counts.lock);
+    g_mutex_unlock (&object_counts.lock);
     for (guint i = 0; i < grown->len; i++)
         has_cause |= counted_is_cause (&g_array_index (grown, struct counted, i));
     for (guint i = 0, told = 0; i < grown->len && told < REPORTED_MAX; i++)

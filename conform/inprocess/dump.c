@@ -11,7 +11,7 @@
 #define DUMP_BYTES (256 << 10) /* bytes at the beginning and at the end of a file */
 
 void
-print_iatt (GString *out, const char *name, const struct iatt *iatt)
+dump_iatt (GString *out, const char *name, const struct iatt *iatt)
 {
     g_string_append_printf (out, "  %s:", name);
     if (iatt->ia_type == IA_INVAL) {
@@ -27,7 +27,7 @@ print_iatt (GString *out, const char *name, const struct iatt *iatt)
 }
 
 static void
-dump_bytes (struct world *world, fd_t *fd, off_t offset, GString *out)
+dump_bytes (struct kit_world *world, fd_t *fd, off_t offset, GString *out)
 {
     struct readv_reply reply;
     int r = sync_readv (world->client, fd, DUMP_BYTES, offset, 0, NULL, &reply);
@@ -44,7 +44,7 @@ dump_bytes (struct world *world, fd_t *fd, off_t offset, GString *out)
 }
 
 static void
-dump_file (struct world *world, inode_t *inode, const struct iatt *buf, GString *out)
+dump_file (struct kit_world *world, inode_t *inode, const struct iatt *buf, GString *out)
 {
     fd_t *fd = fd_new (&world->graph->fd_maker, inode, O_RDONLY, 1);
     loc_t loc = { .inode = inode };
@@ -60,7 +60,7 @@ dump_file (struct world *world, inode_t *inode, const struct iatt *buf, GString 
 }
 
 static void
-dump_xattrs (struct world *world, inode_t *inode, GString *out)
+dump_xattrs (struct kit_world *world, inode_t *inode, GString *out)
 {
     struct getxattr_reply reply;
     loc_t loc = { .inode = inode };
@@ -71,16 +71,10 @@ dump_xattrs (struct world *world, inode_t *inode, GString *out)
     getxattr_reply_drop (&reply);
 }
 
-static int
-by_text (const void *a, const void *b)
-{
-    return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* Names of a directory, read a few at a time, so that the listing has to continue from an
  * offset. */
 static GPtrArray *
-dump_names (struct world *world, inode_t *dir, GString *out)
+dump_names (struct kit_world *world, inode_t *dir, GString *out)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
     fd_t *fd = fd_new (&world->graph->fd_maker, dir, O_RDONLY, 1);
@@ -102,12 +96,12 @@ dump_names (struct world *world, inode_t *dir, GString *out)
     if (r < 0)
         g_string_append_printf (out, "  can't be listed: %s\n", g_strerror (-r));
     fd_unref (fd);
-    g_ptr_array_sort (names, by_text);
+    g_ptr_array_sort (names, conform_by_text);
     return names;
 }
 
 static void
-dump_name (struct world *world, inode_t *dir, const char *path, const char *name, GString *out)
+dump_name (struct kit_world *world, inode_t *dir, const char *path, const char *name, GString *out)
 {
     struct iatt buf;
     inode_t *inode = world_look (world, dir, name, &buf);
@@ -118,7 +112,7 @@ dump_name (struct world *world, inode_t *dir, const char *path, const char *name
         g_string_append (out, "  can't be found\n");
         return;
     }
-    print_iatt (out, "is", &buf);
+    dump_iatt (out, "is", &buf);
     dump_xattrs (world, inode, out);
     if (buf.ia_type == IA_IFREG)
         dump_file (world, inode, &buf, out);
@@ -128,7 +122,7 @@ dump_name (struct world *world, inode_t *dir, const char *path, const char *name
 }
 
 void
-dump_tree (struct world *world, inode_t *dir, const char *path, GString *out)
+dump_tree (struct kit_world *world, inode_t *dir, const char *path, GString *out)
 {
     g_autoptr (GPtrArray) names = dump_names (world, dir, out);
 

@@ -44,11 +44,12 @@ inprocess_by_design (const struct graph *graph, const char *case_name, const cha
 static void
 cases_of (GArray *cases, const struct variant *of, const struct conform_options *options)
 {
-    g_autoptr (GArray) choices = g_array_new (FALSE, TRUE, sizeof (struct choice));
+    g_autoptr (GArray) choices = g_array_new (FALSE, TRUE, sizeof (struct case_choice));
 
     choices_list (choices, of->pairs);
     for (guint i = 0; i < choices->len; i++) {
-        struct in_case c = { .variant = of, .choice = g_array_index (choices, struct choice, i) };
+        struct in_case c = { .variant = of,
+                             .choice = g_array_index (choices, struct case_choice, i) };
         g_autofree char *name = choice_name (&c.choice);
 
         c.name = g_strdup_printf ("in-process/%s/%s", of->name, name);
@@ -173,7 +174,7 @@ run_child (struct run *run)
     if (pid == 0) {
         close (fds[0]);
         conform_die_with (self);
-        worker_run (run->options, run->cases, run->next, fds[1], run->scratch);
+        kit_worker_run (run->options, run->cases, run->next, fds[1], run->scratch);
     }
     close (fds[1]);
     FILE *lines = fdopen (fds[0], "r");

@@ -154,7 +154,7 @@ void loans_check (void);
 const char *loan_part (const struct loan *loan, const void *address);
 
 /* Memory of locals, which may not be accessed after their request. */
-void *local_new (xlator_t *owner, int op, size_t size);
+void *loan_local_new (xlator_t *owner, int op, size_t size);
 void local_gone (void *local);
 
 /* --- fault.c --- */
@@ -232,11 +232,11 @@ struct crossing {
 };
 
 /* Attributes in the answer at the top. */
-struct seen {
+struct top_attributes {
     bool has_pre, has_post;
     struct iatt pre, post;
 };
-extern struct seen inspect_seen;
+extern struct top_attributes inspect_seen;
 
 /* The lowest translator whose answer to the last such operation at the top has another op_ret or
  * op_errno than its child's, as the end of a message: "; 'bad' (defects/pass) changed op_ret 4 to 3
@@ -268,7 +268,7 @@ rules_check (struct crossing *crossing, const struct answer *answer, const struc
 
 enum { FD_RO, FD_WO, FD_RW, FD_APPEND, FD_DIR, FD_UNLINKED, FD_OTHER, FDS };
 
-struct world {
+struct kit_world {
     struct graph *graph;
     struct client *client;
     struct client *maker;     /* makes the tree: below what refuses by design, else client */
@@ -283,27 +283,27 @@ struct world {
 
 /* The graph of the options' volfile over directories below dir, with inspectors; or storage/posix
  * alone, if dir ends with "/bare". Returns NULL after a message. */
-struct world *world_new (const struct conform_options *options, const char *dir);
-void world_free (struct world *world);
+struct kit_world *world_new (const struct conform_options *options, const char *dir);
+void world_free (struct kit_world *world);
 /* Sets the costly attributes that are requested from above, WANTS_*; returns those that translators
  * of the world request themselves. A stack with such a translator answers them where storage alone
  * would not, so both get the same requests. */
 #define WANTS_ATTRIBUTES (WANTS_PARENT_ATTRIBUTES | WANTS_DATA_ATTRIBUTES)
-void world_wants (struct world *world, unsigned above);
-unsigned world_wanted (const struct world *world);
+void world_wants (struct kit_world *world, unsigned above);
+unsigned world_wanted (const struct kit_world *world);
 /* Makes a tree as cases expect it; returns 0 or a negative errno. */
-int world_ready (struct world *world);
+int world_ready (struct kit_world *world);
 /* Drops all references to the tree's inodes and files. */
-void world_drop (struct world *world);
-inode_t *world_look (struct world *world, inode_t *dir, const char *name, struct iatt *ret_buf);
+void world_drop (struct kit_world *world);
+inode_t *world_look (struct kit_world *world, inode_t *dir, const char *name, struct iatt *ret_buf);
 
 /* dump.c: appends lines. */
-void dump_tree (struct world *world, inode_t *dir, const char *path, GString *out);
-void print_iatt (GString *out, const char *name, const struct iatt *iatt);
+void dump_tree (struct kit_world *world, inode_t *dir, const char *path, GString *out);
+void dump_iatt (GString *out, const char *name, const struct iatt *iatt);
 
 /* --- classes.c --- */
 
-struct value {
+struct class_value {
     const char *name;
     int64_t number;
     const char *text;
@@ -331,7 +331,7 @@ enum { TEXT_LONG = 1 };
 
 /* The classes of an operation's argument, the normal one first, ends with one without name; NULL:
  * the argument follows from others. */
-const struct value *classes_of (enum fop op, const char *arg);
+const struct class_value *classes_of (enum fop op, const char *arg);
 
 /* --- keys.c --- */
 
@@ -339,26 +339,26 @@ const struct value *classes_of (enum fop op, const char *arg);
  * volfile are not reported here. */
 void keys_learn (const struct conform_options *options);
 /* Classes of a name; ends with one without name. */
-const struct value *keys_all (void);
+const struct class_value *keys_all (void);
 /* Returns true if it is one of them. The answer for it may differ from storage's. */
-bool key_is_own (const struct value *value);
+bool key_is_own (const struct class_value *value);
 
 /* --- call.c --- */
 
 /* The class of each argument of a call; arguments that are not named have their first. */
-struct choice {
+struct case_choice {
     enum fop op;
     unsigned n;
     const char *arg[2];
-    const struct value *value[2];
+    const struct class_value *value[2];
 };
 
 /* Appends all choices. */
 void choices_list (GArray *choices, bool pairs);
 /* "writev/fd=append,offset=1". Freed with g_free. */
-char *choice_name (const struct choice *choice);
+char *choice_name (const struct case_choice *choice);
 /* Makes the call and appends its answer. Returns op_ret or a negative errno. */
-int call_make (struct world *world, const struct choice *choice, GString *out);
+int call_make (struct kit_world *world, const struct case_choice *choice, GString *out);
 bool choice_may_change (enum fop op);
 
 /* --- worker.c --- */
@@ -369,13 +369,13 @@ bool choice_may_change (enum fop op);
 
 struct in_case {
     const struct variant *variant;
-    struct choice choice;
+    struct case_choice choice;
     char *name;
 };
 
 /* Runs cases from number `from` on in this forked process, and writes their results to fd; never
  * returns. */
-void worker_run (const struct conform_options *options, GArray *cases, guint from, int fd,
-                 const char *scratch) G_GNUC_NORETURN;
+void kit_worker_run (const struct conform_options *options, GArray *cases, guint from, int fd,
+                     const char *scratch) G_GNUC_NORETURN;
 
 #endif

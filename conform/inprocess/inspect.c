@@ -14,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct seen inspect_seen;
+struct top_attributes inspect_seen;
 
 static struct {
     GMutex lock;     /* a leaf */
     GPtrArray *all;  /* crossings of this case; lock */
 } crossings;
 
-static char changed[FOP_MAX][300]; /* for inspect_changed; crossings.lock */
+static char changed_text[FOP_MAX][300]; /* for inspect_changed; crossings.lock */
 
 /* The time for a missing answer, in steps of 2 ms; and for a translator with work of its own, which
  * a busy machine may delay. */
@@ -116,20 +116,21 @@ inspect_wind (struct crossing *crossing, const struct call *call, struct loan *l
 static struct {
     int left;   /* calls until the failing one, inclusive. Atomic */
     char *text; /* its description; written by the thread that decreased left to 0 */
-} failing;
+} failing_call;
 
 void
 inspect_fail (unsigned nth)
 {
-    g_clear_pointer (&failing.text, g_free);
-    __atomic_store_n (&failing.left, (int) nth, __ATOMIC_RELEASE);
+    g_clear_pointer (&failing_call.text, g_free);
+    __atomic_store_n (&failing_call.left, (int) nth, __ATOMIC_RELEASE);
 }
 
 char *
 inspect_failed (void)
 {
-    return __atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) > 0 ? NULL
-                                                                 : g_steal_pointer (&failing.text);
+    return __atomic_load_n (&failing_call.left, __ATOMIC_ACQUIRE) > 0
+             ? NULL
+             : g_steal_pointer (&failing_call.text);
 }
 
 /* For calls that a translator makes, in the case's request or in one of its own. */
@@ -138,15 +139,15 @@ inspect_fails (const struct crossing *crossing)
 {
     const xlator_t *asks = crossing->frame->root->frames[0].this;
 
-    if (__atomic_load_n (&failing.left, __ATOMIC_ACQUIRE) <= 0
+    if (__atomic_load_n (&failing_call.left, __ATOMIC_ACQUIRE) <= 0
         || (crossing->top && strcmp (asks->type, "client") == 0))
         return false;
-    if (__atomic_sub_fetch (&failing.left, 1, __ATOMIC_ACQ_REL) != 0)
+    if (__atomic_sub_fetch (&failing_call.left, 1, __ATOMIC_ACQ_REL) != 0)
         return false;
-    failing.text = g_strdup_printf ("%s to '%s' (%s), from %s:%d, failed with EIO",
-                                    fop_name (crossing->op), crossing->callee->name,
-                                    crossing->callee->type, crossing->wound->file,
-                                    crossing->wound->line);
+    failing_call.text = g_strdup_printf ("%s to '%s' (%s), from %s:%d, failed with EIO",
+                                         fop_name (crossing->op), crossing->callee->name,
+                                         crossing->callee->type, crossing->wound->file,
+                                         crossing->wound->line);
     return true;
 }
 
@@ -201,7 +202,7 @@ inspect_any_fop (const struct call *call)
     }
     if (top && !variant->quiet) {
         g_mutex_lock (&crossings.lock);
-        *changed[call->op] = '\0';
+        *changed_text[call->op] = '\0';
         g_mutex_unlock (&crossings.lock);
     }
     if (top && variant->interrupt_before)
@@ -238,7 +239,7 @@ inspect_site (const call_frame_t *frame)
 const char *
 inspect_changed (enum fop op)
 {
-    return changed[op];
+    return changed_text[op];
 }
 
 /* Which translator makes another result of its child's; for a finding at the top. */
@@ -247,14 +248,15 @@ inspect_result (const struct crossing *crossing, const struct answer *answer,
                 const struct call_site *site)
 {
     const int error = answer->op_ret < 0 ? answer->op_errno : 0;
-    char *text = changed[crossing->op];
+    char *text = changed_text[crossing->op];
 
     if (!crossing->child_answered
         || (crossing->child_ret == answer->op_ret && crossing->child_error == error))
         return;
     g_mutex_lock (&crossings.lock);
     if (!*text)
-        snprintf (text, sizeof changed[0], "; '%s' (%s) changed op_ret %d%s%s to %d%s%s at %s:%d",
+        snprintf (text, sizeof changed_text[0],
+                  "; '%s' (%s) changed op_ret %d%s%s to %d%s%s at %s:%d",
                   crossing->callee->name, crossing->callee->type, crossing->child_ret,
                   crossing->child_error ? " " : "",
                   crossing->child_error ? error_name (crossing->child_error) : "",
@@ -293,7 +295,7 @@ inspect_up (struct crossing *crossing, const struct answer *answer, const struct
 static void
 inspect_remember (const struct answer *answer)
 {
-    inspect_seen = (struct seen){ .has_pre = answer->op_ret >= 0 && answer->pre,
+    inspect_seen = (struct top_attributes){ .has_pre = answer->op_ret >= 0 && answer->pre,
                                   .has_post = answer->op_ret >= 0 && answer->post };
     if (inspect_seen.has_pre)
         inspect_seen.pre = *answer->pre;

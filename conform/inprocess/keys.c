@@ -8,7 +8,7 @@
 
 #define KEY_MAX 255 /* XATTR_NAME_MAX */
 
-static GArray *keys; /* struct value, ends with one without name */
+static GArray *volfile_keys; /* of struct class_value; the last one has no name */
 
 static bool
 text_is_key (const char *text, size_t length)
@@ -28,12 +28,12 @@ key_add (const char *text)
 {
     const char *key = g_intern_string (text);
     g_autofree char *name = g_strconcat ("own:", key, NULL);
-    const struct value value = { g_intern_string (name), 0, key };
+    const struct class_value value = { g_intern_string (name), 0, key };
 
-    for (guint i = 0; i < keys->len; i++)
-        if (g_array_index (keys, struct value, i).text == key)
+    for (guint i = 0; i < volfile_keys->len; i++)
+        if (g_array_index (volfile_keys, struct class_value, i).text == key)
             return;
-    g_array_append_val (keys, value);
+    g_array_append_val (volfile_keys, value);
 }
 
 /* strnlen (3), also over the gaps that the address sanitizer leaves between strings. */
@@ -80,7 +80,7 @@ keys_learn (const struct conform_options *options)
     struct volfile *volfile = options->volfile ? volfile_read (options->volfile, &error) : NULL;
     struct graph *graph;
 
-    keys = g_array_new (TRUE, TRUE, sizeof (struct value));
+    volfile_keys = g_array_new (TRUE, TRUE, sizeof (struct class_value));
     if (!volfile)
         return;
     graph = graph_load (volfile, &(struct graph_settings){ .volume_name = options->volume_name,
@@ -90,14 +90,14 @@ keys_learn (const struct conform_options *options)
     graph_free (graph);
 }
 
-const struct value *
+const struct class_value *
 keys_all (void)
 {
-    return (const struct value *) keys->data;
+    return (const struct class_value *) volfile_keys->data;
 }
 
 bool
-key_is_own (const struct value *value)
+key_is_own (const struct class_value *value)
 {
-    return value >= keys_all () && value < keys_all () + keys->len;
+    return value >= keys_all () && value < keys_all () + volfile_keys->len;
 }

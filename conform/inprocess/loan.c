@@ -318,13 +318,13 @@ FOP_LIST (LEND)
 #define ROW(fop) \
     [FOP_##fop] = { fop##_call_size, fop##_answer_size, fop##_call_lend, fop##_answer_lend, \
                     offsetof (struct fop##_answer, xdata) },
-static const struct {
+static const struct lender {
     size_t (*call_size) (const void *values);
     size_t (*answer_size) (const void *values);
     void (*call_lend) (struct loan *loan, const void *values);
     void (*answer_lend) (struct loan *loan, const void *values);
     size_t answer_xdata;
-} ops[FOP_MAX] = { FOP_LIST (ROW) };
+} lenders[FOP_MAX] = { FOP_LIST (ROW) };
 
 static struct loan *
 loan_begin (enum fop op, size_t size, bool up, const xlator_t *from, const xlator_t *to)
@@ -359,9 +359,9 @@ struct loan *
 loan_call (const struct call *call, const xlator_t *from, const xlator_t *to)
 {
     counts_mute (true);
-    struct loan *loan = loan_begin (call->op, ops[call->op].call_size (call->args), false, from,
-                                    to);
-    ops[call->op].call_lend (loan, call->args);
+    struct loan *loan = loan_begin (call->op, lenders[call->op].call_size (call->args), false,
+                                    from, to);
+    lenders[call->op].call_lend (loan, call->args);
     counts_mute (false);
     loan->call = *call;
     loan->call.args = loan->values;
@@ -372,7 +372,7 @@ loan_call (const struct call *call, const xlator_t *from, const xlator_t *to)
 static void
 loan_mark (struct loan *loan, const char *mark)
 {
-    dict_t **xdata = (dict_t **) ((char *) loan->values + ops[loan->op].answer_xdata);
+    dict_t **xdata = (dict_t **) ((char *) loan->values + lenders[loan->op].answer_xdata);
 
     if (!*xdata) {
         *xdata = loan->dicts[loan->n_dicts].lent = dict_new ();
@@ -392,13 +392,12 @@ loan_answer (const struct answer *answer, const xlator_t *from, const xlator_t *
              const char *mark)
 {
     counts_mute (true);
-    struct loan *loan = loan_begin (answer->op, ops[answer->op].answer_size (answer->rets), true,
-                                    from, to);
-    ops[answer->op].answer_lend (loan, answer->rets);
+    const struct lender *lender = &lenders[answer->op];
+    struct loan *loan = loan_begin (answer->op, lender->answer_size (answer->rets), true, from, to);
+    lender->answer_lend (loan, answer->rets);
     if (mark && answer->op_ret >= 0)
         loan_mark (loan, mark);
-    loan->marked = dict_has (*(dict_t **) ((char *) loan->values + ops[answer->op].answer_xdata),
-                             MARK_UP);
+    loan->marked = dict_has (*(dict_t **) ((char *) loan->values + lender->answer_xdata), MARK_UP);
     counts_mute (false);
     loan->answer = *answer;
     loan->answer.rets = loan->values;
@@ -522,7 +521,7 @@ loan_part (const struct loan *loan, const void *address)
 
 /* A loan of its own: the local is at the end of page 0. */
 void *
-local_new (xlator_t *owner, int op, size_t size)
+loan_local_new (xlator_t *owner, int op, size_t size)
 {
     struct loan *loan = loan_new (size);
 

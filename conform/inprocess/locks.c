@@ -15,32 +15,33 @@
 
 #define HELD_MAX 32
 
-struct held {
+struct held_lock {
     const volatile void *lock;
     const void *caller;
     const char *what;
 };
 
 static __thread struct {
-    struct held held[HELD_MAX];
+    struct held_lock held[HELD_MAX];
     unsigned n;
-} mine;
+} thread_locks;
 
 static int
-took (int r, const char *what, const volatile void *lock, const void *caller)
+lock_took (int r, const char *what, const volatile void *lock, const void *caller)
 {
-    if (r == 0 && mine.n < HELD_MAX)
-        mine.held[mine.n++] = (struct held){ lock, caller, what };
+    if (r == 0 && thread_locks.n < HELD_MAX)
+        thread_locks.held[thread_locks.n++] = (struct held_lock){ lock, caller, what };
     return r;
 }
 
 static void
 gave (const volatile void *lock)
 {
-    for (unsigned i = mine.n; i-- > 0;) {
-        if (mine.held[i].lock != lock)
+    for (unsigned i = thread_locks.n; i-- > 0;) {
+        if (thread_locks.held[i].lock != lock)
             continue;
-        memmove (&mine.held[i], &mine.held[i + 1], (--mine.n - i) * sizeof mine.held[0]);
+        memmove (&thread_locks.held[i], &thread_locks.held[i + 1],
+                 (--thread_locks.n - i) * sizeof thread_locks.held[0]);
         return;
     }
 }
@@ -52,7 +53,7 @@ gave (const volatile void *lock)
 #define TAKES(function, what, type)                                                                \
     static int my_##function (type *lock)                                                          \
     {                                                                                              \
-        return took (function (lock), what, lock, CALLER);                                         \
+        return lock_took (function (lock), what, lock, CALLER);                                    \
     }
 #define GIVES(function, type)                                                                      \
     static int my_##function (type *lock)                                                          \
@@ -64,12 +65,12 @@ gave (const volatile void *lock)
     static void my_##function (type *lock)                                                         \
     {                                                                                              \
         function (lock);                                                                           \
-        took (0, what, lock, CALLER);                                                              \
+        lock_took (0, what, lock, CALLER);                                                         \
     }
 #define G_TRIES(function, what, type)                                                              \
     static gboolean my_##function (type *lock)                                                     \
     {                                                                                              \
-        return took (function (lock) ? 0 : 1, what, lock, CALLER) == 0;                            \
+        return lock_took (function (lock) ? 0 : 1, what, lock, CALLER) == 0;                       \
     }
 #define G_GIVES(function, type)                                                                    \
     static void my_##function (type *lock)                                                         \
@@ -200,8 +201,8 @@ locks_watch (const struct graph *graph)
 void
 locks_check (const xlator_t *who, enum fop op, const char *over, const struct call_site *site)
 {
-    for (unsigned i = 0; i < mine.n; i++) {
-        const struct held *held = &mine.held[i];
+    for (unsigned i = 0; i < thread_locks.n; i++) {
+        const struct held_lock *held = &thread_locks.held[i];
         const char *type = place_type (held->caller);
 
         if (!type || !who || strcmp (type, who->type) != 0)

@@ -8,7 +8,7 @@
 
 #include "core/time/thread.h"
 
-struct held {
+struct held_loan {
     struct loan *loan;
     void (*hand) (struct loan *loan);
 };
@@ -16,29 +16,29 @@ struct held {
 static struct {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t changed;
-    GArray *held;         /* struct held; lock */
+    GArray *held;         /* of struct held_loan; lock */
     bool handing;         /* lock */
     int winding;          /* winds from the top that have not returned; lock */
 } order = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct held
+static struct held_loan
 order_take_locked (void)
 {
     const guint i = finding_random (order.held->len);
-    struct held held = g_array_index (order.held, struct held, i);
+    struct held_loan held = g_array_index (order.held, struct held_loan, i);
 
     g_array_remove_index (order.held, i);
     return held;
 }
 
 static void *
-order_run (void *unused)
+order_thread (void *unused)
 {
     pthread_mutex_lock (&order.lock);
     while (true) {
         while (order.held->len == 0 || order.winding > 0)
             thread_cond_wait (&order.changed, &order.lock);
-        struct held held = order_take_locked ();
+        struct held_loan held = order_take_locked ();
         order.handing = true;
         pthread_mutex_unlock (&order.lock);
         held.hand (held.loan);
@@ -54,9 +54,9 @@ order_start (void)
 {
     pthread_t thread;
 
-    order.held = g_array_new (FALSE, FALSE, sizeof (struct held));
+    order.held = g_array_new (FALSE, FALSE, sizeof (struct held_loan));
     thread_cond_init (&order.changed);
-    if (thread_new (&thread, "conform-order", order_run, NULL) < 0)
+    if (thread_new (&thread, "conform-order", order_thread, NULL) < 0)
         g_error ("can't start a thread");
     pthread_detach (thread);
 }
@@ -87,7 +87,7 @@ order_holds (void)
 void
 order_hold (struct loan *loan, void (*hand) (struct loan *loan))
 {
-    const struct held held = { loan, hand };
+    const struct held_loan held = { loan, hand };
 
     pthread_mutex_lock (&order.lock);
     g_array_append_val (order.held, held);

@@ -25,7 +25,7 @@ const struct variant *variant = &variants[0];
 
 static struct {
     int fd;
-    struct world *stack, *bare;
+    struct kit_world *stack, *bare;
     const struct conform_options *options;
     const char *allowed; /* the reason for an expected difference in this case, or NULL */
     bool slow; /* making a tree takes too long */
@@ -36,7 +36,7 @@ static struct {
 
 /* "F\tkey\ttext" and the like; newlines in text are escaped. */
 static void
-tell (char kind, const char *key, const char *text)
+worker_report (char kind, const char *key, const char *text)
 {
     g_autofree char *escaped = g_strescape (text ? text : "", NULL);
     g_autofree char *line = g_strdup_printf ("%c\t%s\t%s\n", kind, key ? key : "", escaped);
@@ -56,7 +56,7 @@ worker_crashed (const char *text)
     g_autofree char *key = NULL, *found = findings_end (&key);
     g_autofree char *all = found ? g_strconcat (text, "\n", found, NULL) : g_strdup (text);
 
-    tell ('F', text, all);
+    worker_report ('F', text, all);
     _exit (3);
 }
 
@@ -100,7 +100,7 @@ static const struct audit worker_audit = {
     .count = counts_change,
     .misuse = worker_misuse,
     .context_left = worker_context_left,
-    .local_new = local_new,
+    .local_new = loan_local_new,
     .local_gone = local_gone,
 };
 
@@ -143,7 +143,7 @@ under_test (void)
 }
 
 static void
-compare (const struct in_case *c, const char *what, const char *stack, const char *bare)
+compare_dumps (const struct in_case *c, const char *what, const char *stack, const char *bare)
 {
     if (strcmp (stack, bare) == 0)
         return;
@@ -169,7 +169,7 @@ case_dump (const struct in_case *c)
 
     dump_tree (worker.stack, worker.stack->top, "", stack);
     dump_tree (worker.bare, worker.bare->top, "", bare);
-    compare (c, "what is there afterwards", stack->str, bare->str);
+    compare_dumps (c, "what is there afterwards", stack->str, bare->str);
 }
 
 /* A write that was answered before it was done has no attributes, so storage's are left out too. A
@@ -191,14 +191,14 @@ compare_answers (const struct in_case *c, GString *stack, GString *bare)
                                                     0, NULL);
         g_string_assign (bare, without);
     }
-    compare (c, "the answer", stack->str, bare->str);
+    compare_dumps (c, "the answer", stack->str, bare->str);
 }
 
 /* In a variant with an injected failure: which call, and its description if it was reached. */
 static struct {
     unsigned nth;
     char *reached;
-} failing;
+} failing_variant;
 
 /* The tree as text, if the call may be refused by design; else NULL. */
 static char *
@@ -245,11 +245,11 @@ case_call_stack (const struct in_case *c, GString *out)
 {
     int r;
 
-    inspect_fail (variant->failing ? failing.nth : 0);
+    inspect_fail (variant->failing ? failing_variant.nth : 0);
     r = call_make (worker.stack, &c->choice, out);
     if (variant->failing)
         order_settle ();
-    failing.reached = inspect_failed ();
+    failing_variant.reached = inspect_failed ();
     inspect_fail (0);
     return r;
 }
@@ -376,9 +376,9 @@ case_run_failing (const struct in_case *c)
 {
     for (unsigned nth = 1; nth <= FAILING_MAX; nth++) {
         const unsigned before = findings_count ();
-        failing.nth = nth;
+        failing_variant.nth = nth;
         const bool usable = case_run_once (c);
-        g_autofree char *failed = g_steal_pointer (&failing.reached);
+        g_autofree char *failed = g_steal_pointer (&failing_variant.reached);
 
         if (findings_count () > before && failed
             && !findings_by_design (worker.options, worker.stack->graph))
@@ -403,13 +403,13 @@ case_tell (const struct in_case *c)
     g_autofree char *key = NULL, *text = findings_end (&key);
 
     if (reason)
-        tell ('D', key, reason);
+        worker_report ('D', key, reason);
     else if (text)
-        tell ('F', key, text);
+        worker_report ('F', key, text);
     else if (worker.allowed)
-        tell ('D', NULL, worker.allowed);
+        worker_report ('D', NULL, worker.allowed);
     else
-        tell ('P', NULL, NULL);
+        worker_report ('P', NULL, NULL);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
@@ -437,8 +437,8 @@ worker_start (const struct conform_options *options, int fd, const char *scratch
 }
 
 void
-worker_run (const struct conform_options *options, GArray *cases, guint from, int fd,
-            const char *scratch)
+kit_worker_run (const struct conform_options *options, GArray *cases, guint from, int fd,
+                const char *scratch)
 {
     bool usable = true;
 
@@ -446,7 +446,7 @@ worker_run (const struct conform_options *options, GArray *cases, guint from, in
     for (guint i = from; usable && i < cases->len; i++) {
         const struct in_case *c = &g_array_index (cases, struct in_case, i);
 
-        tell ('S', NULL, NULL);
+        worker_report ('S', NULL, NULL);
         findings_begin (c->name, options->seed);
         worker.allowed = NULL;
         usable = case_run (c);
@@ -457,6 +457,6 @@ worker_run (const struct conform_options *options, GArray *cases, guint from, in
     findings_begin ("end", options->seed);
     world_free (worker.stack);
     world_free (worker.bare);
-    tell ('E', NULL, NULL);
+    worker_report ('E', NULL, NULL);
     _exit (0);
 }

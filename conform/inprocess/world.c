@@ -95,12 +95,12 @@ world_identify (struct client *client)
     client->lk_owner = 1;
 }
 
-struct world *
+struct kit_world *
 world_new (const struct conform_options *options, const char *dir)
 {
     const bool reference = g_str_has_suffix (dir, "/bare");
     struct graph *graph = world_load (options, dir, reference);
-    struct world *world = g_new0 (struct world, 1);
+    struct kit_world *world = g_new0 (struct kit_world, 1);
     xlator_t *below = NULL;
 
     if (!graph)
@@ -127,7 +127,7 @@ world_new (const struct conform_options *options, const char *dir)
 }
 
 unsigned
-world_wanted (const struct world *world)
+world_wanted (const struct kit_world *world)
 {
     unsigned wants = 0;
 
@@ -137,7 +137,7 @@ world_wanted (const struct world *world)
 }
 
 void
-world_wants (struct world *world, unsigned above)
+world_wants (struct kit_world *world, unsigned above)
 {
     for (guint i = 0; i < world->graph->xlators->len; i++) {
         xlator_t *xl = world->graph->xlators->pdata[i];
@@ -152,7 +152,7 @@ world_wants (struct world *world, unsigned above)
 /* --- the tree ------------------------------------------------------------------------------- */
 
 inode_t *
-world_look (struct world *world, inode_t *dir, const char *name, struct iatt *ret_buf)
+world_look (struct kit_world *world, inode_t *dir, const char *name, struct iatt *ret_buf)
 {
     inode_t *fresh = inode_new (world->graph->itable), *known = inode_grep (dir, name),
             *inode = NULL;
@@ -171,7 +171,7 @@ world_look (struct world *world, inode_t *dir, const char *name, struct iatt *re
 }
 
 static int
-tree_mkdir (struct world *world, inode_t *dir, const char *name, inode_t **ret_inode)
+tree_mkdir (struct kit_world *world, inode_t *dir, const char *name, inode_t **ret_inode)
 {
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
@@ -183,7 +183,7 @@ tree_mkdir (struct world *world, inode_t *dir, const char *name, inode_t **ret_i
 }
 
 static int
-tree_write (struct world *world, fd_t *fd, size_t size)
+tree_write (struct kit_world *world, fd_t *fd, size_t size)
 {
     g_autofree char *text = g_malloc (size + 1);
     struct iovec iov = { text, size };
@@ -194,7 +194,8 @@ tree_write (struct world *world, fd_t *fd, size_t size)
 }
 
 static int
-tree_file (struct world *world, inode_t *dir, const char *name, size_t size, inode_t **ret_inode)
+tree_file (struct kit_world *world, inode_t *dir, const char *name, size_t size,
+           inode_t **ret_inode)
 {
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
@@ -210,7 +211,7 @@ tree_file (struct world *world, inode_t *dir, const char *name, size_t size, ino
 }
 
 static int
-tree_special (struct world *world)
+tree_special (struct kit_world *world)
 {
     inode_t *link = inode_new (world->graph->itable), *fifo = inode_new (world->graph->itable);
     loc_t link_loc = { .name = "link", .parent = world->top, .inode = link };
@@ -227,7 +228,7 @@ tree_special (struct world *world)
 }
 
 static int
-tree_open (struct world *world, int which, inode_t *inode, uint32_t flags)
+tree_open (struct kit_world *world, int which, inode_t *inode, uint32_t flags)
 {
     fd_t *fd = fd_new (&world->graph->fd_maker, inode, world->only_readers ? O_RDONLY : flags, 1);
     loc_t loc = { .inode = inode };
@@ -244,7 +245,7 @@ tree_open (struct world *world, int which, inode_t *inode, uint32_t flags)
 }
 
 static int
-tree_files (struct world *world)
+tree_files (struct kit_world *world)
 {
     inode_t *unlinked = NULL;
     loc_t loc = { .name = "unlinked", .parent = world->top };
@@ -269,7 +270,7 @@ tree_files (struct world *world)
 }
 
 static int
-tree_gone (struct world *world)
+tree_gone (struct kit_world *world)
 {
     loc_t file = { .name = "gone", .parent = world->top },
           dir = { .name = "gone-dir", .parent = world->top };
@@ -289,7 +290,7 @@ tree_gone (struct world *world)
 }
 
 static int
-tree_full (struct world *world)
+tree_full (struct kit_world *world)
 {
     static const char *const names[] = {
         "a", "b", "a file with a long name, so that one answer has no room for all"
@@ -308,7 +309,7 @@ tree_full (struct world *world)
 }
 
 static void
-tree_attribute (struct world *world)
+tree_attribute (struct kit_world *world)
 {
     g_autoptr (dict_t) dict = dict_new ();
     loc_t loc = { .inode = world->file };
@@ -319,7 +320,7 @@ tree_attribute (struct world *world)
 }
 
 static int
-tree_make (struct world *world)
+tree_make (struct kit_world *world)
 {
     g_autofree char *name = g_strdup_printf ("w%u", ++world->number);
     int r = tree_mkdir (world, itable_root (world->graph->itable), name, &world->top);
@@ -344,7 +345,7 @@ tree_make (struct world *world)
 }
 
 int
-world_ready (struct world *world)
+world_ready (struct kit_world *world)
 {
     int r;
 
@@ -358,7 +359,7 @@ world_ready (struct world *world)
 }
 
 void
-world_drop (struct world *world)
+world_drop (struct kit_world *world)
 {
     inode_t **const inodes[] = { &world->top,       &world->file, &world->other,
                                  &world->directory, &world->full, &world->link,
@@ -372,7 +373,7 @@ world_drop (struct world *world)
 }
 
 void
-world_free (struct world *world)
+world_free (struct kit_world *world)
 {
     world_drop (world);
     if (world->maker != world->client)

@@ -14,7 +14,7 @@
 static const struct act_identity *actor;
 static const struct run_place *place;
 static pid_t runs_cases; /* not a child of a case */
-static int out, twin = -1;
+static int observations, twin = -1;
 static unsigned running; /* the number of the case */
 
 void
@@ -22,7 +22,7 @@ act_begin (const struct act_identity *who, const struct run_place *where, int fd
 {
     actor = who;
     place = where;
-    out = fd;
+    observations = fd;
     runs_cases = getpid ();
 }
 
@@ -75,12 +75,12 @@ act_put (char kind, const char *text)
             g_string_append_printf (line, "\\x%02x", (unsigned char) *text);
     }
     g_string_append_c (line, '\n');
-    if (write (out, line->str, line->len) < 0)
+    if (write (observations, line->str, line->len) < 0)
         _exit (1);
 }
 
 void
-say (const char *format, ...)
+observe (const char *format, ...)
 {
     g_autofree char *text = NULL;
     const int error = errno;
@@ -102,13 +102,13 @@ errno_name (int error)
 }
 
 long
-tell (const char *what, long result)
+observe_result (const char *what, long result)
 {
     if (result < 0) {
-        say ("%s: %s", what, errno_name (errno));
+        observe ("%s: %s", what, errno_name (errno));
         act_refused (errno);
     } else {
-        say ("%s: %ld", what, result);
+        observe ("%s: %ld", what, result);
     }
     return result;
 }
@@ -116,7 +116,7 @@ tell (const char *what, long result)
 int
 tell_fd (const char *what, int fd)
 {
-    say ("%s: %s", what, fd < 0 ? errno_name (errno) : "ok");
+    observe ("%s: %s", what, fd < 0 ? errno_name (errno) : "ok");
     if (fd < 0)
         act_refused (errno);
     return fd;
@@ -151,7 +151,7 @@ need (const char *what, long result)
 /* --- showing -------------------------------------------------------------------------------- */
 
 static char
-type_letter (mode_t mode)
+type_letter_of_mode (mode_t mode)
 {
     static const struct {
         mode_t type;
@@ -175,12 +175,13 @@ show_stat (const char *what, const struct stat *st)
                                 : g_strdup ("");
 
     if (S_ISDIR (st->st_mode))
-        say ("%s: d %04o, links %lu, owner %u:%u", what, st->st_mode & 07777,
-             (unsigned long) st->st_nlink, st->st_uid, st->st_gid);
+        observe ("%s: d %04o, links %lu, owner %u:%u", what, st->st_mode & 07777,
+                 (unsigned long) st->st_nlink, st->st_uid, st->st_gid);
     else
-        say ("%s: %c %04o, links %lu, owner %u:%u, size %jd%s", what, type_letter (st->st_mode),
-             st->st_mode & 07777, (unsigned long) st->st_nlink, st->st_uid, st->st_gid,
-             (intmax_t) st->st_size, device);
+        observe ("%s: %c %04o, links %lu, owner %u:%u, size %jd%s", what,
+                 type_letter_of_mode (st->st_mode), st->st_mode & 07777,
+                 (unsigned long) st->st_nlink, st->st_uid, st->st_gid, (intmax_t) st->st_size,
+                 device);
 }
 
 void
@@ -189,15 +190,9 @@ show (const char *what, const char *path)
     struct stat st;
 
     if (lstat (path, &st) < 0)
-        say ("%s: %s", what, errno_name (errno));
+        observe ("%s: %s", what, errno_name (errno));
     else
         show_stat (what, &st);
-}
-
-static int
-by_text (const void *a, const void *b)
-{
-    return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
 static GPtrArray *
@@ -212,7 +207,7 @@ names_in (const char *path)
             g_ptr_array_add (names, g_strdup (entry->d_name));
     if (dir)
         closedir (dir);
-    g_ptr_array_sort (names, by_text);
+    g_ptr_array_sort (names, conform_by_text);
     return names;
 }
 
@@ -241,9 +236,9 @@ show_content (const char *path)
     const ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
 
     if (n < 0)
-        say ("%s holds: %s", path, errno_name (errno));
+        observe ("%s holds: %s", path, errno_name (errno));
     else
-        say ("%s holds %zd: %s", path, n, text);
+        observe ("%s holds %zd: %s", path, n, text);
     if (fd >= 0)
         close (fd);
 }
@@ -252,7 +247,7 @@ show_content (const char *path)
 
 /* Goes to the directory below the mount, if there is one. Returns a descriptor for make_end. */
 static int
-make_begin (void)
+make_enter (void)
 {
     const int here = twin < 0 ? -1 : open (".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -284,7 +279,7 @@ make_file_here (const char *path, const char *text)
 int
 make_file (const char *path, const char *text)
 {
-    const int here = make_begin (), made = make_file_here (path, text);
+    const int here = make_enter (), made = make_file_here (path, text);
     int fd = made;
 
     make_end (here);
@@ -316,10 +311,10 @@ make_thing (char kind, const char *name, const char *target)
 
 /* The mode is set last: it may not permit making entries. */
 void
-make (const char *spec)
+make_tree (const char *spec)
 {
     g_auto (GStrv) words = g_strsplit (spec, " ", -1);
-    const int here = make_begin ();
+    const int here = make_enter ();
 
     for (char **word = words; *word; word++) {
         g_auto (GStrv) parts = g_strsplit (*word, ":", 3);
@@ -349,7 +344,7 @@ void
 age (const char *path)
 {
     const struct timespec times[2] = { { LONG_AGO, 1 }, { LONG_AGO, 1 } };
-    const int here = make_begin ();
+    const int here = make_enter ();
 
     NEED (utimensat (AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW));
     make_end (here);
@@ -361,11 +356,11 @@ show_age (const char *what, const char *path)
     struct stat st;
 
     if (lstat (path, &st) < 0)
-        say ("times of %s: %s", what, errno_name (errno));
+        observe ("times of %s: %s", what, errno_name (errno));
     else
-        say ("times of %s: atime %s, mtime %s", what,
-             st.st_atim.tv_sec == LONG_AGO ? "stays" : "moves",
-             st.st_mtim.tv_sec == LONG_AGO ? "stays" : "moves");
+        observe ("times of %s: atime %s, mtime %s", what,
+                 st.st_atim.tv_sec == LONG_AGO ? "stays" : "moves",
+                 st.st_mtim.tv_sec == LONG_AGO ? "stays" : "moves");
 }
 
 void
@@ -387,7 +382,7 @@ wait_tick (const struct timespec *after)
  * while it has other ids. After a change of ids, a process must make itself dumpable again to own
  * its /proc files. */
 void
-become (uid_t uid, gid_t gid)
+act_become (uid_t uid, gid_t gid)
 {
     if (!actor->privileged)
         return;
@@ -400,13 +395,13 @@ become (uid_t uid, gid_t gid)
 void
 become_actor (void)
 {
-    become (actor->uid, actor->gid);
+    act_become (actor->uid, actor->gid);
 }
 
 void
-become_root (void)
+act_become_root (void)
 {
-    become (0, 0);
+    act_become (0, 0);
 }
 
 void
@@ -448,5 +443,5 @@ child_end (pid_t pid)
     if (pid < 0 || waitpid (pid, &status, 0) != pid)
         need ("a child", -1);
     else if (status != 0)
-        say ("a child ended with status %#x", status);
+        observe ("a child ended with status %#x", status);
 }

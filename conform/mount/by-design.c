@@ -19,7 +19,7 @@ struct by_design {
     const char *reason; /* one sentence, without a full stop */
 };
 
-static const struct by_design rows[] = {
+static const struct by_design by_design_rows[] = {
 #ifndef HAVE_STRUCT_FUSE_LOWLEVEL_OPS_TMPFILE
     { "paths/open O_TMPFILE*",
       "@(open: @(ok|EOPNOTSUPP)|what is open: f 0640, links 0,*|flags 020304*)", ALWAYS, NULL,
@@ -126,11 +126,11 @@ row_counts (const struct by_design *row, const struct stage *stage)
 const char *
 by_design_reason (const struct stage *stage, const char *case_name, const char *line)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
-        if (fnmatch (rows[i].name, case_name, FNM_EXTMATCH) == 0
-            && fnmatch (rows[i].line, line, FNM_EXTMATCH) == 0
-            && row_counts (&rows[i], stage))
-            return rows[i].reason;
+    for (size_t i = 0; i < G_N_ELEMENTS (by_design_rows); i++)
+        if (fnmatch (by_design_rows[i].name, case_name, FNM_EXTMATCH) == 0
+            && fnmatch (by_design_rows[i].line, line, FNM_EXTMATCH) == 0
+            && row_counts (&by_design_rows[i], stage))
+            return by_design_rows[i].reason;
     return NULL;
 }
 
@@ -186,13 +186,13 @@ print_man (const struct by_design *row, const char *when)
 void
 conform_print_by_design (bool man)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS (rows); i++) {
-        g_autofree char *when = condition_text (&rows[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS (by_design_rows); i++) {
+        g_autofree char *when = condition_text (&by_design_rows[i]);
 
         if (man)
-            print_man (&rows[i], when);
+            print_man (&by_design_rows[i], when);
         else
-            printf ("%s, %s: %s\n    lines: %s\n", rows[i].name, when, rows[i].reason,
-                    rows[i].line);
+            printf ("%s, %s: %s\n    lines: %s\n", by_design_rows[i].name, when,
+                    by_design_rows[i].reason, by_design_rows[i].line);
     }
 }

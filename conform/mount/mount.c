@@ -254,7 +254,7 @@ run_bare (struct mount_run *run, GPtrArray *cases, const char *theme)
 
 /* A daemon that has ended, or did not answer, is attributed to the case that ran last. */
 static bool
-revive (struct mount_run *run, struct outcome *last, unsigned number)
+mount_revive (struct mount_run *run, struct outcome *last, unsigned number)
 {
     if (stage_alive (run->stage))
         return true;
@@ -286,7 +286,7 @@ run_mounted (struct mount_run *run, GPtrArray *cases, const char *theme)
         const unsigned last = r <= 0 ? next : (unsigned) r - 1;
 
         next = MAX ((unsigned) MAX (r, 0), next + 1);
-        if (!revive (run, outcomes->pdata[last], last))
+        if (!mount_revive (run, outcomes->pdata[last], last))
             break;
     }
     return outcomes;

@@ -67,7 +67,7 @@ struct act_identity {
 struct run_place;
 void act_begin (const struct act_identity *actor, const struct run_place *place, int out);
 const struct act_identity *act_actor (void);
-/* A case begins. twin: make, make_file and age work in this directory, which is the working
+/* A case begins. twin: make_tree, make_file and age work in this directory, which is the working
  * directory as seen below the mount; -1: in the working directory. */
 void act_case (unsigned number, int twin);
 void act_case_end (void);
@@ -75,10 +75,10 @@ void act_case_end (void);
 void act_put (char kind, const char *text);
 
 /* Prints one line: an observation. Unprintable bytes are written as \xNN. */
-void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
+void observe (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Prints "what: ENOENT" or "what: 3" for a call that has just returned. Returns result. */
-long tell (const char *what, long result);
-#define TELL(what_, call_) (errno = 0, tell (what_, (long) (call_)))
+long observe_result (const char *what, long result);
+#define TELL(what_, call_) (errno = 0, observe_result (what_, (long) (call_)))
 /* Prints "what: ok" or its errno, for a call that returns a descriptor. Returns it. */
 int tell_fd (const char *what, int fd);
 #define TELL_FD(what_, call_) (errno = 0, tell_fd (what_, (call_)))
@@ -101,7 +101,7 @@ const char *errno_name (int error);
 /* Makes the objects in spec, separated by spaces: f:NAME file, F:NAME file of ten bytes, d:NAME,
  * l:NAME:TARGET, h:NAME:OLD hard link, p:NAME fifo, s:NAME socket, c:NAME a device as /dev/null.
  * =MODE at the end sets the mode, octal. */
-void make (const char *spec);
+void make_tree (const char *spec);
 int make_file (const char *path, const char *text); /* returns an open descriptor, O_RDWR */
 
 /* Sets mtime and atime of a file to a time long ago; shows which times have changed since. */
@@ -113,9 +113,9 @@ void show_age (const char *what, const char *path);
 void wait_tick (const struct timespec *after);
 
 /* Changes the identity for the next calls. Only for a privileged actor. */
-void become (uid_t uid, gid_t gid);
+void act_become (uid_t uid, gid_t gid);
 void become_actor (void);
-void become_root (void);
+void act_become_root (void);
 
 /* Runs fn in a child of its own, as uid and gid with these groups, and waits for it. */
 void

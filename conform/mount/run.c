@@ -87,7 +87,7 @@ child_case (const struct mount_case *c, unsigned number, int theme, int twin,
     } else {
         become_actor ();
         c->run (c);
-        become_root ();
+        act_become_root ();
     }
     close_range (FIRST_FREE, ~0U, 0);
     act_case_end ();
@@ -161,7 +161,7 @@ child_main (GPtrArray *list, unsigned from, const struct run_place *place, const
 
 /* --- the parent ----------------------------------------------------------------------------- */
 
-struct reader {
+struct case_reader {
     GPtrArray *outcomes;
     const struct run_watch *watch;
     struct outcome *current; /* NULL: between cases */
@@ -169,7 +169,7 @@ struct reader {
 };
 
 static void
-reader_line (struct reader *reader, const char *line)
+reader_line (struct case_reader *reader, const char *line)
 {
     struct outcome *current = reader->current;
     const unsigned number = atoi (line + 1);
@@ -194,7 +194,7 @@ reader_line (struct reader *reader, const char *line)
 
 /* Handles the complete lines of text, and leaves the rest in it. */
 static void
-reader_lines (struct reader *reader, GString *text)
+reader_lines (struct case_reader *reader, GString *text)
 {
     char *line = text->str, *end;
 
@@ -208,7 +208,7 @@ reader_lines (struct reader *reader, GString *text)
 /* Reads until the child has reported everything. Returns false if it stopped reporting before its
  * end. */
 static bool
-reader_read (struct reader *reader, int fd)
+reader_read (struct case_reader *reader, int fd)
 {
     g_autoptr (GString) text = g_string_new (NULL);
     struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -231,7 +231,7 @@ reader_read (struct reader *reader, int fd)
 
 /* Ends the case that was running when the child ended. */
 static void
-reader_end (struct reader *reader, bool over, int status)
+case_reader_end (struct case_reader *reader, bool over, int status)
 {
     if (!reader->current)
         return;
@@ -250,7 +250,7 @@ int
 run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const struct run_place *place,
            const char *theme, const struct act_identity *actor, const struct run_watch *watch)
 {
-    struct reader reader = { .outcomes = outcomes, .watch = watch, .next = from };
+    struct case_reader reader = { .outcomes = outcomes, .watch = watch, .next = from };
     int ends[2], status = 0;
     bool over;
     pid_t pid;
@@ -274,6 +274,6 @@ run_cases (GPtrArray *list, GPtrArray *outcomes, unsigned from, const struct run
     kill (-pid, SIGKILL); /* kills children that a case left behind, before the number can be
                              reused */
     waitpid (pid, &status, 0);
-    reader_end (&reader, over, status);
+    case_reader_end (&reader, over, status);
     return reader.next;
 }

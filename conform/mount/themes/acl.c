@@ -54,7 +54,7 @@ show_acl (const char *path, const char *which)
     const ssize_t n = getxattr (path, which, bytes, sizeof bytes);
 
     if (n < 0) {
-        say ("%s %s: %s", path, which, errno_name (errno));
+        observe ("%s %s: %s", path, which, errno_name (errno));
         return;
     }
     for (size_t at = sizeof (uint32_t); at + sizeof (struct posix_acl_xattr_entry) <= (size_t) n;
@@ -62,7 +62,7 @@ show_acl (const char *path, const char *which)
         struct posix_acl_xattr_entry one;
 
         memcpy (&one, bytes + at, sizeof one);
-        say ("%s %s: tag %#x, id %d, %o", path, which, one.e_tag, (int) one.e_id, one.e_perm);
+        observe ("%s %s: tag %#x, id %d, %o", path, which, one.e_tag, (int) one.e_id, one.e_perm);
     }
 }
 
@@ -99,7 +99,7 @@ try_file (void *data)
 static void
 run_access (const struct mount_case *c)
 {
-    make ("F:file");
+    make_tree ("F:file");
     NEED (chown ("file", OWNER, GROUP_A));
     set_acl ("file", ACCESS, lists[c->a].acl);
     as_role (&roles[c->b], try_file, NULL);
@@ -114,7 +114,7 @@ run_list (const struct mount_case *c)
 {
     char names[256];
 
-    make ("F:file d:dir");
+    make_tree ("F:file d:dir");
     set_acl ("file", ACCESS, lists[c->a].acl);
     show ("file", "file");
     show_acl ("file", ACCESS);
@@ -143,7 +143,7 @@ run_inherit (const struct mount_case *c)
     static const char *const made[] = { "dir/file", "dir/sub", "dir/fifo", "dir/closed",
                                         "dir/sub/sub" };
 
-    make ("d:dir");
+    make_tree ("d:dir");
     set_acl ("dir", DEFAULT, lists[c->a].acl);
     show_acl ("dir", DEFAULT);
     NEED (chmod (".", 0755));
@@ -176,7 +176,7 @@ static const struct {
 static void
 run_wrong (const struct mount_case *c)
 {
-    make ("F:file d:dir");
+    make_tree ("F:file d:dir");
     set_acl ("file", ACCESS, wrong[c->a].acl);
     set_acl ("dir", DEFAULT, wrong[c->a].acl);
     show ("file", "file");

@@ -183,7 +183,7 @@ run_race (const struct mount_case *c)
     pid_t pids[PROCESSES];
     unsigned wins = 0;
 
-    make ("F:file");
+    make_tree ("F:file");
     for (unsigned turn = 0; turn < 40; turn++) {
         g_autofree char *name = g_strdup_printf ("from%u", turn);
 
@@ -260,7 +260,7 @@ run_make_and_remove (const struct mount_case *c)
     struct shared *shared = shared_new ();
     pid_t pids[PROCESSES];
 
-    make ("d:d");
+    make_tree ("d:d");
     NEED (mkdir ("d/sub", 0700));
     NEED (rmdir ("d/sub"));
     for (unsigned i = 0; i < PROCESSES; i++)

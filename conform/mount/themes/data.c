@@ -20,7 +20,7 @@ run_reading (const struct mount_case *c)
     const int fd = make_file ("data", "0123456789");
 
     TELL ("pread in the middle", pread (fd, text, 4, 3));
-    say ("read %.4s", text);
+    observe ("read %.4s", text);
     TELL ("pread over the end", pread (fd, text, 40, 8));
     TELL ("pread at the end", pread (fd, text, 4, 10));
     TELL ("pread behind the end", pread (fd, text, 4, 100));
@@ -31,7 +31,7 @@ run_reading (const struct mount_case *c)
     TELL ("read", read (fd, text, 4));
     TELL ("position", lseek (fd, 0, SEEK_CUR));
     TELL ("readv", preadv (fd, (struct iovec[]){ { text, 3 }, { text + 3, 6 } }, 2, 0));
-    say ("read %.9s", text);
+    observe ("read %.9s", text);
     TELL ("readv of too many", preadv (fd, (struct iovec[2000]){ { text, 3 } }, 2000, 0));
     TELL ("readv with a wrong flag", preadv2 (fd, (struct iovec[]){ { text, 3 } }, 1, 0, 1 << 20));
     close (fd);
@@ -168,7 +168,7 @@ run_copying (const struct mount_case *c)
     loff_t from = 5, to = 0;
 
     TELL ("copy_file_range", copy_file_range (in, &from, out, &to, 2, 0));
-    say ("positions %jd, %jd", (intmax_t) from, (intmax_t) to);
+    observe ("positions %jd, %jd", (intmax_t) from, (intmax_t) to);
     from = 0;
     TELL ("copy over the end", copy_file_range (in, &from, out, &to, 1000, 0));
     TELL ("copy from the end", copy_file_range (in, &from, out, &to, 1000, 0));
@@ -237,13 +237,13 @@ run_pieces (const struct mount_case *c)
     for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++) {
         TELL ("write", pwrite (fd, bytes, sizes[i], at));
         TELL ("read", pread (fd, back, sizes[i], at));
-        say ("sum %u", sum_of (back, sizes[i]) - sum_of (bytes, sizes[i]));
+        observe ("sum %u", sum_of (back, sizes[i]) - sum_of (bytes, sizes[i]));
         at += sizes[i] + i % 3;
     }
     TELL ("size", lseek (fd, 0, SEEK_END));
     close (fd);
     TELL ("all of it, opened again", read (open ("data", O_RDONLY), back, total));
-    say ("sum %u", sum_of (back, total));
+    observe ("sum %u", sum_of (back, total));
 }
 
 static void
@@ -254,7 +254,7 @@ run_others (const struct mount_case *c)
     int n = -1;
 
     TELL ("poll", poll (&ready, 1, 0));
-    say ("ready for %d", ready.revents);
+    observe ("ready for %d", ready.revents);
     TELL ("an unknown ioctl", ioctl (fd, 0x12345678, &n));
     TELL ("a pipe's size", fcntl (fd, F_GETPIPE_SZ));
     TELL ("a duplicate", dup (fd) < 0);

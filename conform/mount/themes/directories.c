@@ -40,7 +40,7 @@ run_all (const struct mount_case *c)
     long middle = 0;
     DIR *dir;
 
-    make ("d:d");
+    make_tree ("d:d");
     fill ("d", n);
     dir = opendir ("d");
     while ((entry = readdir (dir))) {
@@ -52,12 +52,12 @@ run_all (const struct mount_case *c)
             && entry->d_type != DT_UNKNOWN)
             wrong++;
     }
-    say ("%u names, %u twice, %u with a wrong type", g_hash_table_size (seen), twice, wrong);
+    observe ("%u names, %u twice, %u with a wrong type", g_hash_table_size (seen), twice, wrong);
     must (g_hash_table_size (seen) == n + 2 && twice == 0, "POSIX readdir: every name, once");
     seekdir (dir, middle);
-    say ("%u from the middle on", middle ? count (dir) : 0);
+    observe ("%u from the middle on", middle ? count (dir) : 0);
     rewinddir (dir);
-    say ("%u again", count (dir));
+    observe ("%u again", count (dir));
     closedir (dir);
 }
 
@@ -66,7 +66,7 @@ run_changes (const struct mount_case *c)
 {
     DIR *dir;
 
-    make ("d:d");
+    make_tree ("d:d");
     fill ("d", 300);
     dir = opendir ("d");
     for (unsigned i = 0; i < 10; i++)
@@ -76,18 +76,18 @@ run_changes (const struct mount_case *c)
     NEED (mkdir ("d/new", 0700));
     count (dir);
     rewinddir (dir);
-    say ("%u after two went and one came", count (dir));
+    observe ("%u after two went and one came", count (dir));
     NEED (rename ("d/8", "d/eight"));
     NEED (rename ("d/9", "nine"));
     rewinddir (dir);
-    say ("%u after one was renamed and one left", count (dir));
+    observe ("%u after one was renamed and one left", count (dir));
     for (unsigned i = 0; i < 300; i++) {
         g_autofree char *name = g_strdup_printf ("d/%u", i);
 
         unlink (name);
     }
     rewinddir (dir);
-    say ("%u after most went", count (dir));
+    observe ("%u after most went", count (dir));
     closedir (dir);
 }
 
@@ -98,7 +98,7 @@ run_remove_while_reading (const struct mount_case *c)
     struct dirent *entry;
     DIR *dir;
 
-    make ("d:d");
+    make_tree ("d:d");
     fill ("d", 700);
     dir = opendir ("d");
     while ((entry = readdir (dir)))
@@ -116,7 +116,7 @@ run_types (const struct mount_case *c)
     unsigned wrong_type = 0, wrong_number = 0, n = 0;
     DIR *dir;
 
-    make ("d:d f:d/file d:d/dir l:d/link:x p:d/fifo s:d/socket h:d/hard:d/file");
+    make_tree ("d:d f:d/file d:d/dir l:d/link:x p:d/fifo s:d/socket h:d/hard:d/file");
     dir = opendir ("d");
     while ((entry = readdir (dir))) {
         struct stat st;
@@ -127,7 +127,7 @@ run_types (const struct mount_case *c)
         if (strcmp (entry->d_name, "..") != 0)
             wrong_number += entry->d_ino != st.st_ino;
     }
-    say ("%u entries, %u of a wrong type, %u with a wrong number", n, wrong_type, wrong_number);
+    observe ("%u entries, %u of a wrong type, %u with a wrong number", n, wrong_type, wrong_number);
     must (wrong_type == 0 && wrong_number == 0,
           "readdir(3): type and inode number are those of the file");
     closedir (dir);
@@ -140,20 +140,20 @@ run_raw (const struct mount_case *c)
     char room[4096];
     int fd;
 
-    make ("d:d");
+    make_tree ("d:d");
     fill ("d", 20);
     fd = open ("d", O_RDONLY | O_DIRECTORY);
     for (size_t i = 0; i < G_N_ELEMENTS (rooms); i++) {
         long n = syscall (SYS_getdents64, fd, room, rooms[i]);
 
-        say ("getdents64 into %u bytes: %s", rooms[i],
-             n > 0    ? "some"
-             : n == 0 ? "none"
+        observe ("getdents64 into %u bytes: %s", rooms[i],
+                 n > 0    ? "some"
+                 : n == 0 ? "none"
                       : errno_name (errno));
     }
     TELL ("the end", syscall (SYS_getdents64, fd, room, sizeof room));
     TELL ("back", lseek (fd, 0, SEEK_SET));
-    say ("some again: %d", syscall (SYS_getdents64, fd, room, sizeof room) > 0);
+    observe ("some again: %d", syscall (SYS_getdents64, fd, room, sizeof room) > 0);
     TELL ("a negative position", lseek (fd, -1, SEEK_SET));
     TELL ("of a file", syscall (SYS_getdents64, open ("d/1", O_RDONLY), room, sizeof room));
     TELL ("of a path", syscall (SYS_getdents64, open ("d", O_PATH), room, sizeof room));
@@ -165,8 +165,8 @@ read_some (void *data)
 {
     char room[512];
 
-    say ("the child reads some: %d",
-         syscall (SYS_getdents64, GPOINTER_TO_INT (data), room, sizeof room) > 0);
+    observe ("the child reads some: %d",
+             syscall (SYS_getdents64, GPOINTER_TO_INT (data), room, sizeof room) > 0);
 }
 
 static void
@@ -175,25 +175,25 @@ run_two (const struct mount_case *c)
     DIR *one, *two;
     int fd;
 
-    make ("d:d");
+    make_tree ("d:d");
     fill ("d", 100);
     one = opendir ("d");
     two = opendir ("d");
     for (unsigned i = 0; i < 50; i++)
         readdir (one);
-    say ("%u by the second", count (two));
-    say ("%u more by the first", count (one));
+    observe ("%u by the second", count (two));
+    observe ("%u more by the first", count (one));
     closedir (one);
     closedir (two);
     fd = open ("d", O_RDONLY);
     child_end (child_start (read_some, GINT_TO_POINTER (fd)));
-    say ("position moved: %d", lseek (fd, 0, SEEK_CUR) != 0);
+    observe ("position moved: %d", lseek (fd, 0, SEEK_CUR) != 0);
 }
 
 static void
 run_links (const struct mount_case *c)
 {
-    make ("d:d d:d/a d:d/b f:d/c");
+    make_tree ("d:d d:d/a d:d/b f:d/c");
     show ("d", "d");
     TELL ("rmdir", rmdir ("d/a"));
     show ("d", "d");

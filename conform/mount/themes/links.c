@@ -14,9 +14,9 @@ run_target (const struct mount_case *c)
     if (TELL ("symlink", symlink (target, "link")) < 0)
         return;
     TELL ("readlink", readlink ("link", text, sizeof text));
-    say ("it is the same: %d", strcmp (text, target) == 0);
+    observe ("it is the same: %d", strcmp (text, target) == 0);
     if (TELL ("lstat", lstat ("link", &st)) == 0)
-        say ("size %jd", (intmax_t) st.st_size);
+        observe ("size %jd", (intmax_t) st.st_size);
     TELL ("follow it", open ("link", O_RDONLY));
     TELL ("rename it", rename ("link", "other"));
     TELL ("readlink", readlink ("other", text, sizeof text));
@@ -31,10 +31,10 @@ run_follow (const struct mount_case *c)
 {
     struct stat st;
 
-    make ("F:file d:dir F:dir/in l:second:file");
+    make_tree ("F:file d:dir F:dir/in l:second:file");
     NEED (symlink (targets[c->a], "link"));
     if (TELL ("stat", stat ("link", &st)) == 0)
-        say ("type %o", st.st_mode & S_IFMT);
+        observe ("type %o", st.st_mode & S_IFMT);
     TELL ("open", open ("link", O_RDONLY) < 0);
     TELL ("open with a slash", open ("link/", O_RDONLY) < 0);
     TELL ("what is in it", access ("link/in", F_OK));
@@ -52,7 +52,7 @@ run_chain (const struct mount_case *c)
 {
     static const unsigned counts[] = { 1, 39, 40, 41 };
 
-    make ("F:link0");
+    make_tree ("F:link0");
     for (unsigned i = 1; i <= 41; i++) {
         g_autofree char *from = g_strdup_printf ("link%u", i),
                         *to = g_strdup_printf ("link%u", i - 1);
@@ -71,7 +71,7 @@ run_hard (const struct mount_case *c)
 {
     struct stat a, b;
 
-    make ("F:file d:dir l:link:file p:fifo");
+    make_tree ("F:file d:dir l:link:file p:fifo");
     TELL ("link", link ("file", "dir/other"));
     NEED (stat ("file", &a));
     NEED (stat ("dir/other", &b));
@@ -96,7 +96,7 @@ run_many_hard (const struct mount_case *c)
 {
     struct stat st;
 
-    make ("F:file");
+    make_tree ("F:file");
     for (unsigned i = 0; i < 200; i++) {
         g_autofree char *name = g_strdup_printf ("link%u", i);
 
@@ -147,10 +147,10 @@ run_deep (const struct mount_case *c)
         if (mkdir (name, 0755) < 0 || chdir (name) < 0)
             break;
     }
-    say ("%u deep: %s", depth, depth == 20 ? "ok" : errno_name (errno));
+    observe ("%u deep: %s", depth, depth == 20 ? "ok" : errno_name (errno));
     TELL ("a file there", close (open ("file", O_CREAT | O_WRONLY, 0600)));
     TELL ("rename", rename ("file", "other"));
-    say ("getcwd into 4096: %s", getcwd (path, 4096) ? "ok" : errno_name (errno));
+    observe ("getcwd into 4096: %s", getcwd (path, 4096) ? "ok" : errno_name (errno));
     show_tree (".");
     TELL ("unlink", unlink ("other"));
     for (; depth > 0; depth--) {

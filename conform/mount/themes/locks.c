@@ -58,9 +58,9 @@ ask (int fd, enum way way, short type, off_t start, off_t length)
     if (way == FLOCK)
         return;
     TELL ("ask", fcntl (fd, way == RECORD ? F_GETLK : F_OFD_GETLK, &lock));
-    say ("type %d, start %jd, length %jd, by the parent %d, by nobody %d", lock.l_type,
-         (intmax_t) lock.l_start, (intmax_t) lock.l_len, lock.l_pid == getppid (),
-         lock.l_pid == -1);
+    observe ("type %d, start %jd, length %jd, by the parent %d, by nobody %d", lock.l_type,
+             (intmax_t) lock.l_start, (intmax_t) lock.l_len, lock.l_pid == getppid (),
+             lock.l_pid == -1);
 }
 
 static void
@@ -99,7 +99,7 @@ run_conflict (const struct mount_case *c)
     child_end (child_start (want, (void *) c));
     close (fd);
     wait_free (held->way);
-    say ("after it was closed");
+    observe ("after it was closed");
     child_end (child_start (want, (void *) c));
 }
 
@@ -131,15 +131,15 @@ run_close (const struct mount_case *c)
     TELL ("hold", take (fd, way, F_WRLCK, 0, 0));
     another (way);
     close (same);
-    say ("a duplicate was closed");
+    observe ("a duplicate was closed");
     another (way);
     TELL ("hold", take (fd, way, F_WRLCK, 0, 0));
     close (other);
-    say ("another descriptor was closed");
+    observe ("another descriptor was closed");
     another (way);
     close (fd);
     wait_free (way);
-    say ("the last was closed");
+    observe ("the last was closed");
     another (way);
 }
 
@@ -209,7 +209,7 @@ run_parent_closes (const struct mount_case *c)
     child = child_start (wait_for_end, ends);
     another (RECORD);
     close (fd);
-    say ("the parent closed it");
+    observe ("the parent closed it");
     another (RECORD);
     close (ends[1]);
     child_end (child);
@@ -373,7 +373,7 @@ deadlock_child (void *data)
     interrupt_after (900);
     byte = wait_for (fd, RECORD, 0) == 0;
     interrupt_after (0);
-    say ("the child gets it: %d", byte);
+    observe ("the child gets it: %d", byte);
 }
 
 static void
@@ -394,7 +394,7 @@ run_deadlock (const struct mount_case *c)
     interrupt_after (150);
     r = wait_for (fd, RECORD, 1);
     interrupt_after (0);
-    say ("waiting in a circle: %s", r == 0 ? "ok" : errno_name (errno));
+    observe ("waiting in a circle: %s", r == 0 ? "ok" : errno_name (errno));
     close (fd);
     child_end (pid);
 }

@@ -24,9 +24,9 @@ look (const char *what, volatile const char *at)
     sigaction (SIGSEGV, &(struct sigaction){ .sa_handler = faulted }, NULL);
     signal = sigsetjmp (fault, 1);
     if (signal == 0)
-        say ("%s: %d", what, *at);
+        observe ("%s: %d", what, *at);
     else
-        say ("%s: %s", what, sigabbrev_np (signal));
+        observe ("%s: %s", what, sigabbrev_np (signal));
 }
 
 static void
@@ -36,7 +36,7 @@ poke (const char *what, volatile char *at)
 
     if (signal == 0)
         *at = 'P';
-    say ("%s: %s", what, signal ? sigabbrev_np (signal) : "ok");
+    observe ("%s: %s", what, signal ? sigabbrev_np (signal) : "ok");
 }
 
 static char *
@@ -44,7 +44,7 @@ map_file (int fd, size_t size, int rights, int flags)
 {
     char *map = mmap (NULL, size, rights, flags, fd, 0);
 
-    say ("mmap: %s", map == MAP_FAILED ? errno_name (errno) : "ok");
+    observe ("mmap: %s", map == MAP_FAILED ? errno_name (errno) : "ok");
     return map == MAP_FAILED ? NULL : map;
 }
 
@@ -61,17 +61,17 @@ run_shared (const struct mount_case *c)
         return;
     memcpy (map, "MAPPED", 6);
     TELL ("read sees it", pread (fd, text, 11, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     TELL ("write", pwrite (other, "seen", 4, 0));
-    say ("the map shows %.11s", map);
+    observe ("the map shows %.11s", map);
     map[5000] = 'y';
     TELL ("msync", msync (map, 8192, MS_SYNC));
     TELL ("msync without waiting", msync (map, 8192, MS_ASYNC));
     TELL ("msync, invalidating", msync (map, 8192, MS_INVALIDATE));
     TELL ("by another descriptor", pread (other, text, 1, 5000));
-    say ("it is %c", text[0]);
+    observe ("it is %c", text[0]);
     TELL ("copied over", pwrite (other, "from the other", 14, 4090));
-    say ("the map shows %.14s", map + 4090);
+    observe ("the map shows %.14s", map + 4090);
     close (fd);
     close (other);
     memcpy (map, "closed", 6);
@@ -89,13 +89,13 @@ run_private (const struct mount_case *c)
     if (!map)
         return;
     TELL ("write before it is touched", pwrite (fd, "PRIVATE", 7, 0));
-    say ("the map shows %.12s", map);
+    observe ("the map shows %.12s", map);
     memcpy (map, "changed", 7);
-    say ("the map shows %.12s", map);
+    observe ("the map shows %.12s", map);
     TELL ("msync", msync (map, 4096, MS_SYNC));
     show_content ("file");
     TELL ("write after", pwrite (fd, "AGAIN", 5, 0));
-    say ("the map shows %.12s", map);
+    observe ("the map shows %.12s", map);
     munmap (map, 4096);
 }
 
@@ -171,7 +171,7 @@ run_unlinked (const struct mount_case *c)
     poke ("write to it", map);
     TELL ("msync", msync (map, 4096, MS_SYNC));
     TELL ("read", pread (fd, text, 10, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     close (fd);
     look ("after close", map + 1);
     poke ("and write", map + 1);
@@ -216,11 +216,11 @@ run_processes (const struct mount_case *c)
     if (!map)
         return;
     child_end (child_start (write_map, map));
-    say ("the map shows %.12s", map);
+    observe ("the map shows %.12s", map);
     TELL ("read", pread (fd, text, 12, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     TELL ("madvise", madvise (map, 4096, MADV_DONTNEED));
-    say ("the map shows %.12s", map);
+    observe ("the map shows %.12s", map);
     TELL ("punched", fallocate (fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096));
     look ("the map", map);
     munmap (map, 4096);

@@ -47,7 +47,7 @@ at_pread (int fd, int64_t at)
     char byte = '-';
 
     TELL ("pread", pread (fd, &byte, 1, at));
-    say ("it is %d", byte);
+    observe ("it is %d", byte);
 }
 
 static void
@@ -57,7 +57,7 @@ at_pwrite (int fd, int64_t at)
 
     TELL ("pwrite", pwrite (fd, "ab", 2, at));
     TELL ("read it", pread (fd, text, 2, at));
-    say ("it is '%s'", text);
+    observe ("it is '%s'", text);
 }
 
 static void
@@ -154,12 +154,13 @@ show_segments (int fd)
         if (data < 0)
             break;
         hole = lseek (fd, data, SEEK_HOLE);
-        say ("data from %jd to %jd", (intmax_t) data, (intmax_t) hole);
+        observe ("data from %jd to %jd", (intmax_t) data, (intmax_t) hole);
         if (hole <= data)
             break;
     }
     if (fstat (fd, &st) == 0)
-        say ("size %jd, more than a MiB of blocks: %d", (intmax_t) st.st_size, st.st_blocks > 2048);
+        observe ("size %jd, more than a MiB of blocks: %d", (intmax_t) st.st_size,
+                 st.st_blocks > 2048);
 }
 
 static void
@@ -205,9 +206,9 @@ run_fallocate (const struct mount_case *c)
         && !(modes[c->a].mode & FALLOC_FL_PUNCH_HOLE))
         cannot ("the file system can't zero a range; storage/posix writes zeros then");
     TELL ("the first byte", pread (fd, &byte, 1, 0));
-    say ("it is %d", byte);
+    observe ("it is %d", byte);
     TELL ("the last byte", pread (fd, &byte, 1, 65535));
-    say ("it is %d", byte);
+    observe ("it is %d", byte);
     show ("file", "file");
     close (fd);
 }

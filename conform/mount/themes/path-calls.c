@@ -21,7 +21,7 @@ call_open (const char *path, unsigned flags)
         return;
     if (fstat (fd, &st) == 0)
         show_stat ("what is open", &st);
-    say ("flags %#o", fcntl (fd, F_GETFL) & ~O_LARGEFILE);
+    observe ("flags %#o", fcntl (fd, F_GETFL) & ~O_LARGEFILE);
     close (fd);
 }
 
@@ -85,7 +85,7 @@ call_readlink (const char *path, unsigned size)
     char text[64] = "";
 
     TELL ("readlink", readlink (path, text, size));
-    say ("it is '%.*s'", (int) sizeof text, text);
+    observe ("it is '%.*s'", (int) sizeof text, text);
 }
 
 static void
@@ -103,8 +103,8 @@ call_statx (const char *path, unsigned flags)
     struct statx st;
 
     if (TELL ("statx", statx (AT_FDCWD, path, flags, STATX_BASIC_STATS, &st)) == 0)
-        say ("mask %#x, mode %o, links %u", st.stx_mask & STATX_BASIC_STATS, st.stx_mode,
-             st.stx_nlink);
+        observe ("mask %#x, mode %o, links %u", st.stx_mask & STATX_BASIC_STATS, st.stx_mode,
+                 st.stx_nlink);
 }
 
 static void
@@ -178,7 +178,7 @@ call_setxattr (const char *path, unsigned flags)
 
     TELL ("setxattr", setxattr (path, "user.x", "value", 5, flags));
     TELL ("getxattr", getxattr (path, "user.x", value, sizeof value));
-    say ("it is '%s'", value);
+    observe ("it is '%s'", value);
 }
 
 static void
@@ -189,7 +189,7 @@ call_lsetxattr (const char *path, unsigned flags)
     TELL ("lsetxattr", lsetxattr (path, "user.x", "value", 5, flags));
     TELL ("lsetxattr, trusted", lsetxattr (path, "trusted.x", "value", 5, flags));
     TELL ("lgetxattr", lgetxattr (path, "user.x", value, sizeof value));
-    say ("it is '%s'", value);
+    observe ("it is '%s'", value);
 }
 
 static void
@@ -225,12 +225,12 @@ call_opendir (const char *path, unsigned unused)
     unsigned n = 0;
 
     if (!dir) {
-        tell ("opendir", -1);
+        observe_result ("opendir", -1);
         return;
     }
     while (readdir (dir))
         n++;
-    say ("%u entries", n);
+    observe ("%u entries", n);
     closedir (dir);
 }
 
@@ -250,7 +250,7 @@ call_statvfs (const char *path, unsigned unused)
     struct statvfs fs;
 
     if (TELL ("statvfs", statvfs (path, &fs)) == 0)
-        say ("names of %lu bytes", fs.f_namemax);
+        observe ("names of %lu bytes", fs.f_namemax);
 }
 
 static void

@@ -129,13 +129,13 @@ run_path (const struct mount_case *c)
         return;
     }
     if (class->made == OF_ROOT)
-        become_root ();
-    make (class->spec);
+        act_become_root ();
+    make_tree (class->spec);
     become_actor ();
-    make (call->spec ? call->spec : "");
+    make_tree (call->spec ? call->spec : "");
     if (class->object && strncmp (class->object, "dir/", 4) != 0) {
         if (class->made == OF_ROOT)
-            become_root ();
+            act_become_root ();
         age (class->object);
         become_actor ();
     }

@@ -71,11 +71,11 @@ op_exec (const char *path, int unused)
 
     if (pid == 0) {
         execl (path, path, (char *) NULL);
-        say ("%s: %s", path, errno_name (errno));
+        observe ("%s: %s", path, errno_name (errno));
         _exit (0);
     }
     if (waitpid (pid, &status, 0) != pid || status != 0)
-        say ("%s ended with status %#x", path, status);
+        observe ("%s ended with status %#x", path, status);
 }
 
 static void
@@ -236,7 +236,7 @@ try_sticky (void *data)
 static void
 run_sticky (const struct mount_case *c)
 {
-    make ("d:dir d:open F:open/mine=0666 F:dir/file=0666 d:dir/sub=0777");
+    make_tree ("d:dir d:open F:open/mine=0666 F:dir/file=0666 d:dir/sub=0777");
     NEED (chown ("dir/file", OTHER_OWNER, GROUP_A));
     NEED (chown ("dir/sub", OTHER_OWNER, GROUP_A));
     NEED (chown ("dir", OWNER, GROUP_A));

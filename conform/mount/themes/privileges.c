@@ -75,7 +75,7 @@ take_map (int fd)
     char *map = mmap (NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (map == MAP_FAILED) {
-        tell ("mmap", -1);
+        observe_result ("mmap", -1);
         return;
     }
     map[0] = 'm';
@@ -178,7 +178,7 @@ take_from (unsigned taker, bool by_other)
         fd = make_file ("file", "0123456789");
         NEED (fchmod (fd, modes[i]));
         taking.fd = fd;
-        say ("mode %04o", modes[i]);
+        observe ("mode %04o", modes[i]);
         if (by_other)
             as_other (STRANGER, GROUP_C, NULL, 0, try_take, &taking);
         else
@@ -238,7 +238,7 @@ try_make_in (void *data)
 static void
 run_setgid_directory (const struct mount_case *c)
 {
-    make ("d:dir");
+    make_tree ("d:dir");
     NEED (chown ("dir", OWNER, GROUP_A));
     NEED (chmod ("dir", 02777));
     as_role (&roles[c->a], try_make_in, NULL);

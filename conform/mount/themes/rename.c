@@ -87,8 +87,8 @@ run_pair (const struct mount_case *c)
                     *to_spec = named (kinds[c->b].spec, "b");
     g_autofree char *from = named (kinds[c->a].path, "a"), *to = named (kinds[c->b].path, "b");
 
-    make (from_spec);
-    make (to_spec);
+    make_tree (from_spec);
+    make_tree (to_spec);
     run_rename (from, to, ways[c->c].flags);
 }
 
@@ -123,7 +123,7 @@ static const struct {
 static void
 run_related (const struct mount_case *c)
 {
-    make (related[c->a].spec);
+    make_tree (related[c->a].spec);
     run_rename (related[c->a].from, related[c->a].to, ways[c->c].flags);
 }
 
@@ -141,7 +141,7 @@ static const struct {
 static void
 run_wrong_flags (const struct mount_case *c)
 {
-    make ("F:a f:b");
+    make_tree ("F:a f:b");
     run_rename ("a", "b", wrong_flags[c->a].flags);
 }
 
@@ -153,11 +153,11 @@ run_over_open (const struct mount_case *c)
     char text[8] = "";
     int fd;
 
-    make ("F:a");
+    make_tree ("F:a");
     fd = make_file ("b", "other");
     TELL ("rename over an open file", rename ("a", "b"));
     TELL ("reading it still", pread (fd, text, 5, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     TELL ("writing it still", pwrite (fd, "O", 1, 0));
     show_content ("b");
     close (fd);
@@ -168,7 +168,7 @@ run_open_moves (const struct mount_case *c)
 {
     int fd, dir;
 
-    make ("d:d");
+    make_tree ("d:d");
     fd = make_file ("a", "text");
     dir = open ("d", O_RDONLY | O_DIRECTORY);
     TELL ("rename an open file", rename ("a", "d/b"));

@@ -22,7 +22,7 @@ run_fifo (const struct mount_case *c)
     pid_t pid;
     int fd;
 
-    make ("p:fifo");
+    make_tree ("p:fifo");
     TELL ("open to write, without a reader", open ("fifo", O_WRONLY | O_NONBLOCK));
     fd = TELL_FD ("open to read", open ("fifo", O_RDONLY | O_NONBLOCK));
     TELL ("read, without a writer", read (fd, text, sizeof text));
@@ -31,7 +31,7 @@ run_fifo (const struct mount_case *c)
     fd = open ("fifo", O_RDONLY);
     n = read (fd, text, sizeof text);
     child_end (pid);
-    say ("read %zd: %s", n, text);
+    observe ("read %zd: %s", n, text);
     TELL ("the end", read (fd, text, sizeof text));
     TELL ("lseek", lseek (fd, 0, SEEK_SET));
     TELL ("ftruncate", ftruncate (fd, 0));
@@ -58,7 +58,7 @@ run_socket (const struct mount_case *c)
     fd = TELL_FD ("accept", accept (server, NULL, NULL));
     TELL ("write", write (client, "hello", 5));
     TELL ("read", read (fd, text, sizeof text));
-    say ("it said %s", text);
+    observe ("it said %s", text);
     TELL ("open it", open ("socket", O_RDONLY));
     TELL ("unlink", unlink ("socket"));
     TELL ("connect again",
@@ -88,7 +88,7 @@ run_device (const struct mount_case *c)
     show ("block", "block");
     fd = TELL_FD ("open", open ("zero", O_RDWR));
     TELL ("read", read (fd, text, 3));
-    say ("it is %d", text[0]);
+    observe ("it is %d", text[0]);
     TELL ("write", write (fd, "x", 1));
     TELL ("truncate", truncate ("null", 0));
 }

@@ -141,7 +141,7 @@ run_move (const struct mount_case *c)
     unsigned got;
     int fd;
 
-    make ("d:d d:d/sub F:from");
+    make_tree ("d:d d:d/sub F:from");
     fd = make_file ("d/file", "0123456789");
     age ("d/file");
     age ("d");
@@ -152,8 +152,9 @@ run_move (const struct mount_case *c)
     NEED (fstat (fd, &file_now));
     NEED (stat ("d", &dir_now));
     got = moved (&file, &file_now, &dir, &dir_now);
-    say ("file: atime %d, mtime %d, ctime %d; its directory: mtime %d, ctime %d", !!(got & FILE_A),
-         !!(got & FILE_M), !!(got & FILE_C), !!(got & DIR_M), !!(got & DIR_C));
+    observe ("file: atime %d, mtime %d, ctime %d; its directory: mtime %d, ctime %d",
+             !!(got & FILE_A), !!(got & FILE_M), !!(got & FILE_C), !!(got & DIR_M),
+             !!(got & DIR_C));
     must ((got & row->moves & ~FILE_A) == (row->moves & ~FILE_A),
           "POSIX: a time that must move has not moved");
     must (file_now.st_ctim.tv_sec >= file.st_ctim.tv_sec, "ctime never goes back");
@@ -188,8 +189,8 @@ show_times (const char *path)
     struct stat st;
 
     NEED (lstat (path, &st));
-    say ("atime %jd.%09ld mtime %jd.%09ld", (intmax_t) st.st_atim.tv_sec, st.st_atim.tv_nsec,
-         (intmax_t) st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    observe ("atime %jd.%09ld mtime %jd.%09ld", (intmax_t) st.st_atim.tv_sec, st.st_atim.tv_nsec,
+             (intmax_t) st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 static void
@@ -198,7 +199,7 @@ run_set (const struct mount_case *c)
     const struct timespec times[2] = { settable[c->a].time, { settable[c->a].time.tv_sec, 0 } };
     int fd;
 
-    make ("d:dir l:link:x");
+    make_tree ("d:dir l:link:x");
     fd = make_file ("file", "x");
     TELL ("of a file", futimens (fd, times));
     show_times ("file");
@@ -228,7 +229,7 @@ run_atime (const struct mount_case *c)
     TELL ("read", read (fd, text, 4));
     close (fd);
     NEED (stat ("file", &st));
-    say ("atime moved: %d", st.st_atim.tv_sec != LONG_AGO);
+    observe ("atime moved: %d", st.st_atim.tv_sec != LONG_AGO);
 }
 
 void

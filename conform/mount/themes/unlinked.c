@@ -45,7 +45,7 @@ on_read (int fd)
     char text[16] = "";
 
     TELL ("pread", pread (fd, text, 10, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     TELL ("lseek", lseek (fd, 0, SEEK_END));
 }
 
@@ -56,7 +56,7 @@ on_write (int fd)
 
     TELL ("pwrite", pwrite (fd, "more", 4, 10));
     TELL ("pread", pread (fd, text, 31, 0));
-    say ("it holds %s", text);
+    observe ("it holds %s", text);
     TELL ("fsync", fsync (fd));
     TELL ("fdatasync", fdatasync (fd));
     on_stat (fd);
@@ -83,8 +83,8 @@ on_attributes (int fd)
     TELL ("futimens", futimens (fd, (struct timespec[]){ { 1, 2 }, { 3, 4 } }));
     on_stat (fd);
     if (fstat (fd, &st) == 0)
-        say ("mtime %ld.%ld, atime %ld.%ld", (long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-             (long) st.st_atim.tv_sec, st.st_atim.tv_nsec);
+        observe ("mtime %ld.%ld, atime %ld.%ld", (long) st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+                 (long) st.st_atim.tv_sec, st.st_atim.tv_nsec);
 }
 
 static void
@@ -172,7 +172,7 @@ run_directory (const struct mount_case *c)
     struct stat st;
     int fd;
 
-    make ("d:d");
+    make_tree ("d:d");
     fd = open ("d", O_RDONLY | O_DIRECTORY);
     TELL ("rmdir", rmdir ("d"));
     if (TELL ("fstat", fstat (fd, &st)) == 0)
@@ -186,7 +186,7 @@ run_directory (const struct mount_case *c)
     TELL ("futimens", futimens (fd, NULL));
     TELL ("fsetxattr", fsetxattr (fd, "user.x", "y", 1, 0));
     TELL ("fsync", fsync (fd));
-    say ("entries: %d", readdir (fdopendir (fd)) != NULL);
+    observe ("entries: %d", readdir (fdopendir (fd)) != NULL);
 }
 
 static void
@@ -195,14 +195,14 @@ run_where_we_are (const struct mount_case *c)
     struct stat st;
     char path[4096];
 
-    make ("d:d");
+    make_tree ("d:d");
     NEED (chdir ("d"));
     TELL ("rmdir of where we are", rmdir ("../d"));
     TELL ("creating in it", open ("x", O_CREAT | O_WRONLY, 0600));
     TELL ("mkdir in it", mkdir ("x", 0700));
     TELL ("stat of it", stat (".", &st));
     TELL ("open it", open (".", O_RDONLY) < 0);
-    say ("getcwd: %s", getcwd (path, sizeof path) ? "ok" : errno_name (errno));
+    observe ("getcwd: %s", getcwd (path, sizeof path) ? "ok" : errno_name (errno));
     TELL ("leaving it", chdir (".."));
     TELL ("its name", access ("d", F_OK));
 }

@@ -4,12 +4,6 @@
 
 #include <sys/xattr.h>
 
-static int
-by_text (const void *a, const void *b)
-{
-    return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 static void
 show_list (const char *path)
 {
@@ -17,12 +11,12 @@ show_list (const char *path)
     const ssize_t n = llistxattr (path, list, 65536);
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
-    tell ("the list", n);
+    observe_result ("the list", n);
     for (ssize_t at = 0; at < n; at += strlen (list + at) + 1)
         g_ptr_array_add (names, list + at);
-    g_ptr_array_sort (names, by_text);
+    g_ptr_array_sort (names, conform_by_text);
     for (guint i = 0; i < names->len; i++)
-        say ("    %s", (char *) names->pdata[i]);
+        observe ("    %s", (char *) names->pdata[i]);
 }
 
 static const struct {
@@ -55,7 +49,7 @@ run_space (const struct mount_case *c)
     const char *name = spaces[c->b];
     char value[32];
 
-    make (kinds[c->a].spec);
+    make_tree (kinds[c->a].spec);
     TELL ("set", lsetxattr ("a", name, "value", 5, 0));
     TELL ("get", lgetxattr ("a", name, value, sizeof value));
     TELL ("get its size", lgetxattr ("a", name, NULL, 0));
@@ -83,7 +77,7 @@ run_value (const struct mount_case *c)
     TELL ("set", fsetxattr (fd, "user.value", value, size, 0));
     TELL ("its size", fgetxattr (fd, "user.value", NULL, 0));
     if (TELL ("get", getxattr ("file", "user.value", back, 70000)) >= 0)
-        say ("it is the same: %d", memcmp (value, back, size) == 0);
+        observe ("it is the same: %d", memcmp (value, back, size) == 0);
     TELL ("get in a byte less", fgetxattr (fd, "user.value", back, size > 1 ? size - 1 : 1));
     TELL ("list in one byte", flistxattr (fd, back, 1));
     TELL ("set a smaller one", fsetxattr (fd, "user.value", "small", 5, XATTR_REPLACE));
@@ -100,7 +94,7 @@ run_name_size (const struct mount_case *c)
                     *name = g_strconcat ("user.", long_part, NULL);
     char value[8];
 
-    make ("F:file");
+    make_tree ("F:file");
     TELL ("set", setxattr ("file", name, "value", 5, 0));
     TELL ("get", getxattr ("file", name, value, sizeof value));
     TELL ("list", listxattr ("file", NULL, 0));
@@ -110,7 +104,7 @@ run_name_size (const struct mount_case *c)
 static void
 run_many (const struct mount_case *c)
 {
-    make ("F:file");
+    make_tree ("F:file");
     for (unsigned i = 0; i < 40; i++) {
         g_autofree char *name = g_strdup_printf ("user.%u", i * 7919 % 1000);
 
@@ -139,7 +133,7 @@ run_bytes (const struct mount_case *c)
         value[i] = i;
     TELL ("set", fsetxattr (fd, "user.bytes", value, sizeof value, 0));
     TELL ("get", fgetxattr (fd, "user.bytes", back, sizeof back));
-    say ("the same: %d", memcmp (value, back, sizeof value) == 0);
+    observe ("the same: %d", memcmp (value, back, sizeof value) == 0);
     TELL ("rename", rename ("file", "other"));
     TELL ("it has it still", getxattr ("other", "user.bytes", back, sizeof back));
     TELL ("truncate", ftruncate (fd, 0));
