@@ -102,7 +102,7 @@ show_options (struct program *program)
 }
 
 static int
-load (struct program *program)
+main_load (struct program *program)
 {
     const struct program_options *options = &program->options;
     const struct graph_settings settings = options_of_graph (options);
@@ -303,12 +303,12 @@ mount_gone (void)
 }
 
 static void
-dump_asked (void)
+main_dump_asked (void)
 {
     signals_post (SIGUSR1);
 }
 
-static const struct bridge_hooks bridge_hooks = { mount_gone, dump_asked };
+static const struct bridge_hooks bridge_hooks = { mount_gone, main_dump_asked };
 
 static void
 log_graph (const struct graph *graph)
@@ -339,7 +339,7 @@ make_meta (struct program *program)
 
 /* Starts everything until the kernel gets answers. */
 static int
-start (struct program *program)
+main_start (struct program *program)
 {
     const struct program_options *options = &program->options;
     g_autofree char *error = NULL;
@@ -443,7 +443,7 @@ dump_state (const struct program *program)
 
 /* Runs until a signal or an unmount. */
 static void
-run (struct program *program)
+main_run (struct program *program)
 {
     for (;;) {
         int event = signals_wait ();
@@ -472,7 +472,7 @@ run (struct program *program)
 }
 
 static void
-stop (struct program *program)
+main_stop (struct program *program)
 {
     struct control_ending *ending = control_stop (program->control);
     bool left, ended;
@@ -522,7 +522,7 @@ mount_and_run (struct program *program)
         log_open_journal (program->options.mountpoint);
     status = take_captive (program);
     if (status == 0)
-        status = load (program);
+        status = main_load (program);
     if (status == 0)
         status = check_mountpoint (program);
     if (status == 0)
@@ -530,7 +530,7 @@ mount_and_run (struct program *program)
     if (status == 0)
         status = set_up (program);
     if (status == 0)
-        status = start (program);
+        status = main_start (program);
     if (status == 0) {
         log_graph (program->graph);
         serve_control (program);
@@ -545,10 +545,10 @@ mount_and_run (struct program *program)
         if (program->options.captive.fd)
             background_leave_terminal (log_fd () == STDERR_FILENO);
         captive_ready ();
-        run (program);
+        main_run (program);
         notify_stopping ();
     }
-    stop (program);
+    main_stop (program);
     return status;
 }
 

@@ -23,7 +23,7 @@
 #define PIECE 65536
 
 /* The daemon that is called, for messages. */
-struct place {
+struct client_place {
     const char *mountpoint; /* as the user gave it */
     struct mount mount;
 };
@@ -37,7 +37,7 @@ mount_is_fuse (const struct mount *mount)
 }
 
 static int
-place_find (struct place *place, char **ret_error)
+place_find (struct client_place *place, char **ret_error)
 {
     g_autofree char *mountinfo = NULL, *path = NULL;
     g_autoptr (GError) error = NULL;
@@ -162,7 +162,7 @@ log_hint (const struct found *found)
 
 /* r: -ENOENT or another error without a message of its own. */
 static char *
-connect_error_missing (const struct place *place, int r)
+connect_error_missing (const struct client_place *place, int r)
 {
     g_auto (GStrv) dirs = run_dirs (place->mount.user_id);
     g_autofree char *all = g_strjoinv (", ", dirs);
@@ -187,7 +187,7 @@ connect_error_missing (const struct place *place, int r)
 }
 
 static char *
-connect_error (const struct place *place, const struct found *found)
+connect_error (const struct client_place *place, const struct found *found)
 {
     const char *mountpoint = place->mountpoint;
     g_autofree char *log = log_hint (found);
@@ -292,7 +292,7 @@ sockets_look (const struct mount *mount)
 
 /* Returns a socket, or a negative errno and *ret_error. */
 static int
-daemon_connect (const struct place *place, char **ret_error)
+daemon_connect (const struct client_place *place, char **ret_error)
 {
     struct found found = sockets_look (&place->mount);
     int r;
@@ -337,7 +337,7 @@ control_log_hint (const struct mount *mount)
 
 /* Returns 0 as soon as the socket is ready, or -ETIMEDOUT at the deadline. */
 static int
-await (int fd, short events, gint64 until)
+control_await (int fd, short events, gint64 until)
 {
     struct pollfd poll_fd = { .fd = fd, .events = events };
     int n;
@@ -358,7 +358,7 @@ send_all (int fd, GBytes *bytes)
     const gint64 until = deadline_in (SEND_SECONDS);
 
     while (size > 0) {
-        const int r = await (fd, POLLOUT, until);
+        const int r = control_await (fd, POLLOUT, until);
         const ssize_t n = r < 0 ? 0 : send (fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (r < 0)
@@ -384,7 +384,7 @@ receive_answer (int fd, gint64 until, int *ret_status, GString *ret_text,
     int r = -EAGAIN;
 
     while (r == -EAGAIN) {
-        const int ready = await (fd, POLLIN, until);
+        const int ready = control_await (fd, POLLIN, until);
         const ssize_t n = ready < 0 ? 0 : recv (fd, piece, sizeof piece, MSG_DONTWAIT);
 
         if (ready < 0)
@@ -404,7 +404,7 @@ receive_answer (int fd, gint64 until, int *ret_status, GString *ret_text,
 /* r: of receive_answer or send_all. A daemon that has begun to answer and is still there has waited
  * long enough for this process, which was stopped or did not run. */
 static char *
-ask_error (const struct place *place, int r)
+ask_error (const struct client_place *place, int r)
 {
     struct found found = sockets_look (&place->mount);
     g_autofree char *log = log_hint (&found);
@@ -423,7 +423,8 @@ ask_error (const struct place *place, int r)
 }
 
 static int
-ask (int fd, const struct place *place, GBytes *request, GString *answer, char **ret_error)
+control_ask (int fd, const struct client_place *place, GBytes *request, GString *answer,
+             char **ret_error)
 {
     g_autoptr (GString) text = g_string_new (NULL);
     int status = 0, r = send_all (fd, request);
@@ -442,8 +443,8 @@ ask (int fd, const struct place *place, GBytes *request, GString *answer, char *
 
 /* find: the mount of the place is not known yet. */
 static int
-place_call (struct place *place, bool find, const struct control_request *request, GString *answer,
-            char **ret_error)
+place_call (struct client_place *place, bool find, const struct control_request *request,
+            GString *answer, char **ret_error)
 {
     g_autoptr (GBytes) bytes = NULL;
     int fd, r;
@@ -454,7 +455,7 @@ place_call (struct place *place, bool find, const struct control_request *reques
         return -EINVAL;
     r = find ? place_find (place, ret_error) : 0;
     fd = r < 0 ? r : daemon_connect (place, ret_error);
-    r = fd < 0 ? fd : ask (fd, place, bytes, answer, ret_error);
+    r = fd < 0 ? fd : control_ask (fd, place, bytes, answer, ret_error);
     if (fd >= 0)
         close (fd);
     return r;
@@ -467,7 +468,7 @@ control_call (const char *mountpoint, const char *target, const char *command, G
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
     const struct control_request request = { (char *) command, target ? (char *) target : "",
                                              input ? input : nothing };
-    struct place place = { .mountpoint = mountpoint };
+    struct client_place place = { .mountpoint = mountpoint };
     int r = place_call (&place, true, &request, answer, ret_error);
 
     mount_clear (&place.mount);
@@ -481,7 +482,7 @@ control_call_mount (const struct mount *mount, const char *target, const char *c
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
     const struct control_request request = { (char *) command, target ? (char *) target : "",
                                              input ? input : nothing };
-    struct place place = { .mountpoint = mount->path, .mount = *mount };
+    struct client_place place = { .mountpoint = mount->path, .mount = *mount };
 
     return place_call (&place, false, &request, answer, ret_error);
 }

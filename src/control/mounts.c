@@ -15,7 +15,7 @@
 
 /* "user_id=1000" in the options of the file system, which are the last field. */
 static int64_t
-number_of (const char *options, const char *key)
+mounts_number_of (const char *options, const char *key)
 {
     g_auto (GStrv) words = g_strsplit (options, ",", -1);
 
@@ -26,7 +26,7 @@ number_of (const char *options, const char *key)
 }
 
 static bool
-has_option (const char *options, const char *option)
+mount_has_option (const char *options, const char *option)
 {
     g_auto (GStrv) words = g_strsplit (options, ",", -1);
 
@@ -58,9 +58,9 @@ line_parse (const char *line, struct mount *ret_mount)
                                  .path = g_strcompress (fields[4]),
                                  .type = g_strdup (rest[1]),
                                  .source = g_strcompress (rest[2]),
-                                 .user_id = number_of (rest[3], "user_id"),
-                                 .group_id = number_of (rest[3], "group_id"),
-                                 .allow_other = has_option (rest[3], "allow_other"),
+                                 .user_id = mounts_number_of (rest[3], "user_id"),
+                                 .group_id = mounts_number_of (rest[3], "group_id"),
+                                 .allow_other = mount_has_option (rest[3], "allow_other"),
                                  .shared = shared };
     return true;
 }

@@ -132,7 +132,7 @@ static bool
 volume_judge (struct volfile *volfile, struct volfile_volume *volume,
               const struct foreign *foreign)
 {
-    const struct place place = { volume->type_line, volume->type_column };
+    const struct volfile_place place = { volume->type_line, volume->type_column };
     const bool fits = foreign->instead || volume->subvolumes->len == foreign->subvolumes;
     g_autofree char *options = options_text (volume), *type = g_steal_pointer (&volume->type);
 

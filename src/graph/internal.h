@@ -8,19 +8,19 @@
 
 /* problem.c */
 
-struct place {
+struct volfile_place {
     int line, column;
 };
 
-#define WHOLE_FILE ((struct place){ 0, 0 })
-#define COMMAND_LINE ((struct place){ LINE_OF_COMMAND, 0 })
+#define WHOLE_FILE ((struct volfile_place){ 0, 0 })
+#define COMMAND_LINE ((struct volfile_place){ LINE_OF_COMMAND, 0 })
 
 /* Adds "volume 'x': text", or only the text if volume is NULL. Drops problems after
  * PROBLEMS_MAX. */
 #define PROBLEMS_MAX 100
-void problem_error (struct volfile *volfile, struct place place, const char *volume,
+void problem_error (struct volfile *volfile, struct volfile_place place, const char *volume,
                     const char *format, ...) G_GNUC_PRINTF (4, 5);
-void problem_warning (struct volfile *volfile, struct place place, const char *volume,
+void problem_warning (struct volfile *volfile, struct volfile_place place, const char *volume,
                       const char *format, ...) G_GNUC_PRINTF (4, 5);
 bool problems_full (const struct volfile *volfile);
 void problems_sort (struct volfile *volfile);
@@ -40,7 +40,7 @@ enum keyword {
 struct token {
     char *text; /* NULL at the end of the file */
     enum keyword keyword;
-    struct place place;
+    struct volfile_place place;
     bool bad; /* a problem in it was reported */
 };
 

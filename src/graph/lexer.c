@@ -39,10 +39,10 @@ lexer_is_space (char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct place
+static struct volfile_place
 lexer_place (const struct lexer *lexer)
 {
-    return (struct place){ lexer->line, (int) (lexer->at - lexer->line_start) + 1 };
+    return (struct volfile_place){ lexer->line, (int) (lexer->at - lexer->line_start) + 1 };
 }
 
 static void

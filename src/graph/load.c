@@ -129,7 +129,8 @@ loader_warn_of_others (struct loader *loader, guint top)
 
         if (!loader->reached[i] && !has_parent[i])
             problem_warning (
-                loader->volfile, (struct place){ volume->line, volume->column }, volume->name,
+                loader->volfile, (struct volfile_place){ volume->line, volume->column },
+                volume->name,
                 "not used: it is not below '%s' (line %d), the last volume, which is the top; "
                 "--volume-name %s would make it the top",
                 loader_volume (loader, top)->name, loader_volume (loader, top)->line, volume->name);
@@ -197,7 +198,8 @@ loader_check_leaf (struct loader *loader, const struct loading *loading)
 
     if (loader->volfile->fetched && volume->subvolumes->len == 0
         && strcmp (loading->xlator->type, "protocol/client") != 0)
-        problem_error (loader->volfile, (struct place){ volume->type_line, volume->type_column },
+        problem_error (loader->volfile,
+                       (struct volfile_place){ volume->type_line, volume->type_column },
                        volume->name,
                        "type '%s' must have subvolumes in the volfile of a server: only "
                        "protocol/client may have none there, since files of this machine are no "
@@ -216,7 +218,8 @@ loader_load_module (struct loader *loader, const struct loading *loading)
         return;
     xl->api = module_load (volume->type, loader->settings->xlator_dirs, &error);
     if (!xl->api) {
-        problem_error (loader->volfile, (struct place){ volume->type_line, volume->type_column },
+        problem_error (loader->volfile,
+                       (struct volfile_place){ volume->type_line, volume->type_column },
                        volume->name, "%s", error);
         return;
     }
@@ -337,7 +340,7 @@ list_free (xlator_list_t *list)
 }
 
 static void
-xlator_free (xlator_t *xl)
+graph_xlator_free (xlator_t *xl)
 {
     if (xl->api && xl->private)
         option_clear (xl->api->options, xl->private);
@@ -355,7 +358,7 @@ graph_free (struct graph *graph)
         return;
     graph_deactivate (graph);
     for (guint i = 0; i < graph->xlators->len; i++)
-        xlator_free (graph->xlators->pdata[i]);
+        graph_xlator_free (graph->xlators->pdata[i]);
     g_ptr_array_unref (graph->xlators);
     volfile_free (graph->volfile);
     roots_unref (graph->roots);

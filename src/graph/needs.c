@@ -15,7 +15,7 @@ list_length (const xlator_list_t *list)
 }
 
 static char *
-children_text (const struct xlator_api *api)
+needs_children_text (const struct xlator_api *api)
 {
     const int min = api->children.min, max = api->children.max;
 
@@ -67,13 +67,13 @@ children_check (struct volfile *volfile, const struct loading *loading)
     const struct volfile_volume *volume = loading->volume;
     const guint n = volume->subvolumes->len;
     const struct volfile_word *first = n ? volume->subvolumes->pdata[0] : NULL;
-    const struct place place = first ? (struct place){ first->line, first->column }
-                                     : (struct place){ volume->line, volume->column };
+    const struct volfile_place place = first ? (struct volfile_place){ first->line, first->column }
+                                     : (struct volfile_place){ volume->line, volume->column };
     g_autofree char *allowed = NULL, *add = NULL;
 
     if (n >= (guint) api->children.min && (api->children.max < 0 || n <= (guint) api->children.max))
         return;
-    allowed = children_text (api);
+    allowed = needs_children_text (api);
     add = n ? g_strdup ("") : children_to_add (volfile, volume);
     problem_error (volfile, place, volume->name, "type '%s' must have %s subvolume%s, has %u%s",
                    api->type, allowed, strcmp (allowed, "exactly 1") == 0 ? "" : "s", n, add);
@@ -83,7 +83,7 @@ static void
 top_only_check (struct volfile *volfile, const xlator_t *xl)
 {
     if (xl->api->top_only && list_length (xl->parents) > 0)
-        problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+        problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
                        "type '%s' must be on top, but is a subvolume of '%s' (line %d)",
                        xl->api->type, xl->parents->xlator->name, xl->parents->xlator->line);
 }
@@ -104,7 +104,7 @@ once_check (struct volfile *volfile, const xlator_t *xl)
             first = other;
     }
     if (first != xl)
-        problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+        problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
                        "type '%s' must be in a graph at most once, and is '%s' (line %d) already",
                        xl->api->type, first->name, first->line);
 }
@@ -147,7 +147,7 @@ around_check (struct volfile *volfile, const xlator_t *xl, bool below, const cha
     if (!types || !types[0] || needs_search (xl, below, types))
         return;
     wanted = g_strjoinv (" or ", (char **) types);
-    problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+    problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
                    "type '%s' must have %s somewhere %s it", xl->api->type, wanted,
                    below ? "below" : "above");
 }
@@ -161,7 +161,7 @@ misfits_check (struct volfile *volfile, const xlator_t *xl)
         const xlator_t *other = needs_search (xl, false, types);
 
         if (other)
-            problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+            problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
                            "type '%s' can't be below '%s' (line %d), type '%s', which %s",
                            xl->api->type, other->name, other->line, misfit->type, misfit->why);
     }

@@ -57,7 +57,7 @@ settings_add_rows (GPtrArray *settings, const struct xlator_option *rows, const 
 }
 
 static struct option_setting *
-setting_find (xlator_t *xl, const char *key)
+option_setting_find (xlator_t *xl, const char *key)
 {
     const struct xlator_option *row = option_find (xl->api->options, key);
 
@@ -107,8 +107,8 @@ unknown_text (const xlator_t *xl, const char *key)
 static void
 option_from_volfile (struct volfile *volfile, xlator_t *xl, const struct volfile_option *option)
 {
-    const struct place place = { option->line, option->column };
-    struct option_setting *setting = setting_find (xl, option->key);
+    const struct volfile_place place = { option->line, option->column };
+    struct option_setting *setting = option_setting_find (xl, option->key);
 
     if (!setting) {
         g_autofree char *text = unknown_text (xl, option->key);
@@ -221,7 +221,7 @@ command_option_apply (struct volfile *volfile, GPtrArray *loadings,
         if (fnmatch (option->pattern, xl->name, 0) != 0)
             continue;
         matched = true;
-        setting = xl->api ? setting_find (xl, option->key) : NULL;
+        setting = xl->api ? option_setting_find (xl, option->key) : NULL;
         if (setting)
             command_option_set (volfile, xl, setting, option->value);
         else if (xl->api)
@@ -265,7 +265,8 @@ graph_option_is_secret (struct graph *graph, const char *text)
     for (guint i = 0; i < graph->xlators->len; i++) {
         xlator_t *xl = graph->xlators->pdata[i];
         const struct option_setting *setting =
-            fnmatch (option.pattern, xl->name, 0) == 0 ? setting_find (xl, option.key) : NULL;
+            fnmatch (option.pattern, xl->name, 0) == 0 ? option_setting_find (xl, option.key)
+                                                       : NULL;
 
         known |= setting != NULL;
         secret |= setting && setting->option->secret;
@@ -287,7 +288,7 @@ setting_to_default (struct option_setting *setting)
 static void
 server_value_check (struct volfile *volfile, xlator_t *xl, struct option_setting *setting)
 {
-    const struct place place = { setting->line, setting->column };
+    const struct volfile_place place = { setting->line, setting->column };
     const struct xlator_option *row = setting->option;
 
     if (!setting->text || !option_is_local (row, setting->text))
@@ -309,10 +310,10 @@ server_value_check (struct volfile *volfile, xlator_t *xl, struct option_setting
 
 /* --- checking and storing ------------------------------------------------------------------- */
 
-static struct place
+static struct volfile_place
 setting_place (const struct option_setting *setting)
 {
-    return (struct place){ setting->line, setting->column };
+    return (struct volfile_place){ setting->line, setting->column };
 }
 
 static void
@@ -391,9 +392,9 @@ setting_is_misspelt (const struct loading *loading, const struct option_setting 
 
     for (guint i = 0; i < loading->volume->options->len; i++) {
         const char *key = ((struct volfile_option *) loading->volume->options->pdata[i])->key;
-        const char *near = setting_find (xl, key) ? NULL : key_near (xl, key);
+        const char *near = option_setting_find (xl, key) ? NULL : key_near (xl, key);
 
-        if (near && setting_find (xl, near) == setting)
+        if (near && option_setting_find (xl, near) == setting)
             return true;
     }
     return false;
@@ -409,7 +410,7 @@ setting_missing (struct volfile *volfile, const struct loading *loading,
 
     if (setting_is_misspelt (loading, setting))
         return;
-    problem_error (volfile, (struct place){ xl->line, xl->column }, xl->name,
+    problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
                    "option '%s' is missing: must be given, %s%s", row->key[0], allowed, purpose);
 }
 
@@ -418,7 +419,7 @@ static void
 exclusion_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
 {
     const char *key = setting->option->excludes;
-    const struct option_setting *other = key ? setting_find (xl, key) : NULL;
+    const struct option_setting *other = key ? option_setting_find (xl, key) : NULL;
     g_autofree char *where = NULL;
 
     if (!other || setting->by == SET_BY_DEFAULT || other->by == SET_BY_DEFAULT)
@@ -454,7 +455,7 @@ static void
 limit_check (struct volfile *volfile, xlator_t *xl, const struct option_setting *setting)
 {
     const char *key = setting->option->at_most;
-    const struct option_setting *limit = key ? setting_find (xl, key) : NULL;
+    const struct option_setting *limit = key ? option_setting_find (xl, key) : NULL;
 
     if (!limit || setting_number (setting) < 0 || setting_number (limit) < 0
         || setting_number (setting) <= setting_number (limit))

@@ -113,7 +113,7 @@ graph_volfile (struct graph *graph)
 /* Escapes text in quotes for graphviz. Labels have more escapes than '\"', so each '\' is
  * doubled. */
 static char *
-dot_escape (const char *text)
+graph_dot_escape (const char *text)
 {
     GString *out = g_string_new (NULL);
 
@@ -129,8 +129,8 @@ dot_escape (const char *text)
 static void
 dot_add_xlator (GString *out, const xlator_t *xl)
 {
-    g_autofree char *name = dot_escape (xl->name);
-    g_autofree char *type = dot_escape (xl->type ? xl->type : "?");
+    g_autofree char *name = graph_dot_escape (xl->name);
+    g_autofree char *type = graph_dot_escape (xl->type ? xl->type : "?");
 
     g_string_append_printf (out, "    n%d [label=\"%s\\n%s\"%s];\n", xl->number, name, type,
                             xl->pass_through ? ", style=dashed" : "");

@@ -27,7 +27,7 @@ problems_full (const struct volfile *volfile)
 }
 
 static void
-problem_add (struct volfile *volfile, bool warning, struct place place, const char *volume,
+problem_add (struct volfile *volfile, bool warning, struct volfile_place place, const char *volume,
              const char *format, va_list args)
 {
     g_autofree char *what = g_strdup_vprintf (format, args);
@@ -51,8 +51,8 @@ problem_add (struct volfile *volfile, bool warning, struct place place, const ch
 }
 
 void
-problem_error (struct volfile *volfile, struct place place, const char *volume, const char *format,
-               ...)
+problem_error (struct volfile *volfile, struct volfile_place place, const char *volume,
+               const char *format, ...)
 {
     va_list args;
 
@@ -62,7 +62,7 @@ problem_error (struct volfile *volfile, struct place place, const char *volume, 
 }
 
 void
-problem_warning (struct volfile *volfile, struct place place, const char *volume,
+problem_warning (struct volfile *volfile, struct volfile_place place, const char *volume,
                  const char *format, ...)
 {
     va_list args;

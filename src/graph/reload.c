@@ -45,7 +45,7 @@ differ (struct reload *reload, int line, const char *format, ...)
 /* --- the shape ------------------------------------------------------------------------------ */
 
 static char *
-children_text (const xlator_t *xl)
+reload_children_text (const xlator_t *xl)
 {
     GString *out = g_string_new (NULL);
 
@@ -57,7 +57,7 @@ children_text (const xlator_t *xl)
 static void
 compare_volume (struct reload *reload, const xlator_t *old, const xlator_t *fresh)
 {
-    g_autofree char *before = children_text (old), *after = children_text (fresh);
+    g_autofree char *before = reload_children_text (old), *after = reload_children_text (fresh);
 
     if (strcmp (old->type, fresh->type) != 0)
         differ (reload, fresh->line, "volume '%s': type '%s' -> '%s'", old->name, old->type,

@@ -18,7 +18,7 @@ struct parser {
     GHashTable *by_name;           /* name -> struct volfile_volume, the first of each name */
     GHashTable *options;           /* key -> struct volfile_option, of volume */
     GHashTable *subvolumes;        /* names, of volume */
-    struct place last;             /* of the last keyword */
+    struct volfile_place last;             /* of the last keyword */
 };
 
 /* --- volumes -------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ volume_free (struct volfile_volume *volume)
 }
 
 static struct volfile_volume *
-volume_new (struct place place)
+volume_new (struct volfile_place place)
 {
     struct volfile_volume *volume = g_new0 (struct volfile_volume, 1);
 
@@ -170,7 +170,7 @@ parser_close_volume (struct parser *parser)
     struct volfile_volume *volume = parser->volume;
 
     if (!volume->type && !volume->type_line)
-        problem_error (parser->volfile, (struct place){ volume->line, volume->column },
+        problem_error (parser->volfile, (struct volfile_place){ volume->line, volume->column },
                        volume->name, "no type: must have a statement 'type CATEGORY/NAME'");
     g_hash_table_remove_all (parser->options);
     g_hash_table_remove_all (parser->subvolumes);
@@ -187,7 +187,7 @@ parse_volume (struct parser *parser)
 
     if (parser->volume) {
         problem_error (parser->volfile,
-                       (struct place){ parser->volume->line, parser->volume->column },
+                       (struct volfile_place){ parser->volume->line, parser->volume->column },
                        parser->volume->name, "no 'end-volume' before the next volume, at line %d",
                        parser->last.line);
         parser_close_volume (parser);
@@ -432,7 +432,7 @@ parse_end (struct parser *parser)
 {
     if (parser->volume) {
         problem_error (parser->volfile,
-                       (struct place){ parser->volume->line, parser->volume->column },
+                       (struct volfile_place){ parser->volume->line, parser->volume->column },
                        parser->volume->name, "no 'end-volume' before the end of the file");
         parser_close_volume (parser);
     }
@@ -483,7 +483,7 @@ stands_on (const struct parser *parser, const struct volfile_volume *from,
 
 static void
 child_is_later (struct parser *parser, const struct volfile_volume *volume,
-                const struct volfile_volume *child, struct place place)
+                const struct volfile_volume *child, struct volfile_place place)
 {
     if (stands_on (parser, child, volume))
         problem_error (parser->volfile, place, volume->name,
@@ -501,7 +501,7 @@ child_check (struct parser *parser, guint at, const struct volfile_word *child)
 {
     const struct volfile_volume *volume = parser->volfile->volumes->pdata[at];
     const struct volfile_volume *found = g_hash_table_lookup (parser->by_name, child->text);
-    const struct place place = { child->line, child->column };
+    const struct volfile_place place = { child->line, child->column };
 
     if (strcmp (child->text, volume->name) == 0) {
         problem_error (parser->volfile, place, volume->name, "can't be a subvolume of itself");
@@ -535,13 +535,13 @@ static bool
 is_text (struct volfile *volfile, size_t size)
 {
     const char *const nul = memchr (volfile->text, '\0', size);
-    struct place place = { 1, 1 };
+    struct volfile_place place = { 1, 1 };
 
     if (!nul)
         return true;
     for (const char *at = volfile->text; at < nul; at++, place.column++)
         if (*at == '\n')
-            place = (struct place){ place.line + 1, 0 };
+            place = (struct volfile_place){ place.line + 1, 0 };
     problem_error (volfile, place, NULL,
                    "not text: there is a NUL byte; a volfile is plain text, see volfile(5)");
     return false;

@@ -13,7 +13,7 @@ struct seen {
     const struct call_site *wind_from, *unwind_from;
 };
 
-struct report {
+struct frames_report {
     const struct graph *own; /* .meta's own graph: requests about .meta itself are left out, since
                                 the reader of the file is one of them */
     GString *out;
@@ -22,7 +22,7 @@ struct report {
 
 /* Another thread may fill in the frame at the same time. */
 LOOKS_AT_RUNNING_REQUESTS static void
-see_frame (GArray *frames, const call_frame_t *frame)
+meta_see_frame (GArray *frames, const call_frame_t *frame)
 {
     const uint16_t state = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
     const struct seen seen = {
@@ -42,10 +42,10 @@ see_frame (GArray *frames, const call_frame_t *frame)
 LOOKS_AT_RUNNING_REQUESTS static void
 see_strand (GArray *frames, const call_frame_t *frame)
 {
-    see_frame (frames, frame);
+    meta_see_frame (frames, frame);
     while (__atomic_load_n (&frame->wound, __ATOMIC_ACQUIRE) && frame->slot) {
         frame = frame->slot;
-        see_frame (frames, frame);
+        meta_see_frame (frames, frame);
     }
 }
 
@@ -67,7 +67,7 @@ see_frames (const call_stack_t *root)
 /* --- printing ------------------------------------------------------------------------------- */
 
 static void
-append_string (GString *out, const char *key, const char *value)
+meta_append_string (GString *out, const char *key, const char *value)
 {
     g_string_append_printf (out, ",\"%s\":", key);
     json_append_string (out, value);
@@ -75,7 +75,7 @@ append_string (GString *out, const char *key, const char *value)
 
 /* "wb_writev (write-behind.c:512)" */
 static void
-append_site (GString *out, const char *key, const struct call_site *site)
+meta_append_site (GString *out, const char *key, const struct call_site *site)
 {
     const char *slash = site ? strrchr (site->file, '/') : NULL;
     g_autofree char *text = NULL;
@@ -83,12 +83,12 @@ append_site (GString *out, const char *key, const struct call_site *site)
     if (site)
         text = g_strdup_printf ("%s (%s:%d)", site->function, slash ? slash + 1 : site->file,
                                 site->line);
-    append_string (out, key, text);
+    meta_append_string (out, key, text);
 }
 
 /* The first frame is the bridge's, which no translator wound. */
 static void
-append_frame (GString *out, unsigned number, const struct seen *seen)
+meta_append_frame (GString *out, unsigned number, const struct seen *seen)
 {
     g_autofree char *wind_to = g_strdup_printf ("%s->fops->%s", seen->xl->name,
                                                 fop_name (seen->op));
@@ -97,13 +97,13 @@ append_frame (GString *out, unsigned number, const struct seen *seen)
                                               : NULL;
 
     g_string_append_printf (out, "%s{\"Number\":%u", number > 1 ? "," : "", number);
-    append_string (out, "Xlator", seen->xl->name);
+    meta_append_string (out, "Xlator", seen->xl->name);
     if (seen->parent) {
-        append_string (out, "Parent", seen->parent->name);
-        append_site (out, "Wind_from", seen->wind_from);
-        append_string (out, "Wind_to", wind_to);
-        append_site (out, "Unwind_from", seen->unwind_from);
-        append_string (out, "Unwind_to", unwind_to);
+        meta_append_string (out, "Parent", seen->parent->name);
+        meta_append_site (out, "Wind_from", seen->wind_from);
+        meta_append_string (out, "Wind_to", wind_to);
+        meta_append_site (out, "Unwind_from", seen->unwind_from);
+        meta_append_string (out, "Unwind_to", unwind_to);
     }
     g_string_append_printf (out, ",\"Complete\":%d}", seen->complete);
 }
@@ -120,7 +120,7 @@ meta_fop_name (enum fop op)
 LOOKS_AT_RUNNING_REQUESTS static void
 append_stack (const call_stack_t *root, void *data)
 {
-    struct report *report = data;
+    struct frames_report *report = data;
     g_autofree char *type = meta_fop_name (root->op);
     g_autoptr (GArray) frames = NULL;
     const xlator_t *first = root->frames[0].this;
@@ -131,7 +131,7 @@ append_stack (const call_stack_t *root, void *data)
     g_string_append_printf (report->out, "%s{\"Number\":%u,\"Frame\":[",
                             report->n_stacks > 0 ? "," : "", report->n_stacks + 1);
     for (guint i = 0; i < frames->len; i++)
-        append_frame (report->out, i + 1, &g_array_index (frames, struct seen, i));
+        meta_append_frame (report->out, i + 1, &g_array_index (frames, struct seen, i));
     g_string_append_printf (report->out,
                             "],\"Unique\":%" G_GUINT64_FORMAT
                             ",\"Type\":\"%s\",\"UID\":%u,\"GID\":%u,\"PID\":%d",
@@ -145,7 +145,7 @@ append_stack (const call_stack_t *root, void *data)
 int
 meta_show_frames (const struct meta *meta, const struct meta_node *node, GString *out)
 {
-    struct report report = { .own = meta->own, .out = out };
+    struct frames_report report = { .own = meta->own, .out = out };
 
     g_string_append (out, "{\"Stack\":[");
     xlators_pin ();

@@ -18,7 +18,7 @@ entry_find (const GPtrArray *entries, const char *name)
 
 /* Finds the inode of loc. Returns 0 or an errno. */
 static int
-look_up (call_frame_t *frame, const loc_t *loc)
+meta_look_up (call_frame_t *frame, const loc_t *loc)
 {
     xlator_t *this = frame->this;
     const struct meta_inode *parent = loc->parent ? meta_inode_get (this, loc->parent) : NULL;
@@ -44,7 +44,7 @@ look_up (call_frame_t *frame, const loc_t *loc)
 void
 meta_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    int error = look_up (frame, loc);
+    int error = meta_look_up (frame, loc);
     struct iatt buf;
 
     if (error) {

@@ -157,7 +157,7 @@ const struct meta_kind meta_outside = { .type = IA_IFDIR, .list = list_outside }
 /* --- names ---------------------------------------------------------------------------------- */
 
 static void
-entry_free (void *data)
+meta_entry_free (void *data)
 {
     struct meta_entry *entry = data;
 
@@ -177,7 +177,7 @@ meta_entries_add (GPtrArray *entries, char *name, const struct meta_node *node)
 GPtrArray *
 meta_entries (const struct meta *meta, const struct meta_node *node)
 {
-    GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
+    GPtrArray *entries = g_ptr_array_new_with_free_func (meta_entry_free);
 
     for (const struct meta_kind *const *child = node->kind->children; child && *child; child++) {
         const struct meta_node at = { .kind = *child, .volume = node->volume, .api = node->api };

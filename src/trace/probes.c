@@ -170,7 +170,7 @@ time_locked (void)
 }
 
 static void
-set_locked (bool on)
+probes_set_locked (bool on)
 {
     watch_set (probes.xlators, &probes_watcher, on);
     __atomic_store_n (&probes.on, on, __ATOMIC_RELEASE);
@@ -184,7 +184,7 @@ probes_look_again (void *unused)
     if (probes.xlators && somebody_looks ())
         time_locked ();
     else if (probes.xlators && probes.on)
-        set_locked (false);
+        probes_set_locked (false);
     pthread_mutex_unlock (&probes.lock);
 }
 
@@ -197,7 +197,7 @@ probes_switch_on (void)
         return;
     pthread_mutex_lock (&probes.lock);
     if (probes.xlators && !probes.on) {
-        set_locked (true);
+        probes_set_locked (true);
         if (!probes.timed)
             time_locked ();
     }
@@ -219,7 +219,7 @@ probes_end (void)
     __atomic_store_n (&probe_hook, NULL, __ATOMIC_RELEASE);
     pthread_mutex_lock (&probes.lock);
     if (probes.xlators && probes.on)
-        set_locked (false);
+        probes_set_locked (false);
     g_clear_pointer (&probes.xlators, g_ptr_array_unref);
     pthread_mutex_unlock (&probes.lock);
 }

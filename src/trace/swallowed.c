@@ -5,7 +5,7 @@
 #include "core/edge/watch.h"
 
 static bool
-is_notable (const call_frame_t *frame)
+swallowed_is_notable (const call_frame_t *frame)
 {
     return __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE) >= FRAME_COMPLETE && frame->failed
            && failure_is_notable (frame->op, frame->op_errno);
@@ -16,10 +16,10 @@ static bool
 has_failed_child (const call_frame_t *frame)
 {
     if (frame->slot && __atomic_load_n (&frame->wound, __ATOMIC_RELAXED)
-        && is_notable (frame->slot))
+        && swallowed_is_notable (frame->slot))
         return true;
     for (const struct strand *s = frame->root->strands; s; s = s->next)
-        if (s->frames[0].parent == frame && is_notable (&s->frames[0]))
+        if (s->frames[0].parent == frame && swallowed_is_notable (&s->frames[0]))
             return true;
     return false;
 }

@@ -206,7 +206,7 @@ END_TEST
 START_TEST (errors_are_told_apart)
 {
     struct stack *s = stack_of (&pass_api, &leaf_api);
-    struct numbers numbers = { 0 };
+    struct fop_numbers numbers = { 0 };
     uint64_t all = 0;
 
     numbers_set (s->all, NUMBERS_SET, true);

@@ -166,7 +166,7 @@ take_calls (struct calls *calls, const char *text, bool open, const char *bytes,
 /* Takes a line and the bytes that belong to it. Returns the number of bytes after the line, or
  * -1. */
 static gssize
-take_line (struct calls *calls, const char *line, const char *bytes, size_t size)
+calls_take_line (struct calls *calls, const char *line, const char *bytes, size_t size)
 {
     const char *blank = strchr (line, ' '), *text = blank ? blank + 1 : "";
     const size_t length = blank ? (size_t) (blank - line) : strlen (line);
@@ -206,7 +206,7 @@ calls_take (struct calls *calls, const char *bytes, size_t size, char **ret_erro
             size -= end + 1 - bytes;
             bytes = end + 1;
         }
-        more = end ? take_line (calls, line, bytes, size) : -1;
+        more = end ? calls_take_line (calls, line, bytes, size) : -1;
         if (more < 0) {
             *ret_error = g_strdup ("what the daemon sent is no function graph: windlass and the "
                                    "daemon are not of the same release");
@@ -335,7 +335,7 @@ struct printer {
 
 /* microseconds < 0: none. */
 static void G_GNUC_PRINTF (4, 5)
-say (struct printer *printer, double microseconds, unsigned depth, const char *format, ...)
+line_put (struct printer *printer, double microseconds, unsigned depth, const char *format, ...)
 {
     va_list args;
 
@@ -360,7 +360,8 @@ static void
 say_thread (struct printer *printer, const struct thread *thread)
 {
     if (printer->names_threads && printer->last != thread)
-        say (printer, -1, 0, "/* %s, thread %" G_GINT64_FORMAT " */", thread->name, thread->id);
+        line_put (printer, -1, 0, "/* %s, thread %" G_GINT64_FORMAT " */", thread->name,
+                  thread->id);
     printer->last = thread;
 }
 
@@ -374,15 +375,15 @@ say_begin (struct printer *printer, const struct thread *thread, const struct no
     if (node->lost > 0 || node->shown)
         say_thread (printer, thread);
     if (node->lost > 0)
-        say (printer, -1, node->depth, "/* %u calls were lost here */", node->lost);
+        line_put (printer, -1, node->depth, "/* %u calls were lost here */", node->lost);
     if (!node->shown)
         return;
     if (!name)
         name = number = g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", function_of (&node->call));
     if (!node->inner && !node->open)
-        say (printer, time_of (printer, node), node->depth, "%s()", name);
+        line_put (printer, time_of (printer, node), node->depth, "%s()", name);
     else
-        say (printer, -1, node->depth, "%s() {", name);
+        line_put (printer, -1, node->depth, "%s() {", name);
 }
 
 static void
@@ -391,9 +392,9 @@ say_end (struct printer *printer, const struct node *node)
     if (!node->shown)
         return;
     if (node->open)
-        say (printer, -1, node->depth, "} /* still running */");
+        line_put (printer, -1, node->depth, "} /* still running */");
     else if (node->inner)
-        say (printer, time_of (printer, node), node->depth, "}");
+        line_put (printer, time_of (printer, node), node->depth, "}");
 }
 
 /* Prints a call and all calls in it, without recursion: the depth is not bounded. */
@@ -422,7 +423,7 @@ say_tree (struct printer *printer, const struct thread *thread, uint32_t root)
 }
 
 /* A call without a traced caller. */
-struct root {
+struct call_root {
     const struct thread *thread;
     uint32_t node;
     uint64_t begin;
@@ -431,16 +432,16 @@ struct root {
 static int
 compare_roots (const void *a, const void *b)
 {
-    const struct root *left = a, *right = b;
+    const struct call_root *left = a, *right = b;
 
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
 /* *ret_threads: the number of threads with calls that are shown. */
 static GArray *
-roots_find (const struct calls *calls, const struct calls_view *view, unsigned *ret_threads)
+calls_find_roots (const struct calls *calls, const struct calls_view *view, unsigned *ret_threads)
 {
-    GArray *roots = g_array_new (FALSE, FALSE, sizeof (struct root));
+    GArray *roots = g_array_new (FALSE, FALSE, sizeof (struct call_root));
 
     *ret_threads = 0;
     for (guint i = 0; i < calls->threads->len; i++) {
@@ -452,7 +453,7 @@ roots_find (const struct calls *calls, const struct calls_view *view, unsigned *
         thread_choose (calls, thread, view);
         for (guint j = 0; j < thread->nodes->len; j++) {
             const struct node *node = node_at (thread, j);
-            const struct root root = { thread, j, node->call.begin };
+            const struct call_root root = { thread, j, node->call.begin };
 
             any = any || node->shown;
             if (node->parent == NONE)
@@ -471,19 +472,20 @@ say_rest (struct printer *printer)
         const struct thread *thread = printer->calls->threads->pdata[i];
 
         if (thread->lost > 0)
-            say (printer, -1, 0,
-                 "/* %s, thread %" G_GINT64_FORMAT ": %" G_GUINT64_FORMAT " calls were lost */",
-                 thread->name, thread->id, thread->lost);
+            line_put (printer, -1, 0,
+                      "/* %s, thread %" G_GINT64_FORMAT ": %" G_GUINT64_FORMAT
+                      " calls were lost */",
+                      thread->name, thread->id, thread->lost);
         if (thread->deep > 0)
-            say (printer, -1, 0,
-                 "/* %s, thread %" G_GINT64_FORMAT ": %" G_GUINT64_FORMAT
-                 " calls were too deep to be seen */",
-                 thread->name, thread->id, thread->deep);
+            line_put (printer, -1, 0,
+                      "/* %s, thread %" G_GINT64_FORMAT ": %" G_GUINT64_FORMAT
+                      " calls were too deep to be seen */",
+                      thread->name, thread->id, thread->deep);
     }
     if (printer->calls->unseen > 0)
-        say (printer, -1, 0,
-             "/* %" G_GUINT64_FORMAT " calls were made by more threads than can be seen */",
-             printer->calls->unseen);
+        line_put (printer, -1, 0,
+                  "/* %" G_GUINT64_FORMAT " calls were made by more threads than can be seen */",
+                  printer->calls->unseen);
 }
 
 /* Nothing was printed: why. */
@@ -491,10 +493,10 @@ static void
 say_none (struct printer *printer, guint roots)
 {
     if (roots == 0)
-        say (printer, -1, 0, "/* no call was recorded%s */", printer->calls->on ? " yet" : "");
+        line_put (printer, -1, 0, "/* no call was recorded%s */", printer->calls->on ? " yet" : "");
     else
-        say (printer, -1, 0, "/* no translator was called%s; --all prints the other calls */",
-             printer->calls->on ? " yet" : "");
+        line_put (printer, -1, 0, "/* no translator was called%s; --all prints the other calls */",
+                  printer->calls->on ? " yet" : "");
 }
 
 void
@@ -503,7 +505,7 @@ calls_print (struct calls *calls, const struct calls_view *view,
 {
     g_autoptr (GString) line = g_string_new (NULL);
     unsigned threads;
-    g_autoptr (GArray) roots = roots_find (calls, view, &threads);
+    g_autoptr (GArray) roots = calls_find_roots (calls, view, &threads);
     struct printer printer = { .calls = calls,
                                .names_threads = threads > 1,
                                .print = print,
@@ -513,7 +515,7 @@ calls_print (struct calls *calls, const struct calls_view *view,
     print ("   Time(us)  |  Function Graph", data);
     print ("-------------------------------", data);
     for (guint i = 0; i < roots->len; i++) {
-        const struct root *root = &g_array_index (roots, struct root, i);
+        const struct call_root *root = &g_array_index (roots, struct call_root, i);
 
         say_tree (&printer, root->thread, root->node);
     }

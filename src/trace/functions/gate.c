@@ -83,7 +83,7 @@ pid_fits (pid_t pid)
 
 /* A call without a path is for the same file as the request's earlier calls. */
 static bool
-path_fits (uint64_t request, const struct call *call)
+gate_path_fits (uint64_t request, const struct call *call)
 {
     uint64_t *place = &requests[request % REQUESTS];
 
@@ -101,7 +101,7 @@ static bool
 event_fits (const struct watch_event *event, const call_frame_t *frame)
 {
     return frames_fit (frame) && pid_fits (event->frame->root->pid)
-        && path_fits (event->frame->root->unique, event->call);
+        && gate_path_fits (event->frame->root->unique, event->call);
 }
 
 /* --- listening --- */

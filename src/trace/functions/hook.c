@@ -28,7 +28,7 @@
 struct hook_state hook;
 struct hook_thread *hook_threads;
 
-static __thread struct hook_thread *self __attribute__ ((tls_model ("initial-exec")));
+static __thread struct hook_thread *own_thread __attribute__ ((tls_model ("initial-exec")));
 
 /* --- system calls without the C library, which may be traced or intercepted by a sanitizer --- */
 
@@ -112,7 +112,7 @@ thread_again (int32_t id)
 }
 
 static struct hook_thread *
-thread_new (int32_t id)
+hook_thread_new (int32_t id)
 {
     static uint32_t made; /* atomic */
     struct hook_thread *first, *thread;
@@ -134,21 +134,21 @@ thread_new (int32_t id)
 }
 
 static void
-thread_name (struct hook_thread *thread)
+hook_thread_name (struct hook_thread *thread)
 {
     call_kernel (SYS_prctl, PR_GET_NAME, (long) thread->name, 0, 0);
 }
 
 /* The first call on a thread, and each call while there is no place for it. */
 static __attribute__ ((noinline)) struct hook_thread *
-thread_begin (void)
+hook_thread_begin (void)
 {
     const int32_t id = call_kernel (SYS_gettid, 0, 0, 0, 0);
     struct hook_thread *thread = thread_again (id);
     const uint64_t calls = load (&hook.ring);
 
     if (!thread)
-        thread = thread_new (id);
+        thread = hook_thread_new (id);
     if (thread && !thread->ring) {
         thread->mask = calls - 1;
         thread->ring = hook_map (calls * sizeof *thread->ring);
@@ -159,15 +159,15 @@ thread_begin (void)
             __atomic_store_n (&thread->id, 0, __ATOMIC_RELEASE);
         return NULL;
     }
-    thread_name (thread);
-    self = thread;
+    hook_thread_name (thread);
+    own_thread = thread;
     return thread;
 }
 
 struct hook_thread *
 hook_self (void)
 {
-    return self ? self : thread_begin ();
+    return own_thread ? own_thread : hook_thread_begin ();
 }
 
 /* --- calls --- */
@@ -186,13 +186,13 @@ gate_look (struct hook_thread *thread, uint64_t slot)
 uintptr_t
 hook_enter (uint64_t function, uint64_t slot, uint64_t ret)
 {
-    struct hook_thread *thread = self;
+    struct hook_thread *thread = own_thread;
     struct hook_open *open;
 
     if (unlikely (!load (&hook.on)))
         return ret;
     if (unlikely (!thread)) {
-        thread = thread_begin ();
+        thread = hook_thread_begin ();
         if (!thread)
             return ret;
     }
@@ -232,7 +232,7 @@ call_record (struct hook_thread *thread, const struct hook_open *open, uint64_t 
     store (&call->function, open->function);
     __atomic_store_n (&thread->head, head + 1, __ATOMIC_RELEASE);
     if (unlikely (head % NAME_EVERY == NAME_FIRST))
-        thread_name (thread);
+        hook_thread_name (thread);
 }
 
 /* Calls that longjmp has left are still there, above the one that returns. */
@@ -240,7 +240,7 @@ uintptr_t
 hook_leave (uint64_t slot)
 {
     uint64_t end = hook_ticks ();
-    struct hook_thread *thread = self;
+    struct hook_thread *thread = own_thread;
     struct hook_open *open;
     uintptr_t ret;
 
@@ -280,8 +280,8 @@ hook_gate_open (uint64_t slot, const void *request)
 void
 hook_gate_close (uint64_t slot, const void *request)
 {
-    if (self && !(request && slot <= self->gate && self->gate_for == request))
-        self->gate = 0;
+    if (own_thread && !(request && slot <= own_thread->gate && own_thread->gate_for == request))
+        own_thread->gate = 0;
 }
 
 #endif

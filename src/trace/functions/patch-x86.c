@@ -92,7 +92,7 @@ patch_page (void *page)
 
 /* memcmp is not used: a sanitizer replaces it. */
 static bool
-is_same (const uint8_t *room, const uint8_t *bytes)
+patch_is_same (const uint8_t *room, const uint8_t *bytes)
 {
     for (unsigned i = 0; i < ROOM; i++)
         if (room[i] != bytes[i])
@@ -107,9 +107,9 @@ patch_room (const struct patch_site *site, const void *page)
     uint8_t *room = (uint8_t *) site->room, call[ROOM] = { 0xe8 };
 
     memcpy (call + 1, &distance, sizeof distance);
-    if (is_same (room, call))
+    if (patch_is_same (room, call))
         return true;
-    if (!is_same (room, nops) && !is_same (room, long_nop))
+    if (!patch_is_same (room, nops) && !patch_is_same (room, long_nop))
         return false;
     for (unsigned i = 0; i < ROOM; i++)
         __atomic_store_n (&room[i], call[i], __ATOMIC_RELAXED);

@@ -23,7 +23,7 @@ _Static_assert(sizeof (struct hook_call) == sizeof (struct calls_one),
                "what is sent is what was recorded");
 
 /* Where the next piece begins. */
-struct place {
+struct read_place {
     uint64_t session;
     uint64_t thread;    /* index of the thread, in the order of creation */
     uint64_t threads;
@@ -34,7 +34,7 @@ struct place {
 #define PLACE "%" G_GUINT64_FORMAT
 
 static bool
-place_parse (const char *text, struct place *place)
+place_parse (const char *text, struct read_place *place)
 {
     int end = 0;
 
@@ -46,7 +46,7 @@ place_parse (const char *text, struct place *place)
 }
 
 static char *
-place_text (const struct place *place)
+place_text (const struct read_place *place)
 {
     return g_strdup_printf (PLACE " " PLACE " " PLACE " " PLACE " " PLACE " " PLACE, place->session,
                             place->thread, place->threads, place->next, place->end, place->until);
@@ -97,7 +97,7 @@ read_head (GString *out)
 /* --- one thread --- */
 
 static void
-thread_name (const struct hook_thread *thread, char *ret_name, size_t size)
+read_thread_name (const struct hook_thread *thread, char *ret_name, size_t size)
 {
     g_autofree char *path = g_strdup_printf ("/proc/self/task/%d/comm", thread->id), *text = NULL;
 
@@ -161,11 +161,11 @@ thread_first (const struct hook_thread *thread)
 }
 
 static void
-thread_start (const struct hook_thread *thread, struct place *place, GString *out)
+thread_start (const struct hook_thread *thread, struct read_place *place, GString *out)
 {
     char name[32];
 
-    thread_name (thread, name, sizeof name);
+    read_thread_name (thread, name, sizeof name);
     place->until = ticks_now ();
     g_string_append_printf (out, "thread %d " PLACE " %s\n", thread->id,
                             __atomic_load_n (&thread->deep, __ATOMIC_RELAXED) - thread->base_deep,
@@ -177,7 +177,7 @@ thread_start (const struct hook_thread *thread, struct place *place, GString *ou
 
 /* Appends some of the ended calls. */
 static void
-read_calls (const struct hook_thread *thread, struct place *place, size_t size, GString *out)
+read_calls (const struct hook_thread *thread, struct read_place *place, size_t size, GString *out)
 {
     const uint64_t first = MAX (place->next, MIN (thread_first (thread), place->end)),
                    lost = first - place->next;
@@ -205,7 +205,7 @@ read_calls (const struct hook_thread *thread, struct place *place, size_t size, 
 
 /* Until the piece has its size, or all is read. */
 static void
-read_threads (struct place *place, size_t size, GString *out)
+read_threads (struct read_place *place, size_t size, GString *out)
 {
     size_t count;
     g_autofree struct hook_thread **threads = threads_all (&count);
@@ -229,7 +229,7 @@ read_threads (struct place *place, size_t size, GString *out)
 int
 functions_read (const char *where, size_t size, GString *out, char **ret_next)
 {
-    struct place place = { .session = functions.session };
+    struct read_place place = { .session = functions.session };
 
     *ret_next = NULL;
     if (functions.session == 0) {

@@ -320,7 +320,7 @@ module_known (GPtrArray *modules, const struct loaded *loaded)
 }
 
 static int
-look_at (struct dl_phdr_info *info, size_t size, void *data)
+site_look_at (struct dl_phdr_info *info, size_t size, void *data)
 {
     GPtrArray *modules = data;
     /* Only the program itself has an empty name; a file without a path is the kernel's. */
@@ -344,7 +344,7 @@ sites_find (GPtrArray *modules)
 {
     for (guint i = 0; i < modules->len; i++)
         ((struct sites_module *) modules->pdata[i])->there = false;
-    dl_iterate_phdr (look_at, modules);
+    dl_iterate_phdr (site_look_at, modules);
     for (guint i = modules->len; i > 0; i--) {
         struct sites_module *module = modules->pdata[i - 1];
 

@@ -23,12 +23,12 @@ static struct table tables[BUSY_TABLES] = { { .lock = PTHREAD_MUTEX_INITIALIZER 
                                             { .lock = PTHREAD_MUTEX_INITIALIZER } };
 static const xlator_t *the_edge; /* atomic */
 static struct itable *the_itable; /* atomic; written before the_edge */
-static bool is_on;               /* used only by the thread that calls busy_set */
+static bool busy_is_on;               /* used only by the thread that calls busy_set */
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
 static size_t
-slot_of (uint64_t key)
+busy_slot_of (uint64_t key)
 {
     return (size_t) (key * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
 }
@@ -36,7 +36,7 @@ slot_of (uint64_t key)
 static void
 index_locked (struct table *table, size_t row)
 {
-    size_t slot = slot_of (table->rows[row].key);
+    size_t slot = busy_slot_of (table->rows[row].key);
 
     while (table->slots[slot] != FREE)
         slot = (slot + 1) % SLOTS;
@@ -67,16 +67,16 @@ replace_locked (struct table *table, uint64_t key)
 }
 
 static struct busy_row *
-find_locked (struct table *table, uint64_t key)
+busy_find_locked (struct table *table, uint64_t key)
 {
-    for (size_t slot = slot_of (key); table->slots[slot] != FREE; slot = (slot + 1) % SLOTS)
+    for (size_t slot = busy_slot_of (key); table->slots[slot] != FREE; slot = (slot + 1) % SLOTS)
         if (table->rows[table->slots[slot]].key == key)
             return &table->rows[table->slots[slot]];
     return NULL;
 }
 
 static struct busy_row *
-add_locked (struct table *table, uint64_t key)
+busy_add_locked (struct table *table, uint64_t key)
 {
     if (table->used == BUSY_ROWS)
         return replace_locked (table, key);
@@ -112,14 +112,14 @@ lock_row_of (enum busy_by by, uint64_t key)
     char name[BUSY_NAME] = "";
 
     pthread_mutex_lock (&table->lock);
-    if ((row = find_locked (table, key)))
+    if ((row = busy_find_locked (table, key)))
         return row;
     pthread_mutex_unlock (&table->lock);
     note_name (by, key, name);
     pthread_mutex_lock (&table->lock);
-    if ((row = find_locked (table, key)))
+    if ((row = busy_find_locked (table, key)))
         return row;
-    row = add_locked (table, key);
+    row = busy_add_locked (table, key);
     memcpy (row->name, name, sizeof name);
     return row;
 }
@@ -160,9 +160,9 @@ static const struct watcher busy_watcher = { .name = "busy", .unwind = busy_unwi
 void
 busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool on)
 {
-    if (on == is_on)
+    if (on == busy_is_on)
         return;
-    is_on = on;
+    busy_is_on = on;
     for (int i = 0; on && i < BUSY_TABLES; i++) {
         pthread_mutex_lock (&tables[i].lock);
         tables[i].used = 0;
@@ -178,7 +178,7 @@ busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool 
 bool
 busy_on (void)
 {
-    return is_on;
+    return busy_is_on;
 }
 
 size_t

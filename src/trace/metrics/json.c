@@ -9,7 +9,7 @@
 #define NUMBER "%" G_GUINT64_FORMAT
 
 static void
-add_histogram (const char *name, const struct histogram *histogram, GString *out)
+json_add_histogram (const char *name, const struct histogram *histogram, GString *out)
 {
     struct histogram_bucket bucket;
     const char *comma = "";
@@ -32,7 +32,7 @@ add_histogram (const char *name, const struct histogram *histogram, GString *out
 }
 
 static void
-add_fop (enum fop op, const struct numbers *numbers, GString *out)
+json_add_fop (enum fop op, const struct fop_numbers *numbers, GString *out)
 {
     const char *comma = "";
     char buffer[16];
@@ -47,14 +47,14 @@ add_fop (enum fop op, const struct numbers *numbers, GString *out)
             comma = ",";
         }
     g_string_append_c (out, '}');
-    add_histogram ("whole", &numbers->whole, out);
-    add_histogram ("own", &numbers->own, out);
-    add_histogram ("children", &numbers->below, out);
+    json_add_histogram ("whole", &numbers->whole, out);
+    json_add_histogram ("own", &numbers->own, out);
+    json_add_histogram ("children", &numbers->below, out);
     g_string_append_c (out, '}');
 }
 
 static void
-add_server (xlator_t *xl, GString *out)
+json_add_server (xlator_t *xl, GString *out)
 {
     struct server_report report;
 
@@ -71,13 +71,13 @@ add_server (xlator_t *xl, GString *out)
                             ",\"sent_bytes\":" NUMBER ",\"received_bytes\":" NUMBER,
                             report.outstanding, report.waiting, report.calls, report.sent,
                             report.received);
-    add_histogram ("round_trips", &report.round_trips, out);
+    json_add_histogram ("round_trips", &report.round_trips, out);
     g_string_append_c (out, '}');
     server_report_clear (&report);
 }
 
 static void
-add_xlator (xlator_t *xl, GString *out)
+json_add_xlator (xlator_t *xl, GString *out)
 {
     const char *comma = "";
 
@@ -85,14 +85,14 @@ add_xlator (xlator_t *xl, GString *out)
     json_append_string (out, xl->name);
     g_string_append (out, ",\"type\":");
     json_append_string (out, xl->type);
-    add_server (xl, out);
+    json_add_server (xl, out);
     g_string_append (out, ",\"fops\":{");
     for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
-        struct numbers numbers = { 0 };
+        struct fop_numbers numbers = { 0 };
 
         if (numbers_add (xl, op, &numbers)) {
             g_string_append (out, comma);
-            add_fop (op, &numbers, out);
+            json_add_fop (op, &numbers, out);
             comma = ",";
         }
         numbers_clear (&numbers);
@@ -115,7 +115,7 @@ metrics_json (const struct metrics_of *of, GString *out)
                                 value->value);
     g_string_append (out, "},\"translators\":[\n");
     for (guint i = 0; i < of->xlators->len; i++) {
-        add_xlator (of->xlators->pdata[i], out);
+        json_add_xlator (of->xlators->pdata[i], out);
         g_string_append (out, i + 1 < of->xlators->len ? ",\n" : "\n");
     }
     g_string_append (out, "]}\n");

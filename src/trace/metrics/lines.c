@@ -23,7 +23,7 @@
 #define NUMBER "%" G_GUINT64_FORMAT
 
 static void
-add_xlator (const xlator_t *xl, GString *out)
+lines_add_xlator (const xlator_t *xl, GString *out)
 {
     g_autofree char *name = g_strescape (xl->name, NULL);
 
@@ -34,7 +34,7 @@ add_xlator (const xlator_t *xl, GString *out)
 }
 
 static void
-add_histogram (const char *name, const struct histogram *histogram, GString *out)
+lines_add_histogram (const char *name, const struct histogram *histogram, GString *out)
 {
     struct histogram_bucket bucket;
     unsigned position = 0;
@@ -48,9 +48,9 @@ add_histogram (const char *name, const struct histogram *histogram, GString *out
 }
 
 static void
-add_fop (const xlator_t *xl, enum fop op, bool histograms, GString *out)
+lines_add_fop (const xlator_t *xl, enum fop op, bool histograms, GString *out)
 {
-    struct numbers numbers = { 0 };
+    struct fop_numbers numbers = { 0 };
 
     if (numbers_add (xl, op, &numbers)) {
         g_string_append_printf (
@@ -63,16 +63,16 @@ add_fop (const xlator_t *xl, enum fop op, bool histograms, GString *out)
                                         fop_name (op), numbers.errors[i].op_errno,
                                         numbers.errors[i].count);
         if (histograms) {
-            add_histogram ("whole", &numbers.whole, out);
-            add_histogram ("own", &numbers.own, out);
-            add_histogram ("below", &numbers.below, out);
+            lines_add_histogram ("whole", &numbers.whole, out);
+            lines_add_histogram ("own", &numbers.own, out);
+            lines_add_histogram ("below", &numbers.below, out);
         }
     }
     numbers_clear (&numbers);
 }
 
 static void
-add_server (xlator_t *xl, GString *out)
+lines_add_server (xlator_t *xl, GString *out)
 {
     struct server_report report;
     g_autofree char *name = NULL;
@@ -84,7 +84,7 @@ add_server (xlator_t *xl, GString *out)
         out, "server %d %s %" G_GINT64_FORMAT " %u " NUMBER " " NUMBER " " NUMBER " %s\n",
         xl->number, server_state_name (report.state), report.since, report.outstanding,
         report.calls, report.sent, report.received, name);
-    add_histogram ("round_trips", &report.round_trips, out);
+    lines_add_histogram ("round_trips", &report.round_trips, out);
     server_report_clear (&report);
 }
 
@@ -103,10 +103,10 @@ metrics_lines (const struct metrics_of *of, bool histograms, GString *out)
     for (const struct metrics_value *value = of->values; value->name; value++)
         g_string_append_printf (out, "value %s " NUMBER "\n", value->name, value->value);
     for (guint i = 0; i < of->xlators->len; i++)
-        add_xlator (of->xlators->pdata[i], out);
+        lines_add_xlator (of->xlators->pdata[i], out);
     for (guint i = 0; i < of->xlators->len; i++)
-        add_server (of->xlators->pdata[i], out);
+        lines_add_server (of->xlators->pdata[i], out);
     for (guint i = 0; i < of->xlators->len; i++)
         for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
-            add_fop (of->xlators->pdata[i], op, histograms, out);
+            lines_add_fop (of->xlators->pdata[i], op, histograms, out);
 }

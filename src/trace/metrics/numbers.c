@@ -264,7 +264,7 @@ numbers_sum (const xlator_t *xl, enum fop op, struct numbers_sum *ret_sum)
 }
 
 static void
-add_error (struct numbers *numbers, int op_errno, uint64_t count)
+add_error (struct fop_numbers *numbers, int op_errno, uint64_t count)
 {
     unsigned i = 0;
 
@@ -276,7 +276,7 @@ add_error (struct numbers *numbers, int op_errno, uint64_t count)
 }
 
 bool
-numbers_add (const xlator_t *xl, enum fop op, struct numbers *numbers)
+numbers_add (const xlator_t *xl, enum fop op, struct fop_numbers *numbers)
 {
     bool any = false;
 
@@ -305,10 +305,10 @@ numbers_add (const xlator_t *xl, enum fop op, struct numbers *numbers)
 }
 
 void
-numbers_clear (struct numbers *numbers)
+numbers_clear (struct fop_numbers *numbers)
 {
     histogram_clear (&numbers->whole);
     histogram_clear (&numbers->own);
     histogram_clear (&numbers->below);
-    *numbers = (struct numbers){ 0 };
+    *numbers = (struct fop_numbers){ 0 };
 }

@@ -83,7 +83,7 @@ struct numbers_sum {
 bool numbers_sum (const xlator_t *xl, enum fop op, struct numbers_sum *ret_sum);
 
 /* All numbers of one translator and operation. */
-struct numbers {
+struct fop_numbers {
     uint64_t count, failed;
     struct {
         int op_errno; /* 0: all errors that found no place */
@@ -94,7 +94,7 @@ struct numbers {
 };
 
 /* Adds to *numbers. Returns false if there was nothing to add. */
-bool numbers_add (const xlator_t *xl, enum fop op, struct numbers *numbers);
-void numbers_clear (struct numbers *numbers);
+bool numbers_add (const xlator_t *xl, enum fop op, struct fop_numbers *numbers);
+void numbers_clear (struct fop_numbers *numbers);
 
 #endif

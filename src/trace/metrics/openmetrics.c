@@ -98,13 +98,13 @@ add_values (const struct metrics_of *of, GString *out)
 /* One family: a value for each translator and operation with answers. */
 struct family {
     const char *name, *type, *unit, *help;
-    void (*add) (const struct family *family, const struct numbers *numbers, const char *labels,
+    void (*add) (const struct family *family, const struct fop_numbers *numbers, const char *labels,
                  GString *out);
     size_t histogram; /* offset in struct numbers */
 };
 
 static void
-add_errors (const struct family *family, const struct numbers *numbers, const char *labels,
+add_errors (const struct family *family, const struct fop_numbers *numbers, const char *labels,
             GString *out)
 {
     char buffer[16];
@@ -139,8 +139,8 @@ add_buckets (const char *name, const struct histogram *histogram, const char *la
 }
 
 static void
-add_histogram (const struct family *family, const struct numbers *numbers, const char *labels,
-               GString *out)
+openmetrics_add_histogram (const struct family *family, const struct fop_numbers *numbers,
+                           const char *labels, GString *out)
 {
     const struct histogram *histogram = (const void *) ((const char *) numbers + family->histogram);
 
@@ -151,22 +151,22 @@ add_histogram (const struct family *family, const struct numbers *numbers, const
 static const struct family families[] = {
     { "fop_errors", "counter", NULL, "answers that failed, while it was measured", add_errors, 0 },
     { "fop_seconds", "histogram", "seconds", "from the call of a translator to its answer",
-      add_histogram, G_STRUCT_OFFSET (struct numbers, whole) },
+      openmetrics_add_histogram, G_STRUCT_OFFSET (struct fop_numbers, whole) },
     { "fop_own_seconds", "histogram", "seconds", "what of that the translator itself took",
-      add_histogram, G_STRUCT_OFFSET (struct numbers, own) },
+      openmetrics_add_histogram, G_STRUCT_OFFSET (struct fop_numbers, own) },
     { "fop_children_seconds", "histogram", "seconds",
-      "what its children took; only of calls that went on to a child", add_histogram,
-      G_STRUCT_OFFSET (struct numbers, below) },
+      "what its children took; only of calls that went on to a child", openmetrics_add_histogram,
+      G_STRUCT_OFFSET (struct fop_numbers, below) },
 };
 
 /* All numbers of a translator and operation. */
 struct row {
     char *labels;
-    struct numbers numbers;
+    struct fop_numbers numbers;
 };
 
 static void
-row_free (gpointer data)
+openmetrics_row_free (gpointer data)
 {
     struct row *row = data;
 
@@ -178,7 +178,7 @@ row_free (gpointer data)
 static GPtrArray *
 rows_of (GPtrArray *xlators)
 {
-    GPtrArray *rows = g_ptr_array_new_with_free_func (row_free);
+    GPtrArray *rows = g_ptr_array_new_with_free_func (openmetrics_row_free);
 
     for (guint i = 0; i < xlators->len; i++)
         for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++) {
@@ -188,7 +188,7 @@ rows_of (GPtrArray *xlators)
                 row->labels = labels_of (xlators->pdata[i], op);
                 g_ptr_array_add (rows, row);
             } else {
-                row_free (row);
+                openmetrics_row_free (row);
             }
         }
     return rows;
@@ -203,7 +203,7 @@ struct server {
 };
 
 static void
-server_free (gpointer data)
+openmetrics_server_free (gpointer data)
 {
     struct server *server = data;
 
@@ -227,7 +227,7 @@ server_labels (const xlator_t *xl, const char *name)
 static GPtrArray *
 servers_of (GPtrArray *xlators)
 {
-    GPtrArray *servers = g_ptr_array_new_with_free_func (server_free);
+    GPtrArray *servers = g_ptr_array_new_with_free_func (openmetrics_server_free);
 
     for (guint i = 0; i < xlators->len; i++) {
         struct server *server = g_new0 (struct server, 1);
@@ -236,7 +236,7 @@ servers_of (GPtrArray *xlators)
             server->labels = server_labels (xlators->pdata[i], server->report.name);
             g_ptr_array_add (servers, server);
         } else {
-            server_free (server);
+            openmetrics_server_free (server);
         }
     }
     return servers;

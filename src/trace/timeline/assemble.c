@@ -220,11 +220,11 @@ take_about (struct building *b, const struct ring_record *record)
     b->gfid = record->about.gfid;
     if (record->used)
         b->name = g_string_new (NULL);
-    b->head.sequence = record->ticks; /* for take_name, until the request is complete */
+    b->head.sequence = record->ticks; /* for assemble_name, until the request is complete */
 }
 
 static void
-take_name (struct building *b, const struct ring_record *record)
+assemble_name (struct building *b, const struct ring_record *record)
 {
     if (b->name && record->ticks == b->head.sequence)
         g_string_append_len (b->name, record->name, MIN (record->used, RING_NAME_BYTES));
@@ -244,7 +244,7 @@ assembler_take (struct assembler *assembler, const struct ring_record *record)
     b->touched = true;
     switch (record->kind) {
     case RING_ABOUT: take_about (b, record); break;
-    case RING_NAME: take_name (b, record); break;
+    case RING_NAME: assemble_name (b, record); break;
     case RING_WIND: take_wind (b, record); break;
     case RING_UNWIND: take_unwind (b, record); break;
     case RING_CALL: take_call (b, record); break;

@@ -7,7 +7,7 @@
 
 /* A name within a line, in which ';' ends a name and the last blank ends the stack. */
 static void
-append_name (GString *out, const char *name)
+append_folded_name (GString *out, const char *name)
 {
     const gsize since = out->len;
 
@@ -18,17 +18,17 @@ append_name (GString *out, const char *name)
 }
 
 static void
-append_span (const struct recording *recording, const struct span *span, GString *out)
+append_folded_span (const struct recording *recording, const struct span *span, GString *out)
 {
     g_autoptr (GString) call = g_string_new (NULL);
 
     g_string_append_c (out, ';');
     if (span->call) {
         span_name (span, call);
-        append_name (out, call->str);
+        append_folded_name (out, call->str);
         return;
     }
-    append_name (out, span->callee);
+    append_folded_name (out, span->callee);
     g_string_append_printf (out, ":%s", fop_name (span->op));
 }
 
@@ -38,18 +38,18 @@ stack_of (const struct recording *recording, const struct timeline_request *requ
     GString *out = g_string_new (NULL);
     g_autoptr (GArray) way = g_array_new (FALSE, FALSE, sizeof (uint32_t));
 
-    append_name (out, request->under_way ? "(under way)" : request->spans[0].caller);
+    append_folded_name (out, request->under_way ? "(under way)" : request->spans[0].caller);
     if (request->caused_by)
         g_string_append (out, " (background)");
     for (; i != SPAN_NONE; i = request->spans[i].parent)
         g_array_append_val (way, i);
     for (guint k = way->len; k-- > 0;)
-        append_span (recording, &request->spans[g_array_index (way, uint32_t, k)], out);
+        append_folded_span (recording, &request->spans[g_array_index (way, uint32_t, k)], out);
     return g_string_free (out, FALSE);
 }
 
 static void
-add (GHashTable *stacks, char *stack, uint64_t ns)
+folded_add (GHashTable *stacks, char *stack, uint64_t ns)
 {
     uint64_t *sum = g_hash_table_lookup (stacks, stack);
 
@@ -87,11 +87,11 @@ recording_fold_request (const struct recording *recording, guint i, GHashTable *
     const uint64_t own = own_ticks (request, SPAN_NONE, request->begin, request->end);
 
     if (ticks_to_ns (own) > 0)
-        add (stacks, stack_of (recording, request, SPAN_NONE), ticks_to_ns (own));
+        folded_add (stacks, stack_of (recording, request, SPAN_NONE), ticks_to_ns (own));
     for (uint32_t k = 0; k < request->n_spans; k++) {
         const struct span *span = &request->spans[k];
 
-        add (stacks, stack_of (recording, request, k),
-             ticks_to_ns (own_ticks (request, k, span->begin, span->end)));
+        folded_add (stacks, stack_of (recording, request, k),
+                    ticks_to_ns (own_ticks (request, k, span->begin, span->end)));
     }
 }

@@ -26,7 +26,7 @@ append_us (GString *out, const char *key, uint64_t ns)
 }
 
 static void
-append_text (GString *out, const char *key, const char *text)
+append_json_text (GString *out, const char *key, const char *text)
 {
     g_string_append_printf (out, ",\"%s\":", key);
     json_append_string (out, text);
@@ -43,8 +43,8 @@ open_slice_of (const struct recording *recording, const struct timeline_request 
     g_string_append_printf (out, ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u", pid, lane + 1);
     append_us (out, "ts", from);
     append_us (out, "dur", to - from);
-    append_text (out, "name", name);
-    append_text (out, "cat", category);
+    append_json_text (out, "name", name);
+    append_json_text (out, "cat", category);
     g_string_append_printf (out, ",\"args\":{\"request\":%" G_GUINT64_FORMAT, request->unique);
 }
 
@@ -142,7 +142,7 @@ append_whole (const struct recording *recording, const struct timeline_request *
     open_slice (recording, request, request->lane, request->begin, request->end, name,
                 request->caused_by ? "background" : "request", out);
     if (*path)
-        append_text (out, "path", path);
+        append_json_text (out, "path", path);
     if (request->pid)
         g_string_append_printf (out, ",\"process\":%d", request->pid);
     g_string_append_printf (out, ",\"uid\":%u,\"offset\":%" G_GINT64_FORMAT ",\"size\":%u",
@@ -157,23 +157,23 @@ append_whole (const struct recording *recording, const struct timeline_request *
 }
 
 static void
-append_answer (const struct span *span, GString *out)
+append_json_answer (const struct span *span, GString *out)
 {
     if (span->state != SPAN_ANSWERED) {
-        append_text (out, "note",
-                     span->state == SPAN_OPEN ? "not answered when the recording ended"
+        append_json_text (out, "note",
+                          span->state == SPAN_OPEN ? "not answered when the recording ended"
                                               : "its answer was lost");
         return;
     }
     if (!span->call)
         g_string_append_printf (out, ",\"op_ret\":%d", span->op_ret);
     if (span->op_ret < 0)
-        append_text (out, "op_errno", error_name (span->op_errno));
+        append_json_text (out, "op_errno", error_name (span->op_errno));
 }
 
 static void
-append_call (const struct recording *recording, const struct timeline_request *request,
-             const struct span *span, GString *out)
+append_json_call (const struct recording *recording, const struct timeline_request *request,
+                  const struct span *span, GString *out)
 {
     const struct recording_server *server = recording_server_of (recording, span);
     g_autoptr (GString) name = g_string_new (NULL);
@@ -181,14 +181,14 @@ append_call (const struct recording *recording, const struct timeline_request *r
     span_name (span, name);
     open_slice_of (recording, request, PID_OF_SERVER (server->number), span->lane, span->begin,
                    span->end, name->str, "server", out);
-    append_text (out, "from", span->caller);
-    append_answer (span, out);
+    append_json_text (out, "from", span->caller);
+    append_json_answer (span, out);
     g_string_append (out, "}}");
 }
 
 static void
-append_span (const struct recording *recording, const struct timeline_request *request, uint32_t i,
-             GString *out)
+append_json_span (const struct recording *recording, const struct timeline_request *request,
+                  uint32_t i, GString *out)
 {
     const struct span *span = &request->spans[i];
     const uint32_t above = span->parent == SPAN_NONE ? request->lane
@@ -198,11 +198,11 @@ append_span (const struct recording *recording, const struct timeline_request *r
 
     open_slice (recording, request, span->lane, span->begin, span->end, name, fop_name (span->op),
                 out);
-    append_text (out, "from", span->caller);
-    append_text (out, "thread", ring_thread_name (span->thread));
+    append_json_text (out, "from", span->caller);
+    append_json_text (out, "thread", ring_thread_name (span->thread));
     if (span->end_thread != span->thread)
-        append_text (out, "answered_on", ring_thread_name (span->end_thread));
-    append_answer (span, out);
+        append_json_text (out, "answered_on", ring_thread_name (span->end_thread));
+    append_json_answer (span, out);
     g_string_append (out, "}}");
     if (span->lane == above)
         return;
@@ -245,8 +245,8 @@ recording_json_request (const struct recording *recording, guint i, GString *out
     append_whole (recording, request, path->str, out);
     for (uint32_t k = 0; k < request->n_spans; k++)
         if (request->spans[k].call)
-            append_call (recording, request, &request->spans[k], out);
+            append_json_call (recording, request, &request->spans[k], out);
         else
-            append_span (recording, request, k, out);
+            append_json_span (recording, request, k, out);
     append_cause (recording, request, out);
 }

@@ -8,8 +8,8 @@
 #define RING_RECORDS 16384 /* 1 MiB, which a busy thread fills in about a fifth of a second */
 #define THREADS_MAX 4096   /* names with a number of their own; all others share one */
 
-struct ring {
-    struct ring *next;           /* list of all rings; constant */
+struct event_ring {
+    struct event_ring *next;           /* list of all rings; constant */
     struct ring_record *records; /* constant */
     uint64_t head;               /* records ever written. Atomic; written by the thread */
     uint64_t tail;               /* records ever read. Atomic; written by the reader */
@@ -17,8 +17,8 @@ struct ring {
     bool taken;                  /* belongs to a running thread. Atomic */
 };
 
-static struct ring *all_rings; /* elements are only added; atomic */
-static __thread struct ring *my_ring;
+static struct event_ring *all_rings; /* elements are only added; atomic */
+static __thread struct event_ring *my_ring;
 static __thread uint16_t my_name;
 static pthread_key_t leave_key;
 static uint64_t lost_before; /* the reader's */
@@ -36,7 +36,7 @@ static void
 thread_leaves (void *ring)
 {
     my_ring = NULL;
-    __atomic_store_n (&((struct ring *) ring)->taken, false, __ATOMIC_RELEASE);
+    __atomic_store_n (&((struct event_ring *) ring)->taken, false, __ATOMIC_RELEASE);
 }
 
 static void __attribute__ ((constructor))
@@ -73,16 +73,16 @@ ring_thread_name (uint16_t thread)
     return name ? name : "?";
 }
 
-static struct ring *
+static struct event_ring *
 ring_make (void)
 {
-    struct ring *ring;
+    struct event_ring *ring;
     void *records = mmap (NULL, RING_RECORDS * sizeof (struct ring_record), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (records == MAP_FAILED)
         return NULL;
-    ring = g_new0 (struct ring, 1);
+    ring = g_new0 (struct event_ring, 1);
     ring->records = records;
     ring->taken = true;
     ring->next = __atomic_load_n (&all_rings, __ATOMIC_RELAXED);
@@ -93,11 +93,11 @@ ring_make (void)
 }
 
 /* Called once per thread. */
-static struct ring * __attribute__ ((noinline))
+static struct event_ring * __attribute__ ((noinline))
 ring_take (void)
 {
     char name[16] = "?";
-    struct ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE);
+    struct event_ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE);
 
     for (; ring; ring = ring->next) {
         bool taken = false;
@@ -120,7 +120,7 @@ ring_take (void)
 void
 ring_put (struct ring_record *records, unsigned n)
 {
-    struct ring *ring = my_ring ? my_ring : ring_take ();
+    struct event_ring *ring = my_ring ? my_ring : ring_take ();
     uint64_t head, used;
 
     if (!ring)
@@ -147,16 +147,16 @@ count_lost (void)
 {
     uint64_t n = 0;
 
-    for (struct ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
+    for (struct event_ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
          ring = ring->next)
         n += __atomic_load_n (&ring->lost, __ATOMIC_RELAXED);
     return n;
 }
 
 static void
-forget_all (void)
+rings_forget_all (void)
 {
-    for (struct ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
+    for (struct event_ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
          ring = ring->next)
         __atomic_store_n (&ring->tail, __atomic_load_n (&ring->head, __ATOMIC_ACQUIRE),
                           __ATOMIC_RELEASE);
@@ -167,7 +167,7 @@ rings_begin (void)
 {
     while (sem_trywait (&rings_filling) == 0)
         continue;
-    forget_all ();
+    rings_forget_all ();
     lost_before = count_lost ();
 }
 
@@ -176,8 +176,8 @@ rings_begin (void)
 void
 rings_end (void)
 {
-    forget_all ();
-    for (struct ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
+    rings_forget_all ();
+    for (struct event_ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
          ring = ring->next)
         madvise (ring->records, RING_RECORDS * sizeof (struct ring_record), MADV_DONTNEED);
 }
@@ -186,7 +186,7 @@ void
 rings_drain (uint64_t until, void (*take) (const struct ring_record *record, void *data),
              void *data)
 {
-    for (struct ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
+    for (struct event_ring *ring = __atomic_load_n (&all_rings, __ATOMIC_ACQUIRE); ring;
          ring = ring->next) {
         const uint64_t head = __atomic_load_n (&ring->head, __ATOMIC_ACQUIRE);
         uint64_t tail = ring->tail;

@@ -61,7 +61,7 @@ append_head (const struct recording *recording, const struct timeline_request *r
 }
 
 static void
-append_answer (const struct span *span, GString *out)
+append_text_answer (const struct span *span, GString *out)
 {
     if (span->state == SPAN_OPEN)
         g_string_append (out, ": not answered when the recording ended");
@@ -88,7 +88,7 @@ append_spans (const struct recording *recording, const struct timeline_request *
         depths[i] = above ? depths[span->parent] + 1 : 1;
         append_line (recording, request, span->begin, span->end, indent + INDENT * depths[i], out);
         span_name (span, out);
-        append_answer (span, out);
+        append_text_answer (span, out);
         if (span->call) {
             g_string_append_c (out, '\n');
             continue;
