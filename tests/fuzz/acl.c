@@ -17,12 +17,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static char file[64];
+static char fuzz_acl_file[64];
 
 static void
 remove_file (void)
 {
-    unlink (file);
+    unlink (fuzz_acl_file);
 }
 
 int
@@ -31,12 +31,12 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     const char *dir = access ("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     int fd;
 
-    snprintf (file, sizeof file, "%s/windlass-acl-XXXXXX", dir);
-    fd = mkstemp (file);
+    snprintf (fuzz_acl_file, sizeof fuzz_acl_file, "%s/windlass-acl-XXXXXX", dir);
+    fd = mkstemp (fuzz_acl_file);
     g_assert (fd >= 0);
     close (fd);
     atexit (remove_file);
-    if (setxattr (file, "system.posix_acl_access", "", 0, 0) < 0 && errno == EOPNOTSUPP)
+    if (setxattr (fuzz_acl_file, "system.posix_acl_access", "", 0, 0) < 0 && errno == EOPNOTSUPP)
         remove_file (); /* there is nothing to compare with */
     return 0;
 }
@@ -91,9 +91,10 @@ check_rights (const struct acl *acl, uid_t uid, gid_t gid, gid_t other)
 
 /* Only the kernel refuses ids above those that this system supports. */
 static void
-check_kernel (const uint8_t *data, size_t size, int r)
+fuzz_acl_check_kernel (const uint8_t *data, size_t size, int r)
 {
-    const int got = setxattr (file, "system.posix_acl_access", data, size, 0) == 0 ? 0 : -errno;
+    const int set = setxattr (fuzz_acl_file, "system.posix_acl_access", data, size, 0);
+    const int got = set == 0 ? 0 : -errno;
 
     if (got == 0 || got == -EINVAL || got == -EOPNOTSUPP)
         g_assert_cmpint (got, ==, r);
@@ -116,8 +117,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
             check_rights (acl, acl->entries[i].id, acl->entries[i].id,
                           acl->entries[acl->count / 2].id);
     }
-    if (size < 4096 && access (file, F_OK) == 0)
-        check_kernel (data, size, r);
+    if (size < 4096 && access (fuzz_acl_file, F_OK) == 0)
+        fuzz_acl_check_kernel (data, size, r);
     acl_unref (acl);
     return 0;
 }

@@ -72,7 +72,7 @@ take_copy (struct both *both)
 }
 
 static void
-step (struct both *both, struct input *input)
+fuzz_dict_step (struct both *both, struct input *input)
 {
     const unsigned what = input_byte (input) % N_STEPS;
     size_t key_size = input_byte (input) % 8, size = input_byte (input);
@@ -117,7 +117,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
                                                              (GDestroyNotify) g_bytes_unref) };
 
     while (input.left > 0)
-        step (&both, &input);
+        fuzz_dict_step (&both, &input);
     check_same (both.dict, both.table);
     dict_unref (both.dict);
     g_hash_table_unref (both.table);

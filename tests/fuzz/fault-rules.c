@@ -17,7 +17,7 @@ rules_text (const struct rules *rules)
 }
 
 static void
-check_printed (const struct rules *rules)
+fuzz_fault_rules_check_printed (const struct rules *rules)
 {
     g_autofree char *text = rules_text (rules), *again_text = NULL, *error = NULL;
     struct rules *again = rules_parse (text, strlen (text), "printed", &error);
@@ -36,7 +36,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 
     g_assert ((rules == NULL) == (error != NULL));
     if (rules)
-        check_printed (rules);
+        fuzz_fault_rules_check_printed (rules);
     rules_free (rules);
     return 0;
 }

@@ -78,7 +78,7 @@ input_line (struct input *input)
 
 /* The rest of the input, up to a NUL. g_free it. */
 static inline char *
-input_text (struct input *input)
+fuzz_input_text (struct input *input)
 {
     size_t size;
     const uint8_t *bytes = input_bytes (input, input->left, &size);

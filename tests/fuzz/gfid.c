@@ -8,7 +8,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct input input = { data, size };
-    g_autofree char *text = input_text (&input);
+    g_autofree char *text = fuzz_input_text (&input);
     char printed[GFID_TEXT_SIZE];
     gfid_t gfid;
 

@@ -6,7 +6,7 @@
 #include "core/edge/stub.h"
 
 /* All parts of an answer. Only one answer exists at a time, until the next. */
-struct made {
+struct fuzz_leaf_made {
     int32_t op_ret, op_errno;
     inode_t *inode;
     fd_t *fd;
@@ -54,7 +54,7 @@ leaf_answer_late (void)
 /* --- what is made of the bytes ---------------------------------------------------------------- */
 
 static void
-fill (void *to, size_t size)
+fuzz_leaf_fill (void *to, size_t size)
 {
     if (leaf.bytes.left)
         memcpy (to, leaf.bytes.at, MIN (leaf.bytes.left, size));
@@ -67,7 +67,7 @@ make_iatt (uint8_t how)
     const uint8_t number = how % LEAF_INODES;
     struct iatt iatt = { 0 };
 
-    fill (&iatt, sizeof iatt);
+    fuzz_leaf_fill (&iatt, sizeof iatt);
     iatt.ia_gfid = number ? (gfid_t){ { [0] = 7, [15] = number } } : gfid_root;
     iatt.ia_type = number ? IA_IFREG + number % IA_IFSOCK : IA_IFDIR;
     return iatt;
@@ -115,7 +115,7 @@ make_entries (inode_t *dir, uint8_t how, int32_t *ret_count)
 }
 
 static void
-make_data (struct made *made)
+make_data (struct fuzz_leaf_made *made)
 {
     const size_t size = MIN (made->size, leaf.bytes.left);
     struct iobuf *iobuf = iobuf_new (MAX (size, 1));
@@ -169,7 +169,7 @@ make_data (struct made *made)
 #define MADE_FLAGS (made.op_ret < 0 ? 0 : made.iatt.ia_uid)
 
 static void
-make (struct made *made, enum fop op, const call_stack_t *root)
+fuzz_leaf_make (struct fuzz_leaf_made *made, enum fop op, const call_stack_t *root)
 {
     const uint8_t how = leaf.how;
     const gid_t *groups;
@@ -177,8 +177,8 @@ make (struct made *made, enum fop op, const call_stack_t *root)
     if (how & 1)
         stack_groups ((call_stack_t *) root, &groups);
     made->iatt = make_iatt (how);
-    fill (&made->statvfs, sizeof made->statvfs);
-    fill (&made->lock, sizeof made->lock);
+    fuzz_leaf_fill (&made->statvfs, sizeof made->statvfs);
+    fuzz_leaf_fill (&made->lock, sizeof made->lock);
     made->bytes = g_bytes_new (leaf.bytes.at, leaf.bytes.left);
     made->dict = make_dict (made->name);
     made->name = leaf.bytes.left ? g_strndup ((const char *) leaf.bytes.at, leaf.bytes.left)
@@ -198,7 +198,7 @@ make (struct made *made, enum fop op, const call_stack_t *root)
 }
 
 static void
-made_clear (struct made *made)
+fuzz_leaf_made_clear (struct fuzz_leaf_made *made)
 {
     dict_unref (made->dict);
     iobref_unref (made->iobref);
@@ -214,16 +214,16 @@ made_clear (struct made *made)
 #define LEAF(fop)                                                                                  \
     static void leaf_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))          \
     {                                                                                              \
-        struct made made = { 0 };                                                                  \
+        struct fuzz_leaf_made made = { 0 };                                                        \
         if (!leaf.now && leaf.how >= LEAF_LATE && leaf.how < LEAF_FAIL) {                          \
             g_queue_push_tail (&leaf.late,                                                         \
                                fop_##fop##_stub (frame, leaf_##fop FOP_ARGS_##fop (PASS)));        \
             return;                                                                                \
         }                                                                                          \
         FOP_ARGS_##fop (NOTE)                                                                      \
-        make (&made, FOP_##fop, frame->root);                                                      \
+        fuzz_leaf_make (&made, FOP_##fop, frame->root);                                            \
         STACK_UNWIND (fop, frame, made.op_ret, made.op_errno FOP_RETS_##fop (MADE));               \
-        made_clear (&made);                                                                        \
+        fuzz_leaf_made_clear (&made);                                                              \
     }
 FOP_LIST (LEAF)
 

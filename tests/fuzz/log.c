@@ -13,16 +13,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int file;
+static int fuzz_log_file;
 
 int
 LLVMFuzzerInitialize (int *argc, char ***argv)
 {
     char path[32];
 
-    file = memfd_create ("log", MFD_CLOEXEC);
-    snprintf (path, sizeof path, "/proc/self/fd/%d", file);
-    g_assert (file >= 0 && log_open (path) == 0);
+    fuzz_log_file = memfd_create ("log", MFD_CLOEXEC);
+    snprintf (path, sizeof path, "/proc/self/fd/%d", fuzz_log_file);
+    g_assert (fuzz_log_file >= 0 && log_open (path) == 0);
     log_set_level (GF_LOG_TRACE);
     return 0;
 }
@@ -31,14 +31,14 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
 static void
 check_line (void)
 {
-    const off_t size = lseek (file, 0, SEEK_END);
+    const off_t size = lseek (fuzz_log_file, 0, SEEK_END);
     g_autofree char *text = g_malloc0 (size + 1);
 
-    g_assert (size > 1 && pread (file, text, size, 0) == size);
+    g_assert (size > 1 && pread (fuzz_log_file, text, size, 0) == size);
     g_assert (text[size - 1] == '\n');
     text[size - 1] = '\0';
     g_assert (strlen (text) == (size_t) size - 1 && is_one_line (text));
-    g_assert (ftruncate (file, 0) == 0);
+    g_assert (ftruncate (fuzz_log_file, 0) == 0);
 }
 
 static void

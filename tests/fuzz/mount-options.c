@@ -23,7 +23,7 @@ check_split (const char *text)
 
 /* The options for the kernel are passed word by word, and contain none of Windlass. */
 static void
-check_kernel (const char *text)
+fuzz_mount_options_check_kernel (const char *text)
 {
     g_auto (GStrv) words = bridge_split_options (text);
 
@@ -51,14 +51,14 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct input input = { data, size };
-    g_autofree char *text = input_text (&input), *error = NULL;
+    g_autofree char *text = fuzz_input_text (&input), *error = NULL;
     struct program_options options = { .bridge = g_ptr_array_new_with_free_func (g_free),
                                        .kernel = g_string_new (NULL) };
     int r = mount_options_add (&options, text, &error);
 
     g_assert (r == 0 || (r < 0 && error));
     check_split (text);
-    check_kernel (options.kernel->str);
+    fuzz_mount_options_check_kernel (options.kernel->str);
     check_bridge (&options);
     options_clear (&options);
     return 0;

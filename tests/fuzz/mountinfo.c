@@ -8,7 +8,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct input input = { data, size };
-    g_autofree char *path = input_line (&input), *text = input_text (&input);
+    g_autofree char *path = input_line (&input), *text = fuzz_input_text (&input);
     struct mount mount = { 0 };
     const bool found = mount_find (text, path, &mount);
 

@@ -15,7 +15,7 @@ static const struct option_choice words[] = { { "none", 0 }, { "data", 1 }, { "a
         .key = { "x" }, .type = type_, .size = sizeof (c_type_), __VA_ARGS__ \
     }
 
-static const struct xlator_option rows[] = {
+static const struct xlator_option fuzz_option_rows[] = {
     ROW (OPTION_BOOL, bool),
     ROW (OPTION_INT, int),
     ROW (OPTION_INT, int64_t),
@@ -107,8 +107,9 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct input input = { data, size };
-    const struct xlator_option *row = &rows[input_byte (&input) % G_N_ELEMENTS (rows)];
-    g_autofree char *text = input_text (&input), *allowed = NULL;
+    const unsigned at = input_byte (&input) % G_N_ELEMENTS (fuzz_option_rows);
+    const struct xlator_option *row = &fuzz_option_rows[at];
+    g_autofree char *text = fuzz_input_text (&input), *allowed = NULL;
     const struct xlator_option table[] = { *row, { .key = { NULL } } };
     union value value = { 0 };
     int r = option_parse (row, text, &value, &allowed);

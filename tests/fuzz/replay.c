@@ -11,7 +11,7 @@
 static unsigned replayed;
 
 static int
-names_compare (gconstpointer a, gconstpointer b)
+fuzz_replay_names_compare (gconstpointer a, gconstpointer b)
 {
     return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
@@ -48,7 +48,7 @@ replay (const char *path)
     while ((name = g_dir_read_name (dir)))
         g_ptr_array_add (names, g_build_filename (path, name, NULL));
     g_dir_close (dir);
-    g_ptr_array_sort (names, names_compare);
+    g_ptr_array_sort (names, fuzz_replay_names_compare);
     for (guint i = 0; i < names->len; i++)
         replay_file (names->pdata[i]);
 }

@@ -44,7 +44,7 @@ command_read (const uint8_t *data, size_t size)
 }
 
 static struct graph *
-load (const uint8_t *text, size_t size, const struct command *command)
+fuzz_volfile_load (const uint8_t *text, size_t size, const struct command *command)
 {
     const struct graph_settings settings = {
         .volume_name = command ? command->volume_name : NULL,
@@ -57,7 +57,7 @@ load (const uint8_t *text, size_t size, const struct command *command)
 }
 
 static void
-check_problems (const struct volfile *volfile)
+fuzz_volfile_check_problems (const struct volfile *volfile)
 {
     for (guint i = 0; i < volfile->problems->len; i++) {
         const struct problem *problem = volfile->problems->pdata[i];
@@ -84,11 +84,11 @@ text_without_numbers (const char *text)
 }
 
 static void
-check_printed (const struct graph *graph)
+fuzz_volfile_check_printed (const struct graph *graph)
 {
     g_autofree char *text = graph_text (graph), *dot = graph_dot (graph);
     g_autofree char *plain = text_without_numbers (text), *again = NULL;
-    struct graph *second = load ((const uint8_t *) plain, strlen (plain), NULL);
+    struct graph *second = fuzz_volfile_load ((const uint8_t *) plain, strlen (plain), NULL);
 
     g_assert (g_str_has_suffix (dot, "}\n"));
     g_assert (!volfile_has_errors (second->volfile));
@@ -104,11 +104,11 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     const size_t text_size = separator ? (size_t) (separator - data) : size;
     const size_t rest = separator ? text_size + strlen (SEPARATOR) : size;
     struct command command = command_read (data + rest, size - rest);
-    struct graph *graph = load (data, text_size, &command);
+    struct graph *graph = fuzz_volfile_load (data, text_size, &command);
 
-    check_problems (graph->volfile);
+    fuzz_volfile_check_problems (graph->volfile);
     if (!volfile_has_errors (graph->volfile))
-        check_printed (graph);
+        fuzz_volfile_check_printed (graph);
     graph_free (graph);
     g_ptr_array_unref (command.options);
     g_free (command.volume_name);

@@ -25,7 +25,7 @@
 /* --- requests on the way --------------------------------------------------------------------- */
 
 /* A request and its result. In a flow, the caller makes the next request after the answer. */
-struct asked {
+struct flow_asked {
     struct flow *flow;
     pid_t pid;
     int r;         /* flow->lock */
@@ -45,7 +45,7 @@ struct flow {
     pthread_t sender;
 };
 
-static int number (struct flow *flow, const char *key);
+static int flow_number (struct flow *flow, const char *key);
 
 /* The answering thread reports the answer before it ends the call. A caller that counts pending
  * calls starts after the end of the call. */
@@ -54,13 +54,13 @@ flow_begin (const char *options)
 {
     struct flow *flow = g_new0 (struct flow, 1);
 
-    flow->w = world_begin (options);
+    flow->w = posix_world_begin (options);
     flow->fd = world_create (&flow->w, flow->w.root, "f", O_RDWR, 0644);
     ck_assert_int_eq (world_write (&flow->w, flow->fd, "0123456789", 0), 10);
     pthread_mutex_init (&flow->lock, NULL);
     thread_cond_init (&flow->changed);
     flow->sender = pthread_self ();
-    while (number (flow, "current_low_priority_threads") > 0)
+    while (flow_number (flow, "current_low_priority_threads") > 0)
         g_usleep (100);
     thread_may_not_block = true; /* so that it can make many requests that block */
     return flow;
@@ -88,7 +88,7 @@ flow_end (struct flow *flow)
     flow_wait (flow, 0);
     thread_may_not_block = false;
     fd_unref (flow->fd);
-    world_end (&flow->w);
+    posix_world_end (&flow->w);
     ck_assert_uint_eq (flow->twice, 0);
     ck_assert_uint_eq (stack_misuses (), 0);
     ck_assert_uint_eq (stack_count_kept (), 0);
@@ -98,7 +98,7 @@ flow_end (struct flow *flow)
 }
 
 static G_GNUC_UNUSED void
-note_answer (call_frame_t *frame, struct asked *asked, int32_t op_ret, int32_t op_errno)
+flow_note_answer (call_frame_t *frame, struct flow_asked *asked, int32_t op_ret, int32_t op_errno)
 {
     struct flow *flow = asked->flow;
 
@@ -118,36 +118,36 @@ read_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int
           struct iovec *vector, int32_t count, struct iatt *stbuf, struct iobref *iobref,
           dict_t *xdata)
 {
-    note_answer (frame, cookie, op_ret, op_errno);
+    flow_note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
 stat_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
              struct iatt *buf, dict_t *xdata)
 {
-    note_answer (frame, cookie, op_ret, op_errno);
+    flow_note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
 flush_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
               dict_t *xdata)
 {
-    note_answer (frame, cookie, op_ret, op_errno);
+    flow_note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED void
-lk_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-           struct gf_flock *lock, dict_t *xdata)
+flow_lk_answer (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                struct gf_flock *lock, dict_t *xdata)
 {
-    note_answer (frame, cookie, op_ret, op_errno);
+    flow_note_answer (frame, cookie, op_ret, op_errno);
 }
 
 static G_GNUC_UNUSED call_frame_t *
-ask_begin (struct flow *flow, struct asked *asked, pid_t pid, enum fop op)
+ask_begin (struct flow *flow, struct flow_asked *asked, pid_t pid, enum fop op)
 {
     call_stack_t *root = stack_new (&flow->w.client->xlator);
 
-    *asked = (struct asked){ .flow = flow, .pid = pid, .root = root, .unique = root->unique };
+    *asked = (struct flow_asked){ .flow = flow, .pid = pid, .root = root, .unique = root->unique };
     root->op = op;
     root->uid = geteuid ();
     root->gid = getegid ();
@@ -160,7 +160,7 @@ ask_begin (struct flow *flow, struct asked *asked, pid_t pid, enum fop op)
 }
 
 static G_GNUC_UNUSED void
-ask_read (struct flow *flow, struct asked *asked, pid_t pid)
+ask_read (struct flow *flow, struct flow_asked *asked, pid_t pid)
 {
     call_frame_t *frame = ask_begin (flow, asked, pid, FOP_readv);
 
@@ -168,7 +168,7 @@ ask_read (struct flow *flow, struct asked *asked, pid_t pid)
 }
 
 static G_GNUC_UNUSED void
-ask_stat (struct flow *flow, struct asked *asked, pid_t pid)
+flow_ask_stat (struct flow *flow, struct flow_asked *asked, pid_t pid)
 {
     call_frame_t *frame = ask_begin (flow, asked, pid, FOP_stat);
     loc_t loc = { .inode = flow->w.root };
@@ -177,7 +177,7 @@ ask_stat (struct flow *flow, struct asked *asked, pid_t pid)
 }
 
 static G_GNUC_UNUSED void
-ask_flush (struct flow *flow, struct asked *asked, pid_t pid)
+flow_ask_flush (struct flow *flow, struct flow_asked *asked, pid_t pid)
 {
     call_frame_t *frame = ask_begin (flow, asked, pid, FOP_flush);
 
@@ -185,12 +185,13 @@ ask_flush (struct flow *flow, struct asked *asked, pid_t pid)
 }
 
 static G_GNUC_UNUSED void
-ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
+ask_lk (struct flow *flow, struct flow_asked *asked, int cmd, short type)
 {
     call_frame_t *frame = ask_begin (flow, asked, 0, FOP_lk);
     struct gf_flock lock = { .l_type = type };
 
-    STACK_WIND_COOKIE (frame, lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock, NULL);
+    STACK_WIND_COOKIE (frame, flow_lk_answer, asked, flow->w.graph->top, lk, flow->fd, cmd, &lock,
+                       NULL);
 }
 
 /* A thread: interrupts all of 400 requests while other threads answer them. A request number is
@@ -198,7 +199,7 @@ ask_lk (struct flow *flow, struct asked *asked, int cmd, short type)
 static G_GNUC_UNUSED void *
 cancel_all (void *data)
 {
-    struct asked *asked = data;
+    struct flow_asked *asked = data;
 
     for (unsigned i = 0; i < 400; i++)
         (void) limit_cancel (asked[i].unique);
@@ -208,7 +209,7 @@ cancel_all (void *data)
 /* --- asking the translator at the top --------------------------------------------------------- */
 
 static G_GNUC_UNUSED char *
-dumped (struct flow *flow, const char *key)
+flow_dumped (struct flow *flow, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
@@ -221,21 +222,21 @@ dumped (struct flow *flow, const char *key)
 }
 
 static G_GNUC_UNUSED int
-number (struct flow *flow, const char *key)
+flow_number (struct flow *flow, const char *key)
 {
-    g_autofree char *text = dumped (flow, key);
+    g_autofree char *text = flow_dumped (flow, key);
 
     return *text ? atoi (text) : -1;
 }
 
 static G_GNUC_UNUSED void
-wait_for (struct flow *flow, const char *key, int value)
+flow_wait_for (struct flow *flow, const char *key, int value)
 {
     const int64_t end = clock_now () + 20000 * MS;
 
-    while (number (flow, key) != value && clock_now () < end)
+    while (flow_number (flow, key) != value && clock_now () < end)
         g_usleep (1000);
-    ck_assert_int_eq (number (flow, key), value);
+    ck_assert_int_eq (flow_number (flow, key), value);
 }
 
 /* Delays as seen by the translator below. */

@@ -41,7 +41,7 @@ struct world {
 };
 
 static struct graph *
-world_load (const char *dir, const char *options)
+posix_world_load (const char *dir, const char *options)
 {
     g_autofree char *text = g_strdup_printf (
         "volume posix\ntype storage/posix\noption directory %s\n%send-volume\n", dir, options);
@@ -55,17 +55,17 @@ world_load (const char *dir, const char *options)
 }
 
 static G_GNUC_UNUSED struct world
-world_begin (const char *options)
+posix_world_begin (const char *options)
 {
     struct world w = { .dir = g_build_filename (g_get_tmp_dir (), "windlass-posix-XXXXXX", NULL) };
 
     ck_assert_ptr_nonnull (g_mkdtemp_full (w.dir, 0755));
-    w.graph = world_load (w.dir, options);
+    w.graph = posix_world_load (w.dir, options);
     w.r = graph_activate (w.graph);
     if (w.r == -EOPNOTSUPP) { /* this file system has no file handles, as overlayfs */
         graph_free (w.graph);
         options = world_modes[1];
-        w.graph = world_load (w.dir, options);
+        w.graph = posix_world_load (w.dir, options);
         w.r = graph_activate (w.graph);
     }
     ck_assert_int_eq (w.r, 0);
@@ -78,7 +78,7 @@ world_begin (const char *options)
 }
 
 static void
-world_end (struct world *w)
+posix_world_end (struct world *w)
 {
     g_autofree char *remove = g_strdup_printf ("rm -rf '%s'", w->dir);
 
@@ -94,7 +94,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
 /* A world that ends after the variables declared below it, such as references to its inodes:
  * `g_auto (world) w = world_begin (...)`. */
 typedef struct world world;
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, world_end)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, posix_world_end)
 
 /* The path in the directory itself. g_free it. */
 static G_GNUC_UNUSED char *
@@ -106,7 +106,7 @@ world_path (const struct world *w, const char *name)
 /* Returns the inode of a name as the bridge finds it: linked, with a reference; or NULL, with w->r
  * set. */
 static G_GNUC_UNUSED inode_t *
-world_look (struct world *w, inode_t *dir, const char *name)
+posix_world_look (struct world *w, inode_t *dir, const char *name)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable);
     g_autoptr (inode_t) known = inode_grep (dir, name);

@@ -53,7 +53,7 @@ fops_of (const struct xlator_api *api)
 }
 
 static const xlator_t *
-find (const struct graph *graph, const char *type)
+effects_find (const struct graph *graph, const char *type)
 {
     for (guint i = 0; i < graph->xlators->len; i++)
         if (strcmp (((xlator_t *) graph->xlators->pdata[i])->type, type) == 0)
@@ -64,14 +64,14 @@ find (const struct graph *graph, const char *type)
 
 START_TEST (each_translator_sees_the_changes_that_matter)
 {
-    struct world w = world_begin (CACHES);
-    const xlator_t *xl = find (w.graph, translators[_i].type);
+    struct world w = posix_world_begin (CACHES);
+    const xlator_t *xl = effects_find (w.graph, translators[_i].type);
     g_autoptr (GString) missing = g_string_new (NULL);
     const opset_t not_seen = translators[_i].matters & ~fops_of (xl->api);
 
     opset_print (not_seen, missing);
     ck_assert_msg (not_seen == 0, "%s doesn't see %s", xl->type, missing->str);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

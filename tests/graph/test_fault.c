@@ -21,17 +21,17 @@ tell_r (struct world *w, const char *command, const char *input, int expected)
 }
 
 static void
-tell (struct world *w, const char *command, const char *input)
+fault_test_tell (struct world *w, const char *command, const char *input)
 {
     g_free (tell_r (w, command, input, 0));
 }
 
 static struct world
-begin (const char *rules)
+fault_begin (const char *rules)
 {
-    struct world w = world_begin (FAULT);
+    struct world w = posix_world_begin (FAULT);
 
-    tell (&w, "rules", rules);
+    fault_test_tell (&w, "rules", rules);
     return w;
 }
 
@@ -82,19 +82,19 @@ static const struct {
 
 START_TEST (exactly_those_requests_fail)
 {
-    struct world w = begin (counts[_i].rules);
+    struct world w = fault_begin (counts[_i].rules);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *got = pattern (&w, fd, 10);
 
     ck_assert_str_eq (got, counts[_i].pattern);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_seed_repeats_the_failures)
 {
-    struct world w = begin ("fsync probability 30% seed 42 -> error EIO");
+    struct world w = fault_begin ("fsync probability 30% seed 42 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *first = pattern (&w, fd, 500), *second = NULL, *other = NULL, *option = NULL,
                     *again = NULL;
@@ -104,26 +104,26 @@ START_TEST (a_seed_repeats_the_failures)
         failed += *p == 'x';
     ck_assert_uint_ge (failed, 110);
     ck_assert_uint_le (failed, 190);
-    tell (&w, "rules", "fsync probability 30% seed 42 -> error EIO");
+    fault_test_tell (&w, "rules", "fsync probability 30% seed 42 -> error EIO");
     second = pattern (&w, fd, 500);
     ck_assert_str_eq (first, second);
-    tell (&w, "rules", "fsync probability 30% seed 43 -> error EIO");
+    fault_test_tell (&w, "rules", "fsync probability 30% seed 43 -> error EIO");
     other = pattern (&w, fd, 500);
     ck_assert_str_ne (first, other);
-    tell (&w, "rules", "fsync probability 30% -> error EIO"); /* the option's seed */
+    fault_test_tell (&w, "rules", "fsync probability 30% -> error EIO"); /* the option's seed */
     option = pattern (&w, fd, 500);
-    tell (&w, "rules", "fsync probability 30% -> error EIO");
+    fault_test_tell (&w, "rules", "fsync probability 30% -> error EIO");
     again = pattern (&w, fd, 500);
     ck_assert_str_eq (option, again);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* --- data ------------------------------------------------------------------------------------- */
 
 static char *
-stored (const struct world *w, gsize *ret_size)
+fault_stored (const struct world *w, gsize *ret_size)
 {
     g_autofree char *path = world_path (w, "f");
     char *bytes;
@@ -161,18 +161,18 @@ static const struct {
 
 START_TEST (writes_go_wrong)
 {
-    struct world w = begin (writes[_i].rule);
+    struct world w = fault_begin (writes[_i].rule);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *text = g_strnfill (4000, 'x');
     gsize size;
 
     ck_assert_int_eq (world_write (&w, fd, text, writes[_i].offset), writes[_i].answer);
-    g_autofree char *there = stored (&w, &size);
+    g_autofree char *there = fault_stored (&w, &size);
     ck_assert_uint_eq (size, writes[_i].size);
     for (gsize i = (gsize) writes[_i].offset; i < size; i++)
         ck_assert_int_eq (there[i], 'x');
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -188,35 +188,35 @@ bits_that_differ (const char *a, const char *b, gsize size)
 
 START_TEST (bits_flip_in_a_copy)
 {
-    struct world w = begin ("writev -> flip 3");
+    struct world w = fault_begin ("writev -> flip 3");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *text = g_strnfill (4000, 'x'), *same = g_strdup (text);
     gsize size;
 
     ck_assert_int_eq (world_write (&w, fd, text, 0), 4000);
     ck_assert_str_eq (text, same);
-    g_autofree char *there = stored (&w, &size), *again = NULL;
+    g_autofree char *there = fault_stored (&w, &size), *again = NULL;
     ck_assert_uint_eq (size, 4000);
     ck_assert_uint_eq (bits_that_differ (there, text, size), 3);
-    tell (&w, "rules", "writev -> flip 3");
+    fault_test_tell (&w, "rules", "writev -> flip 3");
     ck_assert_int_eq (world_write (&w, fd, text, 0), 4000);
-    again = stored (&w, &size);
+    again = fault_stored (&w, &size);
     ck_assert (memcmp (there, again, size) == 0); /* the same seed changes the same bits */
 
-    tell (&w, "rules", "readv -> flip 1");
+    fault_test_tell (&w, "rules", "readv -> flip 1");
     g_autofree char *read = world_read (&w, fd, 5000, 0), *next = NULL;
     ck_assert_int_eq (w.r, 4000);
     ck_assert_uint_eq (bits_that_differ (read, there, 4000), 1);
-    g_autofree char *still = stored (&w, &size);
+    g_autofree char *still = fault_stored (&w, &size);
     ck_assert (memcmp (there, still, size) == 0);
     next = world_read (&w, fd, 5000, 0);
     ck_assert (memcmp (read, next, 4000) != 0); /* the next match changes other bits */
 
-    tell (&w, "rules", "readv -> short 7");
+    fault_test_tell (&w, "rules", "readv -> short 7");
     g_free (world_read (&w, fd, 5000, 0));
     ck_assert_int_eq (w.r, 7);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -224,7 +224,8 @@ END_TEST
 
 START_TEST (rules_show_and_go)
 {
-    struct world w = begin ("# file: my.rules\nfsync nth 2 -> error EIO\n* path /never -> hang");
+    struct world w = fault_begin ("# file: my.rules\n"
+                                  "fsync nth 2 -> error EIO\n* path /never -> hang");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *before = pattern (&w, fd, 3), *shown = tell_r (&w, "show", "", 0), *bad = NULL,
                     *after = NULL;
@@ -237,11 +238,11 @@ START_TEST (rules_show_and_go)
     ck_assert_ptr_nonnull (strstr (bad, "my.rules:2:1: "));
     g_autofree char *still = tell_r (&w, "show", "", 0);
     ck_assert_str_eq (still, shown);
-    tell (&w, "clear", "");
+    fault_test_tell (&w, "clear", "");
     after = tell_r (&w, "show", "", 0);
     ck_assert_str_eq (after, "# seed 1\n");
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -288,7 +289,7 @@ interrupt_one (const call_stack_t *root, void *data)
 START_TEST (what_hangs_is_let_go)
 {
     static const int expected[] = { 0, 0, 0, 0, -EINTR, -EIO };
-    struct world w = begin (_i == 3 ? "fsync -> delay 3600s" : "fsync -> hang name stuck");
+    struct world w = fault_begin (_i == 3 ? "fsync -> delay 3600s" : "fsync -> hang name stuck");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct hanging h = { &w, fd, 1 };
     GThread *thread = g_thread_new ("hang", hang, &h);
@@ -300,9 +301,9 @@ START_TEST (what_hangs_is_let_go)
         g_autofree char *said = tell_r (&w, "release", "stuck", 0);
         ck_assert_str_eq (said, "released 1");
     } else if (_i == 1) {
-        tell (&w, "release", "");
+        fault_test_tell (&w, "release", "");
     } else if (_i == 2) {
-        tell (&w, "clear", "");
+        fault_test_tell (&w, "clear", "");
     } else if (_i == 3 || _i == 4) {
         stack_foreach (interrupt_one, NULL);
     } else {
@@ -311,7 +312,7 @@ START_TEST (what_hangs_is_let_go)
     g_thread_join (thread);
     ck_assert_int_eq (h.r, expected[_i]);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -327,7 +328,7 @@ struct worker {
 };
 
 static gpointer
-work (gpointer data)
+fault_work (gpointer data)
 {
     struct worker *worker = data;
     struct client *client = client_new (worker->w->graph->top);
@@ -347,7 +348,7 @@ work_on_threads (struct world *w, fd_t *fd, void (*meanwhile) (struct world *w))
 
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){ w, fd, 0 };
-        threads[i] = g_thread_new ("work", work, &workers[i]);
+        threads[i] = g_thread_new ("work", fault_work, &workers[i]);
     }
     if (meanwhile)
         meanwhile (w);
@@ -362,18 +363,19 @@ work_on_threads (struct world *w, fd_t *fd, void (*meanwhile) (struct world *w))
  * only on the numbers of the matches. */
 START_TEST (counts_are_exact_on_many_threads)
 {
-    struct world w = begin ("fstat nth 1234 -> error EIO\nfstat every 10 times 77 -> error EIO");
+    struct world w = fault_begin ("fstat nth 1234 -> error EIO\n"
+                                  "fstat every 10 times 77 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     unsigned first;
 
     ck_assert_uint_eq (work_on_threads (&w, fd, NULL), 78);
-    tell (&w, "rules", "fstat probability 5% seed 9 -> error EIO");
+    fault_test_tell (&w, "rules", "fstat probability 5% seed 9 -> error EIO");
     first = work_on_threads (&w, fd, NULL);
-    tell (&w, "rules", "fstat probability 5% seed 9 -> error EIO");
+    fault_test_tell (&w, "rules", "fstat probability 5% seed 9 -> error EIO");
     ck_assert_uint_eq (work_on_threads (&w, fd, NULL), first);
     ck_assert_uint_gt (first, THREADS * CALLS / 40);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -381,20 +383,20 @@ static void
 change_rules (struct world *w)
 {
     for (int i = 0; i < 200; i++)
-        tell (w, "rules",
-              i % 2 ? "fstat every 3 -> hang name a"
-                    : "fstat every 3 -> delay 10us\nfstat path /g -> error EIO");
-    tell (w, "clear", "");
+        fault_test_tell (w, "rules",
+                         i % 2 ? "fstat every 3 -> hang name a"
+                         : "fstat every 3 -> delay 10us\nfstat path /g -> error EIO");
+    fault_test_tell (w, "clear", "");
 }
 
 START_TEST (rules_change_while_requests_match)
 {
-    struct world w = begin ("");
+    struct world w = fault_begin ("");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     ck_assert_uint_eq (work_on_threads (&w, fd, change_rules), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

@@ -12,7 +12,7 @@
 #define ABOVE BRICK "end-volume\nvolume x subvolumes c\n"
 
 static struct graph *
-load (const char *text, const char *const *options)
+fetched_load (const char *text, const char *const *options)
 {
     const char *dirs[] = { g_getenv ("WINDLASS_TEST_XLATORS"), NULL };
     const struct graph_settings settings = { .xlator_dirs = dirs,
@@ -28,7 +28,7 @@ static const struct faulty {
     int line, column;
     bool warning;
     const char *part;
-} faulty[] = {
+} fetched_faulty[] = {
     { "volume leaf type test/leaf end-volume", 1, 18, false,
       "volume 'leaf': type 'test/leaf' must have subvolumes in the volfile of a server" },
     { BRICK "option transport-type UNIX end-volume", 2, 23, false,
@@ -49,7 +49,7 @@ static const struct faulty {
 };
 
 static void
-check_problem (const struct volfile *volfile, const struct faulty *wanted)
+fetched_check_problem (const struct volfile *volfile, const struct faulty *wanted)
 {
     const struct problem *problem;
 
@@ -62,17 +62,17 @@ check_problem (const struct volfile *volfile, const struct faulty *wanted)
                    wanted->line, wanted->column, wanted->part);
 }
 
-START_TEST (each_faulty)
+START_TEST (fetched_each_faulty)
 {
-    struct graph *graph = load (faulty[_i].text, NULL);
+    struct graph *graph = fetched_load (fetched_faulty[_i].text, NULL);
 
-    check_problem (graph->volfile, &faulty[_i]);
+    fetched_check_problem (graph->volfile, &fetched_faulty[_i]);
     graph_free (graph);
 }
 END_TEST
 
 static const char *
-setting (const xlator_t *xl, const char *key)
+fetched_setting (const xlator_t *xl, const char *key)
 {
     for (guint i = 0; i < xl->settings->len; i++) {
         const struct option_setting *s = xl->settings->pdata[i];
@@ -89,19 +89,19 @@ START_TEST (rest_is_taken)
     const char *const options[] = { "c.connect-path=/run/here", "c.transport-type=unix", NULL };
     const struct faulty ignored = { NULL, 3, 21, true, "ssl-own-cert' is ignored" };
     struct graph *graph =
-        load (BRICK "option password p option ssl-ca-list /etc/ssl/ca.pem\n"
+        fetched_load (BRICK "option password p option ssl-ca-list /etc/ssl/ca.pem\n"
                     "option ssl-own-cert /root/x option ping-timeout 7 option address-family inet\n"
                     "option transport-type unix option connect-path /run/there end-volume",
-              options);
+                      options);
     const xlator_t *xl = graph->top;
 
-    check_problem (graph->volfile, &ignored);
-    ck_assert_str_eq (setting (xl, "remote-subvolume"), "/b");
-    ck_assert_str_eq (setting (xl, "password"), "p");
-    ck_assert_str_eq (setting (xl, "ping-timeout"), "7");
-    ck_assert_str_eq (setting (xl, "transport.socket.ssl-ca-list"), "/etc/ssl/ca.pem");
-    ck_assert_ptr_null (setting (xl, "transport.socket.ssl-own-cert"));
-    ck_assert_str_eq (setting (xl, "transport.socket.connect-path"), "/run/here");
+    fetched_check_problem (graph->volfile, &ignored);
+    ck_assert_str_eq (fetched_setting (xl, "remote-subvolume"), "/b");
+    ck_assert_str_eq (fetched_setting (xl, "password"), "p");
+    ck_assert_str_eq (fetched_setting (xl, "ping-timeout"), "7");
+    ck_assert_str_eq (fetched_setting (xl, "transport.socket.ssl-ca-list"), "/etc/ssl/ca.pem");
+    ck_assert_ptr_null (fetched_setting (xl, "transport.socket.ssl-own-cert"));
+    ck_assert_str_eq (fetched_setting (xl, "transport.socket.connect-path"), "/run/here");
     graph_free (graph);
 }
 END_TEST
@@ -109,7 +109,7 @@ END_TEST
 /* A value of the command line that no translator takes may be a misspelt password. */
 START_TEST (secrets_are_known)
 {
-    struct graph *graph = load (BRICK "end-volume", NULL);
+    struct graph *graph = fetched_load (BRICK "end-volume", NULL);
 
     ck_assert (graph_option_is_secret (graph, "?.password=p"));
     ck_assert (graph_option_is_secret (graph, "c.pasword=p"));
@@ -128,7 +128,7 @@ TEST_PROGRAM (test_fetched)
         puts ("SKIP: WINDLASS_TEST_XLATORS doesn't say where the translators for tests are");
         return 77;
     }
-    tcase_add_loop_test (tcase, each_faulty, 0, G_N_ELEMENTS (faulty));
+    tcase_add_loop_test (tcase, fetched_each_faulty, 0, G_N_ELEMENTS (fetched_faulty));
     tcase_add_test (tcase, rest_is_taken);
     tcase_add_test (tcase, secrets_are_known);
     suite_add_tcase (suite, tcase);

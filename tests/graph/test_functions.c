@@ -14,7 +14,7 @@
 #define ROT13 "end-volume\nvolume rot-13\ntype encryption/rot-13\nsubvolumes posix\n"
 
 static void
-start (const char *glob, uint64_t buffer)
+recording_start (const char *glob, uint64_t buffer)
 {
     g_autoptr (GPtrArray) globs = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (GString) answer = g_string_new (NULL);
@@ -26,7 +26,7 @@ start (const char *glob, uint64_t buffer)
 }
 
 static void
-stop (void)
+recording_stop (void)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
 
@@ -37,7 +37,7 @@ stop (void)
 static const struct calls_view everything = { .all = true };
 
 static void
-add_line (const char *line, void *data)
+functions_add_line (const char *line, void *data)
 {
     g_string_append_printf (data, "%s\n", line);
 }
@@ -60,7 +60,7 @@ printed (void)
         g_free (where);
         where = next;
     }
-    calls_print (calls, &everything, add_line, out);
+    calls_print (calls, &everything, functions_add_line, out);
     calls_free (calls);
     return g_string_free (out, FALSE);
 }
@@ -71,11 +71,11 @@ START_TEST (a_module_that_comes_later_is_traced)
     struct world w;
     fd_t *fd;
 
-    start (NULL, 1 << 20);
-    w = world_begin (ROT13);
+    recording_start (NULL, 1 << 20);
+    w = posix_world_begin (ROT13);
     fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
-    stop ();
+    recording_stop ();
     ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
     g_autofree char *text = printed ();
     const char *rot = strstr (text, " rot13_writev() {\n"),
@@ -84,7 +84,7 @@ START_TEST (a_module_that_comes_later_is_traced)
     ck_assert_msg (!strstr (rot + 1, " rot13_writev()"), "the one after the stop is there: %s",
                    text);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -96,13 +96,13 @@ noted (int n)
 }
 
 static void *
-note (void *data)
+functions_note (void *data)
 {
     return GINT_TO_POINTER (noted (1));
 }
 
 static unsigned
-count_of (const char *text, const char *part)
+functions_count_of (const char *text, const char *part)
 {
     unsigned n = 0;
 
@@ -116,16 +116,16 @@ count_of (const char *text, const char *part)
 START_TEST (threads_that_ended_are_there)
 {
     for (int round = 0; round < 3; round++) {
-        start ("noted", 64 << 10);
+        recording_start ("noted", 64 << 10);
         for (int i = 0; i < 300; i++) {
             pthread_t thread;
 
-            ck_assert_int_eq (pthread_create (&thread, NULL, note, NULL), 0);
+            ck_assert_int_eq (pthread_create (&thread, NULL, functions_note, NULL), 0);
             pthread_join (thread, NULL);
         }
-        stop ();
+        recording_stop ();
         g_autofree char *text = printed ();
-        ck_assert_uint_eq (count_of (text, "noted()"), 300);
+        ck_assert_uint_eq (functions_count_of (text, "noted()"), 300);
     }
 }
 END_TEST
@@ -133,12 +133,12 @@ END_TEST
 /* The last calls are kept. */
 START_TEST (a_full_ring_says_what_it_lost)
 {
-    start ("noted", 64 << 10);
+    recording_start ("noted", 64 << 10);
     for (int i = 0; i < 10000; i++)
         noted (i);
-    stop ();
+    recording_stop ();
     g_autofree char *text = printed ();
-    const unsigned kept = count_of (text, "noted()");
+    const unsigned kept = functions_count_of (text, "noted()");
     g_autofree char *lost = g_strdup_printf ("/* %u calls were lost here */", 10000 - kept);
     ck_assert_msg (kept > 1000 && strstr (text, lost), "%u kept: %.300s", kept, text);
 }
@@ -173,7 +173,7 @@ START_TEST (what_is_printed_is_balanced)
     g_string_append (in, "done 4 7\n");
     g_string_append_len (in, (const char *) done, sizeof done);
     ck_assert_int_eq (calls_take (calls, in->str, in->len, &error), 0);
-    calls_print (calls, &everything, add_line, out);
+    calls_print (calls, &everything, functions_add_line, out);
     ck_assert_str_eq (out->str, expected);
     calls_free (calls);
 }
@@ -211,14 +211,14 @@ START_TEST (a_view_leaves_calls_out)
 
     g_string_append_len (in, (const char *) done, sizeof done);
     ck_assert_int_eq (calls_take (calls, in->str, in->len, &error), 0);
-    calls_print (calls, &views[_i], add_line, out);
+    calls_print (calls, &views[_i], functions_add_line, out);
     ck_assert_str_eq (strstr (out->str, "-\n") + 2, expected[_i]);
     calls_free (calls);
 }
 END_TEST
 
 /* A daemon of another user can send any bytes. */
-START_TEST (any_bytes_are_judged)
+START_TEST (any_bytes_of_functions_are_judged)
 {
     static const char *const wrong[] = { "",
                                          "calls 1\n",
@@ -233,7 +233,7 @@ START_TEST (any_bytes_are_judged)
     const int r = calls_take (calls, wrong[_i], strlen (wrong[_i]), &error);
 
     ck_assert_int_eq (r, _i == 0 ? 0 : -EPROTO);
-    calls_print (calls, &everything, add_line, out);
+    calls_print (calls, &everything, functions_add_line, out);
     calls_free (calls);
 }
 END_TEST
@@ -251,7 +251,7 @@ TEST_PROGRAM (test_functions)
     suite_add_tcase (suite, live);
     tcase_add_test (print, what_is_printed_is_balanced);
     tcase_add_loop_test (print, a_view_leaves_calls_out, 0, 3);
-    tcase_add_loop_test (print, any_bytes_are_judged, 0, 7);
+    tcase_add_loop_test (print, any_bytes_of_functions_are_judged, 0, 7);
     suite_add_tcase (suite, print);
     return suite_run (suite);
 }

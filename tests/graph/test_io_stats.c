@@ -13,7 +13,7 @@ enum { THSTATS_OF_EACH = 4, STATS_OF_EACH = 3000, MANY = 130 };
 
 /* Returns the output of a command of the volume. */
 static char *
-tell (const struct world *w, const char *name)
+io_stats_tell (const struct world *w, const char *name)
 {
     const struct xlator_command *command = w->graph->top->api->commands;
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
@@ -27,7 +27,7 @@ tell (const struct world *w, const char *name)
 
 /* Returns the value of a line of the state, such as "cumulative-READ-hits=12". */
 static long
-state (const struct world *w, const char *key)
+io_stats_state (const struct world *w, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
@@ -53,28 +53,30 @@ stat_often (void *data)
 
 START_TEST (threads_count_everything)
 {
-    struct world w = world_begin (STATS ("option latency-measurement on\n"));
-    const long before = MAX (state (&w, "cumulative-STAT-hits"), 0);
+    struct world w = posix_world_begin (STATS ("option latency-measurement on\n"));
+    const long before = MAX (io_stats_state (&w, "cumulative-STAT-hits"), 0);
     pthread_t threads[THSTATS_OF_EACH];
 
     for (int i = 0; i < THSTATS_OF_EACH; i++)
         ck_assert_int_eq (thread_new (&threads[i], "reader", stat_often, &w), 0);
     for (int i = 0; i < 50; i++)
-        g_free (tell (&w, "json")); /* while other threads count; reading changes nothing */
+        g_free (io_stats_tell (&w, "json")); /* while other threads count; it changes nothing */
     for (int i = 0; i < THSTATS_OF_EACH; i++)
         thread_join (threads[i]);
-    ck_assert_int_eq (state (&w, "cumulative-STAT-hits"), before + THSTATS_OF_EACH * STATS_OF_EACH);
-    ck_assert_int_eq (state (&w, "interval-STAT-hits"), before + THSTATS_OF_EACH * STATS_OF_EACH);
-    ck_assert_int_eq (state (&w, "cumulative-STAT-errors"), 0);
-    ck_assert_int_ge (state (&w, "cumulative-STAT-maxlatency-us"),
-                      state (&w, "cumulative-STAT-minlatency-us"));
-    world_end (&w);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"),
+                      before + THSTATS_OF_EACH * STATS_OF_EACH);
+    ck_assert_int_eq (io_stats_state (&w, "interval-STAT-hits"),
+                      before + THSTATS_OF_EACH * STATS_OF_EACH);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-errors"), 0);
+    ck_assert_int_ge (io_stats_state (&w, "cumulative-STAT-maxlatency-us"),
+                      io_stats_state (&w, "cumulative-STAT-minlatency-us"));
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (bytes_and_sizes_are_those_that_were_done)
 {
-    struct world w = world_begin (STATS (""));
+    struct world w = posix_world_begin (STATS (""));
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *text = NULL, *nothing = NULL;
 
@@ -82,19 +84,19 @@ START_TEST (bytes_and_sizes_are_those_that_were_done)
     ck_assert_int_eq (world_write (&w, fd, "hello", -1), -EINVAL);
     text = world_read (&w, fd, 100, 0);
     nothing = world_read (&w, fd, 100, 5);
-    ck_assert_int_eq (state (&w, "cumulative-WRITE-hits"), 2);
-    ck_assert_int_eq (state (&w, "cumulative-WRITE-errors"), 1);
-    ck_assert_int_eq (state (&w, "cumulative-total-write"), 5);
-    ck_assert_int_eq (state (&w, "cumulative-write-4"), 1);
-    ck_assert_int_eq (state (&w, "cumulative-total-read"), 5);
-    ck_assert_int_eq (state (&w, "cumulative-read-4"), 1);
-    ck_assert_int_eq (state (&w, "cumulative-read-0"), 1);
-    ck_assert_int_eq (state (&w, "cumulative-WRITE-avglatency-us"), -1); /* not measured */
-    ck_assert_int_eq (state (&w, "current-open-fds"), 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-WRITE-hits"), 2);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-WRITE-errors"), 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-total-write"), 5);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-write-4"), 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-total-read"), 5);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-read-4"), 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-read-0"), 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-WRITE-avglatency-us"), -1); /* not measured */
+    ck_assert_int_eq (io_stats_state (&w, "current-open-fds"), 1);
     fd_unref (fd);
-    ck_assert_int_eq (state (&w, "current-open-fds"), 0);
-    ck_assert_int_eq (state (&w, "max-open-fds"), 1);
-    world_end (&w);
+    ck_assert_int_eq (io_stats_state (&w, "current-open-fds"), 0);
+    ck_assert_int_eq (io_stats_state (&w, "max-open-fds"), 1);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -102,7 +104,7 @@ END_TEST
  * forgotten meanwhile. */
 START_TEST (lists_keep_the_largest)
 {
-    struct world w = world_begin (STATS (""));
+    struct world w = posix_world_begin (STATS (""));
     g_autofree char *text = NULL;
     const char *at;
 
@@ -114,7 +116,7 @@ START_TEST (lists_keep_the_largest)
             ck_assert_int_eq (world_write (&w, fd, "x", 0), 1);
         fd_unref (fd);
     }
-    text = tell (&w, "stats");
+    text = io_stats_tell (&w, "stats");
     at = strstr (text, "Write file stats");
     ck_assert_ptr_nonnull (at);
     for (int i = MANY - 1; i >= MANY - 100; i--) {
@@ -126,19 +128,19 @@ START_TEST (lists_keep_the_largest)
         ck_assert_msg (!w.by_name || strstr (at, name), "%s", text);
     }
     ck_assert_msg (!strstr (at, "/f029\n"), "%s", text);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (nothing_is_counted_when_it_is_off)
 {
-    struct world w = world_begin (STATS ("option count-fop-hits off\n"));
+    struct world w = posix_world_begin (STATS ("option count-fop-hits off\n"));
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     ck_assert_int_eq (world_write (&w, fd, "hello", 0), 5);
-    ck_assert_int_eq (state (&w, "cumulative-WRITE-hits"), -1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-WRITE-hits"), -1);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

@@ -13,7 +13,7 @@
 START_TEST (sixteen_readers_wait_for_the_disk_at_once)
 {
     struct flow *flow = flow_begin (MEETING ("16") IOT (""));
-    struct asked asked[16];
+    struct flow_asked asked[16];
 
     for (unsigned i = 0; i < 16; i++)
         ask_read (flow, &asked[i], 1000 + i);
@@ -29,7 +29,7 @@ END_TEST
 START_TEST (one_process_with_many_keeps_no_other_waiting)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
-    struct asked many[64], one;
+    struct flow_asked many[64], one;
 
     for (unsigned i = 0; i < 64; i++)
         ask_read (flow, &many[i], 1001);
@@ -45,11 +45,11 @@ END_TEST
 START_TEST (looking_comes_before_reading)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
-    struct asked reads[20], stat;
+    struct flow_asked reads[20], stat;
 
     for (unsigned i = 0; i < 20; i++)
         ask_read (flow, &reads[i], 1001);
-    ask_stat (flow, &stat, 1002);
+    flow_ask_stat (flow, &stat, 1002);
     flow_wait (flow, 20); /* the reads are held, and one of them occupies its priority */
     ck_assert_uint_eq (stat.turn, 1);
     let_go (flow);
@@ -61,7 +61,7 @@ START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
 {
     struct flow *flow = flow_begin (
         BLOCKING ("0") IOT ("option least-rate-limit 2\noption least-prio-threads 4\n"));
-    struct asked least[4], other;
+    struct flow_asked least[4], other;
     const int64_t begin = clock_now ();
 
     for (unsigned i = 0; i < 4; i++)
@@ -71,7 +71,7 @@ START_TEST (the_least_go_at_their_rate_and_hold_nobody_up)
     ck_assert_int_ge (clock_now () - begin, 1300 * MS); /* the first at once, the second after 0.4
                                                            s, and two each 0.5 s later */
     ck_assert_uint_lt (other.turn, 4);
-    ck_assert_int_eq (number (flow, "least_priority_waited"), 4);
+    ck_assert_int_eq (flow_number (flow, "least_priority_waited"), 4);
     flow_end (flow);
 }
 END_TEST
@@ -80,12 +80,12 @@ START_TEST (what_a_call_waits_for_is_told)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
     g_autoptr (GString) out = g_string_new (NULL), explained = g_string_new (NULL);
-    struct asked asked[4];
+    struct flow_asked asked[4];
     xlator_t *top = flow->w.graph->top;
 
     for (unsigned i = 0; i < 4; i++)
         ask_read (flow, &asked[i], 1001);
-    wait_for (flow, "low_priority_queue_length", 3);
+    flow_wait_for (flow, "low_priority_queue_length", 3);
     limit_waits_for (&asked[3].root->frames[1], out);
     ck_assert_str_eq (out->str,
                       "one of 1 operations of low priority (low-prio-threads), 2 before it");
@@ -102,7 +102,7 @@ END_TEST
 START_TEST (a_thread_that_may_block_runs_what_it_brings)
 {
     struct flow *flow = flow_begin (BLOCKING ("2000") IOT (""));
-    struct asked asked;
+    struct flow_asked asked;
 
     thread_may_not_block = false;
     for (unsigned i = 0; i < 10; i++) {
@@ -140,7 +140,7 @@ START_TEST (options_change_under_load_and_all_is_answered)
 {
     struct flow *flow = flow_begin (BLOCKING ("200") IOT (""));
     static const int counts[] = { 1, 64, 2, 16, 1, 64, 3, 1 };
-    struct asked *asked = g_new0 (struct asked, 8 * 200);
+    struct flow_asked *asked = g_new0 (struct flow_asked, 8 * 200);
 
     for (unsigned round = 0; round < 8; round++) {
         for (unsigned i = 0; i < 200; i++)
@@ -151,7 +151,7 @@ START_TEST (options_change_under_load_and_all_is_answered)
     flow_wait (flow, 0);
     for (unsigned i = 0; i < 8 * 200; i++)
         ck_assert_int_eq (asked[i].r, 4);
-    wait_for (flow, "current_threads_count", 0);
+    flow_wait_for (flow, "current_threads_count", 0);
     g_free (asked);
     flow_end (flow);
 }
@@ -161,13 +161,13 @@ START_TEST (a_stuck_priority_is_told_and_one_more_may_run)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\noption watchdog-secs 1\n"));
     g_autofree char *log = world_path (&flow->w, "log"), *text = NULL;
-    struct asked asked[3];
+    struct flow_asked asked[3];
 
     ck_assert_int_eq (log_open (log), 0);
     for (unsigned i = 0; i < 3; i++)
         ask_read (flow, &asked[i], 1001);
-    wait_for (flow, "current_low_priority_threads", 2);
-    ck_assert_int_eq (number (flow, "max_low_priority_threads"), 2);
+    flow_wait_for (flow, "current_low_priority_threads", 2);
+    ck_assert_int_eq (flow_number (flow, "max_low_priority_threads"), 2);
     let_go (flow);
     flow_wait (flow, 0);
     log_close ();
@@ -182,7 +182,7 @@ START_TEST (the_end_of_the_graph_waits_for_all_and_loses_nothing)
 {
     struct flow *flow = flow_begin (BLOCKING ("2000")
                                         IOT ("option thread-count 3\noption least-rate-limit 1\n"));
-    struct asked asked[60];
+    struct flow_asked asked[60];
 
     for (unsigned i = 0; i < 60; i++)
         ask_read (flow, &asked[i], i % 2 ? 1001 : -1);
@@ -200,14 +200,14 @@ END_TEST
 START_TEST (root_may_ask_how_long_the_queues_are)
 {
     struct flow *flow = flow_begin (HELD IOT ("option low-prio-threads 1\n"));
-    struct asked asked[4];
+    struct flow_asked asked[4];
     loc_t loc = { .inode = flow->w.root };
     struct getxattr_reply reply;
     const char *key = "trusted.glusterfs.io-thread-queue-size";
 
     for (unsigned i = 0; i < 4; i++)
         ask_read (flow, &asked[i], 1001);
-    wait_for (flow, "low_priority_queue_length", 3);
+    flow_wait_for (flow, "low_priority_queue_length", 3);
     flow->w.client->uid = 0;
     ck_assert_int_eq (sync_getxattr (flow->w.client, &loc, key, NULL, &reply), 0);
     ck_assert_str_eq (dict_get_str (reply.dict, key), "HIGH=0 NORMAL=0 LOW=3 LEAST=0");

@@ -47,17 +47,17 @@ static struct {
     pid_t numbers[THREADS]; /* lock */
     unsigned n;             /* lock */
     bool over;              /* lock */
-} own = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+} waits_own = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 static void *
 be_there (void *unused)
 {
-    pthread_mutex_lock (&own.lock);
-    own.numbers[own.n++] = thread_id;
-    pthread_cond_broadcast (&own.changed);
-    while (!own.over)
-        pthread_cond_wait (&own.changed, &own.lock);
-    pthread_mutex_unlock (&own.lock);
+    pthread_mutex_lock (&waits_own.lock);
+    waits_own.numbers[waits_own.n++] = thread_id;
+    pthread_cond_broadcast (&waits_own.changed);
+    while (!waits_own.over)
+        pthread_cond_wait (&waits_own.changed, &waits_own.lock);
+    pthread_mutex_unlock (&waits_own.lock);
     return NULL;
 }
 
@@ -67,27 +67,27 @@ START_TEST (threads_of_one_process_share_its_turns)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
     struct group other = process_begin ();
-    struct asked first, mine[THREADS * 4], one;
+    struct flow_asked first, mine[THREADS * 4], one;
     pthread_t threads[THREADS];
 
     for (unsigned i = 0; i < THREADS; i++)
         ck_assert_int_eq (thread_new (&threads[i], "there", be_there, NULL), 0);
-    pthread_mutex_lock (&own.lock);
-    while (own.n < THREADS)
-        pthread_cond_wait (&own.changed, &own.lock);
-    pthread_mutex_unlock (&own.lock);
+    pthread_mutex_lock (&waits_own.lock);
+    while (waits_own.n < THREADS)
+        pthread_cond_wait (&waits_own.changed, &waits_own.lock);
+    pthread_mutex_unlock (&waits_own.lock);
     ask_read (flow, &first, 0);
     for (unsigned i = 0; i < G_N_ELEMENTS (mine); i++)
-        ask_read (flow, &mine[i], own.numbers[i % THREADS]);
+        ask_read (flow, &mine[i], waits_own.numbers[i % THREADS]);
     ask_read (flow, &one, other.pid);
     let_go (flow);
     flow_wait (flow, 0);
     ck_assert_uint_le (one.turn, 5); /* one under way, the first in the queue's own number, and a
                                         turn of ours */
-    pthread_mutex_lock (&own.lock);
-    own.over = true;
-    pthread_cond_broadcast (&own.changed);
-    pthread_mutex_unlock (&own.lock);
+    pthread_mutex_lock (&waits_own.lock);
+    waits_own.over = true;
+    pthread_cond_broadcast (&waits_own.changed);
+    pthread_mutex_unlock (&waits_own.lock);
     for (unsigned i = 0; i < THREADS; i++)
         thread_join (threads[i]);
     process_end (&other);
@@ -99,16 +99,16 @@ END_TEST
 START_TEST (a_flush_is_done_whoever_lost_patience)
 {
     struct flow *flow = flow_begin (HELD IOT ("option thread-count 1\n"));
-    struct asked read, flush;
+    struct flow_asked read, flush;
 
     ask_read (flow, &read, 0);
-    wait_for (flow, "current_low_priority_threads", 1);
-    ask_flush (flow, &flush, 0);
+    flow_wait_for (flow, "current_low_priority_threads", 1);
+    flow_ask_flush (flow, &flush, 0);
     ck_assert (!limit_cancel (flush.unique));
     let_go (flow);
     flow_wait (flow, 0);
     ck_assert_int_eq (flush.r, 0);
-    ck_assert_int_eq (number (flow, "normal_priority_cancelled"), 0);
+    ck_assert_int_eq (flow_number (flow, "normal_priority_cancelled"), 0);
     flow_end (flow);
 }
 END_TEST
@@ -120,7 +120,7 @@ END_TEST
 static void *
 wait_for_lock (void *data)
 {
-    struct asked *waiter = data;
+    struct flow_asked *waiter = data;
 
     ask_lk (waiter->flow, waiter, F_SETLKW, F_WRLCK);
     return NULL;
@@ -130,7 +130,7 @@ START_TEST (an_unlock_never_waits_behind_those_who_wait_for_it)
 {
     struct flow *flow = flow_begin (
         LOCKS IOT ("option thread-count 2\noption normal-prio-threads 1\n"));
-    struct asked holder, waiters[20], unlock;
+    struct flow_asked holder, waiters[20], unlock;
     pthread_t threads[20];
 
     ask_lk (flow, &holder, F_SETLK, F_WRLCK);

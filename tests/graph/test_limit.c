@@ -64,14 +64,14 @@ wait_until_run (const struct limited *limited, unsigned running, unsigned old)
 START_TEST (no_more_begin_than_may_and_another_class_does_not_wait)
 {
     struct limited l;
-    struct asked reads[10], stat;
+    struct flow_asked reads[10], stat;
 
     limited_begin (&l, HELD, 3, 0, 0);
     for (unsigned i = 0; i < 10; i++)
         ask_read (l.flow, &reads[i], 1000 + i);
     wait_until_run (&l, 3, 0);
     ck_assert_uint_eq (limit_count (l.reads).waiting, 7);
-    ask_stat (l.flow, &stat, 1001);
+    flow_ask_stat (l.flow, &stat, 1001);
     flow_wait (l.flow, 10);
     ck_assert_uint_eq (stat.turn, 1);
     ck_assert_uint_eq (limit_count (l.reads).running, 3);
@@ -83,7 +83,7 @@ END_TEST
 START_TEST (one_that_is_old_leaves_its_place_until_there_are_too_many)
 {
     struct limited l;
-    struct asked reads[20];
+    struct flow_asked reads[20];
 
     limited_begin (&l, HELD, 2, MS, 10);
     for (unsigned i = 0; i < 20; i++)
@@ -98,7 +98,7 @@ END_TEST
 START_TEST (one_process_with_many_delays_another_by_one_turn)
 {
     struct limited l;
-    struct asked first, many[1000], one;
+    struct flow_asked first, many[1000], one;
 
     limited_begin (&l, HELD, 1, 0, 0);
     ask_read (l.flow, &first, 1000);
@@ -115,7 +115,7 @@ END_TEST
 START_TEST (a_higher_number_lets_more_begin_at_once)
 {
     struct limited l;
-    struct asked reads[10];
+    struct flow_asked reads[10];
 
     limited_begin (&l, HELD, 1, 0, 0);
     for (unsigned i = 0; i < 10; i++)
@@ -132,7 +132,7 @@ END_TEST
 START_TEST (what_waits_is_told)
 {
     struct limited l;
-    struct asked reads[4];
+    struct flow_asked reads[4];
     g_autoptr (GString) out = g_string_new (NULL), nothing = g_string_new (NULL);
 
     limited_begin (&l, HELD, 1, 0, 0);
@@ -151,7 +151,7 @@ END_TEST
 START_TEST (what_is_cancelled_is_answered_at_once_and_not_done)
 {
     struct limited l;
-    struct asked reads[3];
+    struct flow_asked reads[3];
 
     limited_begin (&l, HELD, 1, 0, 0);
     for (unsigned i = 0; i < 3; i++)
@@ -174,7 +174,7 @@ END_TEST
 START_TEST (interrupts_race_with_threads_and_each_is_answered_once)
 {
     struct limited l;
-    struct asked *reads = g_new0 (struct asked, 400);
+    struct flow_asked *reads = g_new0 (struct flow_asked, 400);
     pthread_t thread;
 
     limited_begin (&l, BLOCKING ("0"), 2, MS, 4);
@@ -192,14 +192,14 @@ END_TEST
 
 #define ASKERS 8
 
-static struct asked asked_by[ASKERS][200];
+static struct flow_asked asked_by[ASKERS][200];
 
 static void *
 ask_many (void *data)
 {
     struct limited *l = data;
     static unsigned askers;
-    struct asked *mine = asked_by[__atomic_fetch_add (&askers, 1, __ATOMIC_RELAXED)];
+    struct flow_asked *mine = asked_by[__atomic_fetch_add (&askers, 1, __ATOMIC_RELAXED)];
 
     for (unsigned i = 0; i < G_N_ELEMENTS (asked_by[0]); i++)
         ask_read (l->flow, &mine[i], thread_id);
@@ -228,7 +228,7 @@ END_TEST
 START_TEST (with_a_rate_so_many_begin_in_a_second)
 {
     struct limited l;
-    struct asked reads[30];
+    struct flow_asked reads[30];
     const int64_t begin = clock_now ();
 
     limited_begin (&l, BLOCKING ("0"), 4, 0, 0);

@@ -17,7 +17,7 @@
 #define PATH "option path /tmp/windlass-nowhere/x\n"
 
 static struct graph *
-load (const char *text, const struct graph_settings *settings)
+load_load (const char *text, const struct graph_settings *settings)
 {
     struct graph_settings all = settings ? *settings : (struct graph_settings){ 0 };
     const char *dirs[] = { g_getenv ("WINDLASS_TEST_XLATORS"), NULL };
@@ -36,7 +36,7 @@ have_modules (void)
 }
 
 static void
-check_problem (const struct volfile *volfile, guint i, int line, int column, const char *part)
+load_check_problem (const struct volfile *volfile, guint i, int line, int column, const char *part)
 {
     const struct problem *problem;
 
@@ -58,7 +58,7 @@ struct faulty {
     bool warning;
 };
 
-static const struct faulty faulty[] = {
+static const struct faulty load_faulty[] = {
     /* modules */
     { .text = "volume x\n type test/laef\nend-volume",
       .line = 2,
@@ -259,14 +259,14 @@ static const struct faulty faulty[] = {
       .warning = true },
 };
 
-START_TEST (each_faulty)
+START_TEST (load_each_faulty)
 {
-    const struct faulty *wanted = &faulty[_i];
+    const struct faulty *wanted = &load_faulty[_i];
     const struct graph_settings settings = { .options = wanted->options,
                                              .volume_name = wanted->volume_name };
-    struct graph *graph = load (wanted->text, &settings);
+    struct graph *graph = load_load (wanted->text, &settings);
 
-    check_problem (graph->volfile, 0, wanted->line, wanted->column, wanted->part);
+    load_check_problem (graph->volfile, 0, wanted->line, wanted->column, wanted->part);
     ck_assert_uint_eq (graph->volfile->problems->len, 1);
     ck_assert_int_eq (volfile_has_errors (graph->volfile), !wanted->warning);
     graph_free (graph);
@@ -276,10 +276,10 @@ END_TEST
 /* A forgotten statement: the error comes before the warning to which it led. */
 START_TEST (no_subvolumes)
 {
-    struct graph *graph = load (LEAF "volume x type test/pass end-volume", NULL);
+    struct graph *graph = load_load (LEAF "volume x type test/pass end-volume", NULL);
 
-    check_problem (graph->volfile, 0, 2, 8, "has 0; add 'subvolumes leaf'");
-    check_problem (graph->volfile, 1, 1, 8, "not used");
+    load_check_problem (graph->volfile, 0, 2, 8, "has 0; add 'subvolumes leaf'");
+    load_check_problem (graph->volfile, 1, 1, 8, "not used");
     graph_free (graph);
 }
 END_TEST
@@ -288,19 +288,19 @@ END_TEST
 START_TEST (all_problems_in_order)
 {
     const char *const options[] = { "a.b.c", "x.flag=2", NULL };
-    struct graph *graph = load (
+    struct graph *graph = load_load (
         "volume x\n type test/options\n option number 0\n option text\n option y z\nend-volume\n"
         "volume y\n type test/nope\n subvolumes q\nend-volume\n",
         &(struct graph_settings){ .options = options });
 
-    check_problem (graph->volfile, 0, 1, 8, "option 'path' is missing");
-    check_problem (graph->volfile, 1, 3, 16, "option 'number' must be");
-    check_problem (graph->volfile, 2, 4, 2, "incomplete");
-    check_problem (graph->volfile, 3, 5, 9, "no option 'y'");
-    check_problem (graph->volfile, 4, 8, 7, "type 'test/nope'");
-    check_problem (graph->volfile, 5, 9, 13, "subvolume 'q' is not defined");
-    check_problem (graph->volfile, 6, LINE_OF_COMMAND, 0, "'a.b.c'");
-    check_problem (graph->volfile, 7, LINE_OF_COMMAND, 0, "'flag' must be on or off, got '2'");
+    load_check_problem (graph->volfile, 0, 1, 8, "option 'path' is missing");
+    load_check_problem (graph->volfile, 1, 3, 16, "option 'number' must be");
+    load_check_problem (graph->volfile, 2, 4, 2, "incomplete");
+    load_check_problem (graph->volfile, 3, 5, 9, "no option 'y'");
+    load_check_problem (graph->volfile, 4, 8, 7, "type 'test/nope'");
+    load_check_problem (graph->volfile, 5, 9, 13, "subvolume 'q' is not defined");
+    load_check_problem (graph->volfile, 6, LINE_OF_COMMAND, 0, "'a.b.c'");
+    load_check_problem (graph->volfile, 7, LINE_OF_COMMAND, 0, "'flag' must be on or off, got '2'");
     ck_assert_uint_eq (graph->volfile->problems->len, 8);
     graph_free (graph);
 }
@@ -308,11 +308,11 @@ END_TEST
 
 START_TEST (once_is_said_at_the_second)
 {
-    struct graph *graph = load (LEAF "volume x type test/needs subvolumes leaf end-volume\n"
+    struct graph *graph = load_load (LEAF "volume x type test/needs subvolumes leaf end-volume\n"
                                      "volume y type test/needs subvolumes x end-volume\n", NULL);
 
-    check_problem (graph->volfile, 0, 2, 8, "must be on top");
-    check_problem (graph->volfile, 1, 3, 8, "at most once, and is 'x' (line 2) already");
+    load_check_problem (graph->volfile, 0, 2, 8, "must be on top");
+    load_check_problem (graph->volfile, 1, 3, 8, "at most once, and is 'x' (line 2) already");
     ck_assert_uint_eq (graph->volfile->problems->len, 2);
     graph_free (graph);
 }
@@ -373,7 +373,7 @@ END_TEST
 /* --- options that are right ----------------------------------------------------------------- */
 
 static const struct option_setting *
-setting (const xlator_t *xl, const char *key)
+load_setting (const xlator_t *xl, const char *key)
 {
     for (guint i = 0; i < xl->settings->len; i++) {
         const struct option_setting *s = xl->settings->pdata[i];
@@ -388,19 +388,20 @@ START_TEST (settings)
 {
     const char *const options[] = { "o*.number=7", "opt.number=9", "*.log-level=TRACE", NULL };
     struct graph *graph =
-        load ("volume opt\n type test/options\n option path /a/b\n option switch off\nend-volume",
-              &(struct graph_settings){ .options = options });
+        load_load ("volume opt\n type test/options\n"
+                   " option path /a/b\n option switch off\nend-volume",
+                   &(struct graph_settings){ .options = options });
     const xlator_t *xl = graph->top;
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
-    ck_assert_str_eq (setting (xl, "flag")->text, "off");
-    ck_assert_int_eq (setting (xl, "flag")->by, SET_BY_VOLFILE);
-    ck_assert_int_eq (setting (xl, "flag")->line, 4);
-    ck_assert_str_eq (setting (xl, "number")->text, "7"); /* the first of the command line */
-    ck_assert_int_eq (setting (xl, "number")->by, SET_BY_COMMAND_LINE);
-    ck_assert_str_eq (setting (xl, "cache-size")->text, "1MB");
-    ck_assert_int_eq (setting (xl, "cache-size")->by, SET_BY_DEFAULT);
-    ck_assert_ptr_null (setting (xl, "peer")->text);
+    ck_assert_str_eq (load_setting (xl, "flag")->text, "off");
+    ck_assert_int_eq (load_setting (xl, "flag")->by, SET_BY_VOLFILE);
+    ck_assert_int_eq (load_setting (xl, "flag")->line, 4);
+    ck_assert_str_eq (load_setting (xl, "number")->text, "7"); /* the first of the command line */
+    ck_assert_int_eq (load_setting (xl, "number")->by, SET_BY_COMMAND_LINE);
+    ck_assert_str_eq (load_setting (xl, "cache-size")->text, "1MB");
+    ck_assert_int_eq (load_setting (xl, "cache-size")->by, SET_BY_DEFAULT);
+    ck_assert_ptr_null (load_setting (xl, "peer")->text);
     ck_assert_int_eq (xl->loglevel, GF_LOG_TRACE);
     ck_assert_ptr_nonnull (xl->private);
     graph_free (graph);
@@ -410,11 +411,11 @@ END_TEST
 START_TEST (values_are_split_at_the_first_dot)
 {
     const char *const options[] = { "opt.text=a.b=c", NULL };
-    struct graph *graph = load ("volume opt type test/options option path /a end-volume",
-                                &(struct graph_settings){ .options = options });
+    struct graph *graph = load_load ("volume opt type test/options option path /a end-volume",
+                                     &(struct graph_settings){ .options = options });
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
-    ck_assert_str_eq (setting (graph->top, "text")->text, "a.b=c");
+    ck_assert_str_eq (load_setting (graph->top, "text")->text, "a.b=c");
     graph_free (graph);
 }
 END_TEST
@@ -428,7 +429,7 @@ END_TEST
 
 START_TEST (diamond)
 {
-    struct graph *graph = load (DIAMOND, NULL);
+    struct graph *graph = load_load (DIAMOND, NULL);
     xlator_t *leaf = graph_find (graph, "leaf");
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
@@ -451,7 +452,7 @@ END_TEST
 
 START_TEST (named_top)
 {
-    struct graph *graph = load (DIAMOND, &(struct graph_settings){ .volume_name = "l" });
+    struct graph *graph = load_load (DIAMOND, &(struct graph_settings){ .volume_name = "l" });
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
     ck_assert_str_eq (graph->top->name, "l");
@@ -464,8 +465,8 @@ START_TEST (text_and_dot)
 {
     const char *const options[] = { "x.text=say \"hi\"", NULL };
     struct graph *graph =
-        load (LEAF "volume x type test/options option path /a subvolumes leaf end-volume",
-              &(struct graph_settings){ .options = options });
+        load_load (LEAF "volume x type test/options option path /a subvolumes leaf end-volume",
+                   &(struct graph_settings){ .options = options });
     g_autofree char *text = graph_text (graph), *dot = graph_dot (graph);
 
     ck_assert_ptr_nonnull (
@@ -490,7 +491,7 @@ life (const char *format, int *ret_r)
     g_autofree char *path = g_build_filename (dir, "life", NULL);
     g_auto (GStrv) parts = g_strsplit (format, "@", -1);
     g_autofree char *text = g_strjoinv (path, parts);
-    struct graph *graph = load (text, NULL);
+    struct graph *graph = load_load (text, NULL);
     char *told = NULL;
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
@@ -547,7 +548,7 @@ lookup_root (struct graph *graph, struct lookup_reply *ret_reply)
 static void
 check_lookup (const char *text)
 {
-    struct graph *graph = load (text, NULL);
+    struct graph *graph = load_load (text, NULL);
     struct lookup_reply reply;
 
     ck_assert_uint_eq (graph->volfile->problems->len, 0);
@@ -576,7 +577,7 @@ TEST_PROGRAM (test_load)
         puts ("SKIP: WINDLASS_TEST_XLATORS doesn't say where the translators for tests are");
         return 77;
     }
-    tcase_add_loop_test (tcase, each_faulty, 0, G_N_ELEMENTS (faulty));
+    tcase_add_loop_test (tcase, load_each_faulty, 0, G_N_ELEMENTS (load_faulty));
     tcase_add_test (tcase, no_subvolumes);
     tcase_add_test (tcase, all_problems_in_order);
     tcase_add_test (tcase, once_is_said_at_the_second);

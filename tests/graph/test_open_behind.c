@@ -48,13 +48,13 @@ open_and_read (gpointer data)
 
 START_TEST (reports_count_opens_while_they_are_sent)
 {
-    struct world w = world_begin (OVER_POSIX);
+    struct world w = posix_world_begin (OVER_POSIX);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct opener opener = { &w, fd->inode, false };
     GThread *thread;
 
     world_write (&w, fd, "text", 0);
-    inode_unref (world_look (&w, w.root, "f"));
+    inode_unref (posix_world_look (&w, w.root, "f"));
     thread = g_thread_new ("opens", open_and_read, &opener);
     while (!__atomic_load_n (&opener.done, __ATOMIC_ACQUIRE))
         ck_assert_int_le (reported (&w, "on_their_way"), 1);
@@ -62,7 +62,7 @@ START_TEST (reports_count_opens_while_they_are_sent)
     ck_assert_int_eq (reported (&w, "sent"), OPENS);
     ck_assert_int_eq (reported (&w, "on_their_way"), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

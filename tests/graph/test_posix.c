@@ -10,13 +10,13 @@
 
 START_TEST (attributes_are_the_real_ones)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autofree char *path = world_path (&w, "f");
     struct stat st;
 
     ck_assert (g_file_set_contents (path, "hello", 5, NULL));
     ck_assert_int_eq (stat (path, &st), 0);
-    g_autoptr (inode_t) inode = world_look (&w, w.root, "f");
+    g_autoptr (inode_t) inode = posix_world_look (&w, w.root, "f");
     struct iatt buf = world_stat (&w, inode);
     ck_assert_uint_eq (buf.ia_ino, st.st_ino);
     ck_assert_uint_eq (buf.ia_blocks, (uint64_t) st.st_blocks);
@@ -28,13 +28,13 @@ START_TEST (attributes_are_the_real_ones)
     buf = world_stat (&w, w.root);
     ck_assert (gfid_equal (&buf.ia_gfid, &gfid_root));
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (bad_names_are_refused)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     static const char *const bad[] = { "", ".", "..", "a/b", "/etc", "../x" };
     g_autofree char *name = g_strnfill (256, 'n');
 
@@ -46,13 +46,13 @@ START_TEST (bad_names_are_refused)
         ck_assert_int_eq (world_unlink (&w, w.root, bad[i]), -EINVAL);
         ck_assert_int_eq (world_rename (&w, w.root, bad[i], w.root, "x", 0), -EINVAL);
     }
-    ck_assert_ptr_null (world_look (&w, w.root, "../etc"));
+    ck_assert_ptr_null (posix_world_look (&w, w.root, "../etc"));
     ck_assert_int_eq (w.r, -EINVAL);
     ck_assert_ptr_null (world_create (&w, w.root, name, O_RDWR, 0644));
     ck_assert_int_eq (w.r, -ENAMETOOLONG);
-    ck_assert_ptr_null (world_look (&w, w.root, "none"));
+    ck_assert_ptr_null (posix_world_look (&w, w.root, "none"));
     ck_assert_int_eq (w.r, -ENOENT);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -73,7 +73,7 @@ gfid_looked_up (struct world *w, inode_t *dir, const char *name)
 
 START_TEST (dots_stay_inside)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autoptr (inode_t) a = world_mkdir (&w, w.root, "a", 0755), b = world_mkdir (&w, a, "b", 0755);
     gfid_t gfid = gfid_looked_up (&w, w.root, "..");
 
@@ -84,14 +84,14 @@ START_TEST (dots_stay_inside)
     ck_assert (gfid_equal (&gfid, &b->gfid));
     g_clear_pointer (&a, inode_unref);
     g_clear_pointer (&b, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* Without a known name the system is asked, which does not stop at the root. */
 START_TEST (dots_of_what_was_moved_away_are_stale)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autoptr (inode_t) a = world_mkdir (&w, w.root, "a", 0755), b = world_mkdir (&w, a, "b", 0755);
     g_autofree char *path = world_path (&w, "a"), *outside = g_strconcat (w.dir, "-outside", NULL);
     loc_t loc = { .name = "..", .parent = a };
@@ -115,13 +115,13 @@ START_TEST (dots_of_what_was_moved_away_are_stale)
     fd_unref (keep_b);
     g_clear_pointer (&a, inode_unref);
     g_clear_pointer (&b, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (any_bytes_make_a_name)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autofree char *longest = g_strnfill (255, 'n');
     const char *const names[] = { "\xff\xfe\x80", "a\nb", " ", "-", longest, "..." };
 
@@ -135,13 +135,13 @@ START_TEST (any_bytes_make_a_name)
         fd_unref (fd);
         ck_assert_int_eq (world_unlink (&w, w.root, names[i]), 0);
     }
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (data_beyond_4_gib_is_sparse)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     const off_t far = 5LL << 30;
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *copy = world_create (&w, w.root, "g", O_RDWR, 0644);
@@ -165,13 +165,13 @@ START_TEST (data_beyond_4_gib_is_sparse)
     ck_assert_str_eq (copied, "far away");
     fd_unref (fd);
     fd_unref (copy);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (room_is_made_and_taken)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct ftruncate_reply reply;
 
@@ -193,13 +193,13 @@ START_TEST (room_is_made_and_taken)
     ck_assert_int_eq (sync_fsync (w.client, fd, 1, NULL, NULL), 0);
     ck_assert_int_eq (sync_flush (w.client, fd, NULL, NULL), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (appending_ignores_the_offset)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR | O_APPEND, 0644);
     struct iovec many[200];
 
@@ -212,13 +212,13 @@ START_TEST (appending_ignores_the_offset)
     ck_assert_int_eq (w.r, 205);
     ck_assert_int_eq (strncmp (text, "onetwoabab", 10), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (an_unlinked_file_lives_while_it_is_open)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *other = world_create (&w, w.root, "g", O_RDWR, 0644);
     g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "d", 0755);
@@ -234,7 +234,7 @@ START_TEST (an_unlinked_file_lives_while_it_is_open)
     for (int i = 0; i < 20; i++) {
         g_autofree char *name = g_strdup_printf ("crowd-%d", i);
         fd_unref (world_create (&w, w.root, name, O_RDWR, 0644));
-        inode_unref (world_look (&w, w.root, name));
+        inode_unref (posix_world_look (&w, w.root, name));
     }
     struct iatt buf = world_stat (&w, fd->inode);
     ck_assert_int_eq (w.r, 0);
@@ -249,15 +249,16 @@ START_TEST (an_unlinked_file_lives_while_it_is_open)
     fd_unref (fd);
     fd_unref (other);
     g_clear_pointer (&dir, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (links_special_files_and_symlinks)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_unref (world_create (&w, w.root, "f", O_RDWR, 0644));
-    g_autoptr (inode_t) inode = world_look (&w, w.root, "f"), fresh = inode_new (w.graph->itable),
+    g_autoptr (inode_t) inode = posix_world_look (&w, w.root, "f"),
+                        fresh = inode_new (w.graph->itable),
                         fifo = NULL, link = NULL, second = NULL;
     loc_t old = { .name = "f", .parent = w.root, .inode = inode },
           new = { .name = "g", .parent = w.root };
@@ -266,11 +267,11 @@ START_TEST (links_special_files_and_symlinks)
 
     ck_assert_int_eq (sync_link (w.client, &old, &new, NULL, NULL), 0);
     ck_assert_int_eq (sync_link (w.client, &old, &new, NULL, NULL), -EEXIST);
-    second = world_look (&w, w.root, "g");
+    second = posix_world_look (&w, w.root, "g");
     ck_assert_ptr_eq (second, inode);
     ck_assert_uint_eq (world_stat (&w, inode).ia_nlink, 2);
     ck_assert_int_eq (sync_mknod (w.client, &loc, S_IFIFO | 0666, 0, 022, NULL, NULL), 0);
-    fifo = world_look (&w, w.root, "fifo");
+    fifo = posix_world_look (&w, w.root, "fifo");
     ck_assert_int_eq (fifo->ia_type, IA_IFIFO);
     ck_assert_uint_eq (world_stat (&w, fifo).ia_prot, 0644);
     ck_assert_ptr_null (world_open (&w, fifo, O_RDONLY)); /* would block forever */
@@ -280,7 +281,7 @@ START_TEST (links_special_files_and_symlinks)
     loc.name = "l";
     loc.inode = NULL;
     ck_assert_int_eq (sync_symlink (w.client, "/etc/passwd", &loc, 022, NULL, NULL), 0);
-    link = world_look (&w, w.root, "l");
+    link = posix_world_look (&w, w.root, "l");
     ck_assert_int_eq (link->ia_type, IA_IFLNK);
     loc = (loc_t){ .inode = link };
     ck_assert_int_eq (sync_readlink (w.client, &loc, 4096, NULL, &reply), 11);
@@ -296,13 +297,13 @@ START_TEST (links_special_files_and_symlinks)
     g_clear_pointer (&fifo, inode_unref);
     g_clear_pointer (&link, inode_unref);
     g_clear_pointer (&second, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (setattr_changes_what_it_is_told)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct iatt set = {
         .ia_prot = 04711, .ia_size = 100, .ia_mtime = 1000000000, .ia_mtime_nsec = 123456789
@@ -331,13 +332,13 @@ START_TEST (setattr_changes_what_it_is_told)
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK | W_OK, NULL, NULL), 0);
     ck_assert_int_eq (sync_statfs (w.client, &loc, NULL, NULL), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (extended_attributes_come_and_go)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     loc_t loc = { .inode = fd->inode };
     g_autoptr (dict_t) dict = dict_new (), forbidden = dict_new ();
@@ -366,7 +367,7 @@ START_TEST (extended_attributes_come_and_go)
         ck_assert_int_eq (sync_removexattr (w.client, &loc, "trusted.gfid", NULL, NULL), -EPERM);
     }
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -406,7 +407,7 @@ count_entries (struct world *w, fd_t *fd, off_t offset, bool plus)
 
 START_TEST (a_directory_of_many_entries_is_listed)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     const int many = _i == 0 ? (int) test_amount (20000, 100000) : 3000;
     struct readdir_reply reply;
 
@@ -426,13 +427,13 @@ START_TEST (a_directory_of_many_entries_is_listed)
     ck_assert_int_eq (sync_readdir (w.client, fd, 1, 0, NULL, NULL), 1);
     ck_assert_int_eq (sync_fsyncdir (w.client, fd, 0, NULL, NULL), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_file_without_a_name_gets_one)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = fd_new (&w.graph->fd_maker, NULL, O_RDWR, getpid ());
     loc_t dir = { .inode = w.root }, new = { .name = "named", .parent = w.root };
     struct tmpfile_reply reply;
@@ -451,13 +452,13 @@ START_TEST (a_file_without_a_name_gets_one)
         tmpfile_reply_drop (&reply);
     }
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (ioctl_answers)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct ioctl_reply reply;
 
@@ -469,13 +470,13 @@ START_TEST (ioctl_answers)
                       -EINVAL);
     ck_assert_int_eq (sync_ioctl (w.client, fd, 0x5401, NULL, 64, NULL, NULL), -ENOTTY);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (parents_are_answered_before_and_after)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autoptr (inode_t) fresh = inode_new (w.graph->itable);
     loc_t loc = { .name = "d", .parent = w.root, .inode = fresh };
     struct mkdir_reply reply;
@@ -490,13 +491,13 @@ START_TEST (parents_are_answered_before_and_after)
     ck_assert_int_eq (sync_rmdir (w.client, &loc, 0, NULL, NULL), 0);
     ck_assert_int_eq (sync_rmdir (w.client, &loc, 0, NULL, NULL), -ENOENT);
     g_clear_pointer (&fresh, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (the_directory_stays_clean)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autofree char *path = world_path (&w, "f");
     g_autofree char *trace = g_strdup_printf ("test \"$(ls -A '%s')\" = f", w.dir);
     char list[256];
@@ -509,7 +510,7 @@ START_TEST (the_directory_stays_clean)
     } else {
         ck_assert_int_eq (getxattr (path, "trusted.gfid", list, sizeof list), 16);
     }
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

@@ -67,13 +67,13 @@ static const struct xlator_api between_api = {
 /* --- the world -------------------------------------------------------------------------------- */
 
 static struct world
-begin (const char *options)
+acl_begin (const char *options)
 {
     struct world w = { .dir = g_build_filename (g_get_tmp_dir (), "windlass-acl-XXXXXX", NULL) };
 
     memset (&between, 0, sizeof between);
     ck_assert_ptr_nonnull (g_mkdtemp_full (w.dir, 0755));
-    w.graph = world_load (w.dir, options);
+    w.graph = posix_world_load (w.dir, options);
     graph_splice (w.graph, &between_api);
     ck_assert_int_eq (graph_activate (w.graph), 0);
     w.client = client_new (w.graph->top);
@@ -89,7 +89,7 @@ translator (const struct world *w)
 }
 
 static unsigned
-dumped (const struct world *w, const char *key)
+acl_dumped (const struct world *w, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
@@ -102,7 +102,7 @@ dumped (const struct world *w, const char *key)
 }
 
 static void
-be (struct world *w, uid_t uid)
+acl_be (struct world *w, uid_t uid)
 {
     w->client->uid = w->client->gid = uid;
     w->client->ngroups = 0;
@@ -114,10 +114,10 @@ reads (struct world *w, inode_t *inode, uid_t uid)
 {
     fd_t *fd;
 
-    be (w, uid);
+    acl_be (w, uid);
     fd = world_open (w, inode, O_RDONLY);
     fd_unref (fd);
-    be (w, 0);
+    acl_be (w, 0);
     return w->r;
 }
 
@@ -128,7 +128,7 @@ act_as_root (struct world *w)
 {
     loc_t loc = { .inode = w->root };
 
-    be (w, 0);
+    acl_be (w, 0);
     ck_assert_int_eq (sync_access (w->client, &loc, R_OK, NULL, NULL), 0);
 }
 
@@ -160,7 +160,7 @@ file_with (struct world *w, mode_t mode)
 {
     fd_t *fd;
 
-    be (w, 0);
+    acl_be (w, 0);
     fd = world_create (w, w->root, "file", O_RDWR, 0600);
     ck_assert_ptr_nonnull (fd);
     inode_t *inode = inode_ref (fd->inode);
@@ -173,45 +173,45 @@ file_with (struct world *w, mode_t mode)
 
 START_TEST (asks_once)
 {
-    struct world w = begin (OVER ("option timeout 1d\n"));
+    struct world w = acl_begin (OVER ("option timeout 1d\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0640);
     unsigned asked;
 
     root_sets_acl (&w, inode, for_1001, sizeof for_1001);
     ck_assert_int_eq (reads (&w, inode, 1001), 0);
     ck_assert_int_eq (reads (&w, inode, 1002), -EACCES);
-    asked = dumped (&w, "asked");
+    asked = acl_dumped (&w, "asked");
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq (reads (&w, inode, i % 2 ? 1001 : 1002), i % 2 ? 0 : -EACCES);
-    ck_assert_uint_eq (dumped (&w, "asked"), asked);
-    ck_assert_uint_eq (dumped (&w, "refused"), 51);
+    ck_assert_uint_eq (acl_dumped (&w, "asked"), asked);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 51);
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* The ACL is not needed for root, for the owner, and if the mode gives no rights to the group. */
 START_TEST (asks_for_no_acl_in_vain)
 {
-    struct world w = begin (OVER (""));
+    struct world w = acl_begin (OVER (""));
     g_autoptr (inode_t) inode = file_with (&w, 0604);
     loc_t loc = { .inode = inode };
     struct iatt to = { .ia_uid = 1000 };
 
     ck_assert_int_ge (sync_setattr (w.client, &loc, &to, IATT_UID, NULL, NULL), 0);
     ck_assert_int_eq (reads (&w, inode, 0), 0);
-    ck_assert_uint_eq (dumped (&w, "asked"), 0);
+    ck_assert_uint_eq (acl_dumped (&w, "asked"), 0);
     ck_assert_int_eq (reads (&w, inode, 1000), 0);
     ck_assert_int_eq (reads (&w, inode, 1001), 0);
-    ck_assert_uint_eq (dumped (&w, "asked"), 1); /* owner and mode */
+    ck_assert_uint_eq (acl_dumped (&w, "asked"), 1); /* owner and mode */
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (sees_what_changes_through_it_at_once)
 {
-    struct world w = begin (OVER ("option timeout 1d\n"));
+    struct world w = acl_begin (OVER ("option timeout 1d\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0640);
     loc_t loc = { .inode = inode };
 
@@ -226,7 +226,7 @@ START_TEST (sees_what_changes_through_it_at_once)
         ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
     }
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -242,7 +242,7 @@ close_file (struct world *w)
  * only. */
 START_TEST (keeps_nothing_that_changed_on_its_way)
 {
-    struct world w = begin (OVER ("option timeout 1d\n"));
+    struct world w = acl_begin (OVER ("option timeout 1d\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0640);
 
     between.w = &w;
@@ -253,13 +253,13 @@ START_TEST (keeps_nothing_that_changed_on_its_way)
     ck_assert (!between.armed);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (drops_what_it_is_told_of)
 {
-    struct world w = begin (OVER ("option timeout 1d\n"));
+    struct world w = acl_begin (OVER ("option timeout 1d\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0644);
     g_autofree char *path = world_path (&w, "file");
     struct invalidation one = { .inode = inode, .what = INVALIDATE_ATTRIBUTES },
@@ -270,16 +270,16 @@ START_TEST (drops_what_it_is_told_of)
     ck_assert_int_eq (chmod (path, 0600), 0);
     translator (&w)->api->notify (translator (&w), XLATOR_INVALIDATE, &names);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES); /* storage reports the change */
-    ck_assert_uint_eq (dumped (&w, "refused"), 0);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 0);
     translator (&w)->api->notify (translator (&w), XLATOR_INVALIDATE, &one);
     ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
-    ck_assert_uint_eq (dumped (&w, "refused"), 1);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
     act_as_root (&w);
     ck_assert_int_eq (chmod (path, 0644), 0);
     translator (&w)->api->notify (translator (&w), XLATOR_INVALIDATE, &all);
     ck_assert_int_eq (reads (&w, inode, 1001), 0);
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -299,7 +299,7 @@ START_TEST (trusts_no_malformed_acl)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS (bad); i++) {
-        struct world w = begin (OVER ("option timeout 1d\n"));
+        struct world w = acl_begin (OVER ("option timeout 1d\n"));
         g_autoptr (inode_t) inode = file_with (&w, 0677);
 
         between.instead = bad[i].bytes;
@@ -308,9 +308,9 @@ START_TEST (trusts_no_malformed_acl)
         ck_assert_int_eq (reads (&w, inode, 1001), -EACCES);
         ck_assert_int_eq (reads (&w, inode, 1002), -EACCES);
         ck_assert_int_eq (reads (&w, inode, 0), 0);
-        ck_assert_uint_eq (dumped (&w, "malformed"), 1);
+        ck_assert_uint_eq (acl_dumped (&w, "malformed"), 1);
         g_clear_pointer (&inode, inode_unref);
-        world_end (&w);
+        posix_world_end (&w);
     }
 }
 END_TEST
@@ -318,24 +318,24 @@ END_TEST
 /* Requests that a translator makes itself, and those of super-uid. */
 START_TEST (asks_not_about_everybody)
 {
-    struct world w = begin (OVER ("option super-uid 1005\n"));
+    struct world w = acl_begin (OVER ("option super-uid 1005\n"));
     g_autoptr (inode_t) inode = file_with (&w, 0600);
     loc_t loc = { .inode = inode };
 
-    be (&w, 1001);
+    acl_be (&w, 1001);
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
-    ck_assert_uint_eq (dumped (&w, "refused"), 1);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
     w.client->pid = -1;
     /* decided by storage, which acts as the caller */
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
-    ck_assert_uint_eq (dumped (&w, "refused"), 1);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
     w.client->pid = 1;
-    be (&w, 1005);
+    acl_be (&w, 1005);
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
-    ck_assert_uint_eq (dumped (&w, "refused"), 1);
-    be (&w, 0);
+    ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
+    acl_be (&w, 0);
     g_clear_pointer (&inode, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

@@ -99,7 +99,7 @@ static void
 see_scenes (void *data)
 {
     struct both *b = data;
-    const enum verb verb = b->c.verb;
+    const enum rights_verb verb = b->c.verb;
     /* removing an ACL removes setgid only in tmpfs */
     const bool sets_acl = verb == V_SETACL && b->c.value.size > 4;
     const bool all = b->acts || verb == V_CHMOD || verb == V_FCHMOD || sets_acl;
@@ -121,7 +121,7 @@ remove_dir (void *path)
 static inode_t *
 walk (struct world *w, inode_t *from, const char *name)
 {
-    return *name ? world_look (w, from, name) : inode_ref (from);
+    return *name ? posix_world_look (w, from, name) : inode_ref (from);
 }
 
 struct way {
@@ -157,7 +157,7 @@ create (struct world *w, const struct rcase *c, inode_t *dir, uint32_t flags)
 }
 
 static int
-set_times (struct world *w, const struct rcase *c, loc_t *loc, fd_t *fd)
+acl_case_set_times (struct world *w, const struct rcase *c, loc_t *loc, fd_t *fd)
 {
     struct iatt to = { .ia_atime = c->times[0].tv_sec,
                        .ia_atime_nsec = (uint32_t) c->times[0].tv_nsec,
@@ -184,7 +184,7 @@ set_xattr (struct world *w, const struct rcase *c, loc_t *loc, fd_t *fd)
 }
 
 static int
-open_file (struct world *w, inode_t *inode, uint32_t flags)
+acl_case_open_file (struct world *w, inode_t *inode, uint32_t flags)
 {
     fd_t *fd = world_open (w, inode, flags);
 
@@ -194,7 +194,7 @@ open_file (struct world *w, inode_t *inode, uint32_t flags)
 
 /* For operations that create a name: loc has the directory and a new inode. */
 static int
-make (struct world *w, const struct rcase *c, struct way *way)
+acl_case_make (struct world *w, const struct rcase *c, struct way *way)
 {
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable);
     loc_t loc = { .name = c->name, .parent = way->dir, .inode = fresh };
@@ -274,7 +274,8 @@ on_inode (struct world *w, const struct rcase *c, struct way *way)
         return 0;
     case V_OPEN:
     case V_OPENDIR:
-        return open_file (w, way->inode, c->verb == V_OPENDIR ? O_RDONLY | O_DIRECTORY : c->flags);
+        return acl_case_open_file (w, way->inode,
+                                   c->verb == V_OPENDIR ? O_RDONLY | O_DIRECTORY : c->flags);
     case V_ACCESS:
         return sync_access (w->client, &loc, (int) c->mode & 7, NULL, NULL);
     case V_CREATE_THERE:
@@ -292,7 +293,7 @@ on_inode (struct world *w, const struct rcase *c, struct way *way)
     case V_CHOWN:
         return sync_setattr (w->client, &loc, &to, IATT_UID | IATT_GID, NULL, NULL);
     case V_UTIMES:
-        return set_times (w, c, &loc, NULL);
+        return acl_case_set_times (w, c, &loc, NULL);
     case V_SETXATTR:
     case V_SETACL:
         return set_xattr (w, c, &loc, NULL);
@@ -306,7 +307,7 @@ on_inode (struct world *w, const struct rcase *c, struct way *way)
 }
 
 static void
-be (struct world *w, const struct rcase *c)
+acl_case_be (struct world *w, const struct rcase *c)
 {
     w->client->uid = c ? c->uid : 0;
     w->client->gid = c ? c->gid : 0;
@@ -326,7 +327,7 @@ on_fd (struct world *w, const struct rcase *c, fd_t *fd)
     case V_FCHMOD:
         return sync_fsetattr (w->client, fd, &to, IATT_MODE, NULL, NULL);
     case V_FUTIMES:
-        return set_times (w, c, NULL, fd);
+        return acl_case_set_times (w, c, NULL, fd);
     case V_FSETXATTR:
         return set_xattr (w, c, NULL, fd);
     case V_FGETXATTR:
@@ -343,12 +344,12 @@ by_fd (struct both *b)
     fd_t *fd;
     int r;
 
-    be (b->w, NULL);
+    acl_case_be (b->w, NULL);
     r = go (b->w, b->back, b->c.dir, b->c.name, &way);
     ck_assert_int_eq (r, 0);
     fd = world_open (b->w, way.inode, O_RDONLY);
     ck_assert_ptr_nonnull (fd);
-    be (b->w, &b->c);
+    acl_case_be (b->w, &b->c);
     r = on_fd (b->w, &b->c, fd);
     fd_unref (fd);
     way_clear (&way);
@@ -364,10 +365,10 @@ by_path (struct both *b)
     struct way way = { 0 };
     int r;
 
-    be (b->w, c);
+    acl_case_be (b->w, c);
     r = go (b->w, b->back, c->dir, c->name, &way);
     if (r == -ENOENT && way.dir && makes)
-        r = make (b->w, c, &way);
+        r = acl_case_make (b->w, c, &way);
     else if (r == 0)
         r = c->verb == V_LINK || c->verb == V_RENAME ? to_second (b, &way)
                                                      : on_inode (b->w, c, &way);
@@ -417,7 +418,7 @@ let_act (bool acts)
 }
 
 static void
-compare (bool acts)
+acl_case_compare (bool acts)
 {
     const char *text = g_getenv ("WINDLASS_SEED"), *number = g_getenv ("WINDLASS_CASES");
     const uint64_t seed = text ? strtoull (text, NULL, 10) : 1,
@@ -426,7 +427,7 @@ compare (bool acts)
     struct world w;
 
     let_act (acts);
-    w = world_begin (OVER_POSIX);
+    w = posix_world_begin (OVER_POSIX);
     let_act (true);
     g_autofree char *bare_dir = g_strconcat (w.dir, "-bare", NULL);
     ck_assert_int_eq (g_mkdir (bare_dir, 0755), 0);
@@ -446,8 +447,8 @@ compare (bool acts)
     printf ("seed %" G_GUINT64_FORMAT ", storage acts as the caller: %d, %" G_GUINT64_FORMAT
             " cases, %u refused, %u differ\n",
             seed, acts, cases, refused, differ);
-    be (&w, NULL);
-    world_end (&w);
+    acl_case_be (&w, NULL);
+    posix_world_end (&w);
     on_bare (remove_dir, bare_dir);
     ck_assert_uint_eq (differ, 0);
     ck_assert_uint_gt (refused, cases / 8);
@@ -455,13 +456,13 @@ compare (bool acts)
 
 START_TEST (agrees_over_storage_that_refuses_nothing)
 {
-    compare (false);
+    acl_case_compare (false);
 }
 END_TEST
 
 START_TEST (agrees_over_storage_that_acts_as_the_caller)
 {
-    compare (true);
+    acl_case_compare (true);
 }
 END_TEST
 

@@ -25,7 +25,7 @@ crowded_begin (const char *options, uint32_t flags)
     struct crowded c = { 0 };
 
     ck_assert_int_eq (setrlimit (RLIMIT_NOFILE, &few), 0);
-    c.w = world_begin (options);
+    c.w = posix_world_begin (options);
     for (int i = 0; i < FILES && !c.w.by_name; i++) {
         g_autofree char *name = g_strdup_printf ("f%d", i);
         c.fds[i] = world_create (&c.w, c.w.root, name, flags, 0600);
@@ -39,12 +39,12 @@ crowded_end (struct crowded *c)
 {
     for (int i = 0; i < FILES; i++)
         g_clear_pointer (&c->fds[i], fd_unref);
-    world_end (&c->w);
+    posix_world_end (&c->w);
 }
 
 /* Returns a number from storage's part of a state dump. */
 static int
-dumped (struct world *w, const char *key)
+few_dumped (struct world *w, const char *key)
 {
     g_autoptr (GString) out = g_string_new (NULL);
     g_autofree char *line = g_strconcat (key, "=", NULL);
@@ -90,7 +90,7 @@ START_TEST (each_file_keeps_its_bytes)
     struct crowded c = crowded_begin (world_modes[_i], O_RDWR);
 
     if (!c.w.by_name) {
-        ck_assert_int_gt (dumped (&c.w, "open-without-descriptor"), FILES - LIMIT);
+        ck_assert_int_gt (few_dumped (&c.w, "open-without-descriptor"), FILES - LIMIT);
         for (int i = 0; i < FILES; i++) {
             g_autofree char *text = g_strdup_printf ("file %d", i);
             ck_assert_int_eq (world_write (&c.w, c.fds[i], text, 0), (int) strlen (text));
@@ -194,7 +194,7 @@ START_TEST (what_loses_its_name_lives_on)
 END_TEST
 
 static int
-lock (struct world *w, fd_t *fd, uint64_t owner, int type)
+few_lock (struct world *w, fd_t *fd, uint64_t owner, int type)
 {
     struct gf_flock range = { .l_type = (short) type, .l_whence = SEEK_SET, .l_len = 1 };
 
@@ -208,17 +208,17 @@ START_TEST (locks_last)
 
     if (!c.w.by_name) {
         fd_t *fd = without (&c), *other = world_open (&c.w, fd->inode, O_RDWR);
-        ck_assert_int_eq (lock (&c.w, fd, 1, F_WRLCK), 0);
-        ck_assert_int_eq (lock (&c.w, other, 2, F_WRLCK), -EAGAIN);
+        ck_assert_int_eq (few_lock (&c.w, fd, 1, F_WRLCK), 0);
+        ck_assert_int_eq (few_lock (&c.w, other, 2, F_WRLCK), -EAGAIN);
         ck_assert_int_eq (sync_flock (c.w.client, fd, LOCK_EX | LOCK_NB, NULL, NULL), 0);
         ck_assert (has_descriptor (&c.w, fd));
         expect_text (&c.w, other, "");
         ck_assert_int_eq (world_write (&c.w, fd, "x", 0), 1);
         ck_assert_int_eq (sync_flock (c.w.client, other, LOCK_EX | LOCK_NB, NULL, NULL),
                           -EWOULDBLOCK);
-        ck_assert_int_eq (lock (&c.w, other, 2, F_WRLCK), -EAGAIN);
-        ck_assert_int_eq (lock (&c.w, fd, 1, F_UNLCK), 0);
-        ck_assert_int_eq (lock (&c.w, other, 2, F_WRLCK), 0);
+        ck_assert_int_eq (few_lock (&c.w, other, 2, F_WRLCK), -EAGAIN);
+        ck_assert_int_eq (few_lock (&c.w, fd, 1, F_UNLCK), 0);
+        ck_assert_int_eq (few_lock (&c.w, other, 2, F_WRLCK), 0);
         ck_assert_int_eq (sync_flock (c.w.client, fd, LOCK_UN | LOCK_NB, NULL, NULL), 0);
         ck_assert_int_eq (sync_flock (c.w.client, other, LOCK_EX | LOCK_NB, NULL, NULL), 0);
         fd_unref (other);
@@ -278,10 +278,10 @@ START_TEST (room_is_used_when_there_is_some)
     if (!c.w.by_name) {
         for (int i = 0; i < FILES - 10; i++)
             g_clear_pointer (&c.fds[i], fd_unref);
-        ck_assert_int_eq (dumped (&c.w, "open-without-descriptor"), 10);
+        ck_assert_int_eq (few_dumped (&c.w, "open-without-descriptor"), 10);
         for (int i = FILES - 10; i < FILES; i++)
             ck_assert_int_eq (world_write (&c.w, c.fds[i], "x", 0), 1);
-        ck_assert_int_eq (dumped (&c.w, "open-without-descriptor"), 0);
+        ck_assert_int_eq (few_dumped (&c.w, "open-without-descriptor"), 0);
         for (int i = FILES - 10; i < FILES; i++)
             expect_text (&c.w, c.fds[i], "x");
     }
@@ -303,7 +303,7 @@ struct hand {
 };
 
 static void *
-hand_run (void *data)
+few_hand_run (void *data)
 {
     struct hand *hand = data;
 
@@ -331,7 +331,7 @@ START_TEST (threads_share_files_without_descriptors)
                 .w = c.w, .fds = c.fds + FILES - SHARED, .number = i, .enough = &enough
             };
             hands[i].w.client = client_new (c.w.graph->top);
-            ck_assert_int_eq (thread_new (&hands[i].thread, "hand", hand_run, &hands[i]), 0);
+            ck_assert_int_eq (thread_new (&hands[i].thread, "hand", few_hand_run, &hands[i]), 0);
         }
         for (int round = 0; round < 20; round++)
             for (int i = 0; i < FILES - SHARED; i++) {
@@ -343,7 +343,7 @@ START_TEST (threads_share_files_without_descriptors)
             }
         for (int i = 0; i < FILES - SHARED; i++)
             g_clear_pointer (&c.fds[i], fd_unref);
-        while (dumped (&c.w, "open-without-descriptor") > 0)
+        while (few_dumped (&c.w, "open-without-descriptor") > 0)
             sched_yield ();
         __atomic_store_n (&enough, true, __ATOMIC_RELAXED);
         for (unsigned i = 0; i < HANDS; i++) {

@@ -13,7 +13,8 @@
 /* --- locks ---------------------------------------------------------------------------------- */
 
 static int
-lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_t start, off_t len)
+shared_lock (struct client *client, fd_t *fd, uint64_t owner, int cmd, short type, off_t start,
+             off_t len)
 {
     struct gf_flock range = { .l_type = type,
                               .l_whence = SEEK_SET,
@@ -42,15 +43,15 @@ lock_in_the_way (struct world *w, fd_t *fd, uint64_t owner, off_t start, off_t l
 
 START_TEST (owners_lock_each_other_out)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *reader = world_open (&w, fd->inode, O_RDONLY);
 
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 0, 10), 0);
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* its own lock */
-    ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_RDLCK, 12, 1), -EAGAIN);
-    ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_WRLCK, 20, 0), 0);
-    ck_assert_int_eq (lock (w.client, reader, 2, F_SETLK, F_WRLCK, 100, 1), -EBADF);
+    ck_assert_int_eq (shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 0, 10), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 5, 10), 0); /* its own lock */
+    ck_assert_int_eq (shared_lock (w.client, reader, 2, F_SETLK, F_RDLCK, 12, 1), -EAGAIN);
+    ck_assert_int_eq (shared_lock (w.client, fd, 2, F_SETLK, F_WRLCK, 20, 0), 0);
+    ck_assert_int_eq (shared_lock (w.client, reader, 2, F_SETLK, F_WRLCK, 100, 1), -EBADF);
     struct gf_flock found = lock_in_the_way (&w, fd, 2, 3, 1);
     ck_assert_int_eq (found.l_type, F_WRLCK);
     ck_assert_int_eq (found.l_start, 0);
@@ -60,18 +61,18 @@ START_TEST (owners_lock_each_other_out)
     ck_assert_int_eq (found.l_type, F_UNLCK);
     found = lock_in_the_way (&w, fd, 1, 20, 1);
     ck_assert_int_eq (found.l_pid, getpid ()); /* owner 2 has named no process */
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
-    ck_assert_int_eq (lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 1, F_SETLK, F_UNLCK, 12, 0), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 2, F_SETLK, F_RDLCK, 12, 1), 0);
     w.client->lk_owner = 1;
     /* any descriptor of the file */
     ck_assert_int_eq (sync_flush (w.client, reader, NULL, NULL), 0);
-    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 0, 10), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 3, F_SETLK, F_WRLCK, 0, 10), 0);
     /* owner 2 still has its lock */
-    ck_assert_int_eq (lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN);
-    ck_assert_int_eq (lock (w.client, fd, 9, F_SETLK, F_UNLCK, 0, 0), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 3, F_SETLK, F_WRLCK, 30, 1), -EAGAIN);
+    ck_assert_int_eq (shared_lock (w.client, fd, 9, F_SETLK, F_UNLCK, 0, 0), 0);
     fd_unref (fd);
     fd_unref (reader);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -89,7 +90,8 @@ patient_run (void *data)
     struct patient *patient = data;
 
     patient->r = patient->flock ? sync_flock (patient->client, patient->fd, LOCK_EX, NULL, NULL)
-                                : lock (patient->client, patient->fd, 7, F_SETLKW, F_WRLCK, 0, 0);
+                                : shared_lock (patient->client, patient->fd, 7, F_SETLKW, F_WRLCK,
+                                               0, 0);
     return NULL;
 }
 
@@ -105,7 +107,7 @@ patient_start (struct patient *patient)
 
 START_TEST (who_waits_for_a_lock_gets_it)
 {
-    struct world w = world_begin (world_modes[0]);
+    struct world w = posix_world_begin (world_modes[0]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *other = world_open (&w, fd->inode, O_RDWR);
     struct patient patient = {
@@ -113,23 +115,23 @@ START_TEST (who_waits_for_a_lock_gets_it)
     };
 
     ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_EX, NULL, NULL)
-                         : lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+                         : shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
     pthread_t thread = patient_start (&patient);
     ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_UN, NULL, NULL)
-                         : lock (w.client, fd, 1, F_SETLK, F_UNLCK, 0, 0), 0);
+                         : shared_lock (w.client, fd, 1, F_SETLK, F_UNLCK, 0, 0), 0);
     pthread_join (thread, NULL);
     ck_assert_int_eq (patient.r, 0);
     ck_assert_int_eq (_i ? sync_flock (w.client, fd, LOCK_SH | LOCK_NB, NULL, NULL)
-                         : lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), -EAGAIN);
+                         : shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), -EAGAIN);
     client_free (patient.client);
     fd_unref (fd);
     fd_unref (other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* A request that is not waited for, so that it can be interrupted. */
-struct asked {
+struct shared_asked {
     pthread_mutex_t lock;
     pthread_cond_t answered;
     bool done; /* lock */
@@ -140,7 +142,7 @@ static lk_cbk asked_lk_cbk;
 static flock_cbk asked_flock_cbk;
 
 static void
-asked_answer (struct asked *asked, int op_ret, int op_errno)
+asked_answer (struct shared_asked *asked, int op_ret, int op_errno)
 {
     pthread_mutex_lock (&asked->lock);
     asked->done = true;
@@ -167,7 +169,7 @@ asked_flock_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 static int
 lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
 {
-    struct asked asked = { .lock = PTHREAD_MUTEX_INITIALIZER,
+    struct shared_asked asked = { .lock = PTHREAD_MUTEX_INITIALIZER,
                            .answered = PTHREAD_COND_INITIALIZER };
     struct gf_flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     call_stack_t *root = stack_new (&w->client->xlator);
@@ -193,30 +195,30 @@ lock_interrupted (struct world *w, fd_t *fd, bool flock, unsigned after)
 
 START_TEST (who_waits_for_a_lock_is_interrupted)
 {
-    struct world w = world_begin (world_modes[0]);
+    struct world w = posix_world_begin (world_modes[0]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *other = world_open (&w, fd->inode, O_RDWR);
 
     ck_assert_int_eq (sync_flock (w.client, fd, LOCK_EX, NULL, NULL), 0);
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
     for (unsigned i = 0; i < 200; i++) /* at any time of the request */
         ck_assert_int_eq (lock_interrupted (&w, other, i % 2, i * 3), -EINTR);
     ck_assert_int_eq (sync_flock (w.client, fd, LOCK_UN, NULL, NULL), 0);
     ck_assert_int_eq (sync_flock (w.client, other, LOCK_EX | LOCK_NB, NULL, NULL), 0);
     fd_unref (fd);
     fd_unref (other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (the_end_of_the_graph_ends_waiting)
 {
-    struct world w = world_begin (world_modes[0]);
+    struct world w = posix_world_begin (world_modes[0]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *other = world_open (&w, fd->inode, O_RDWR);
     struct patient patient = { .client = client_new (w.graph->top), .fd = other, .r = 1 };
 
-    ck_assert_int_eq (lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
+    ck_assert_int_eq (shared_lock (w.client, fd, 1, F_SETLK, F_WRLCK, 3, 4), 0);
     pthread_t thread = patient_start (&patient);
     xlator_notify (w.graph->top, XLATOR_PARENT_DOWN, NULL);
     pthread_join (thread, NULL);
@@ -224,7 +226,7 @@ START_TEST (the_end_of_the_graph_ends_waiting)
     client_free (patient.client);
     fd_unref (fd);
     fd_unref (other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -232,7 +234,7 @@ END_TEST
 
 START_TEST (callers_have_their_own_rights)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     static const gid_t groups[] = { 1000, 4242 };
     fd_t *fd = world_create (&w, w.root, "suid", O_RDWR, 0644);
     g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "group", 0755);
@@ -274,7 +276,7 @@ START_TEST (callers_have_their_own_rights)
     fd_unref (mine);
     fd_unref (fd);
     g_clear_pointer (&dir, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -282,7 +284,7 @@ END_TEST
 
 START_TEST (a_deep_tree_needs_few_descriptors)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
     inode_t *dir = w.root;
 
@@ -300,7 +302,7 @@ START_TEST (a_deep_tree_needs_few_descriptors)
         ck_assert (gfid_equal (&buf.ia_gfid, &((inode_t *) inodes->pdata[i])->gfid));
     }
     g_clear_pointer (&inodes, g_ptr_array_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -310,7 +312,7 @@ START_TEST (too_many_descriptors_are_made_room_for)
     ck_assert_int_eq (setrlimit (RLIMIT_NOFILE, &few), 0);
     g_autofree char *options = g_strconcat (_i == 0 ? "option handles descriptor\n" : "",
                                             "option descriptor-cache 1000\n", NULL);
-    struct world w = world_begin (options);
+    struct world w = posix_world_begin (options);
     g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
 
     for (int i = 0; i < 300; i++) {
@@ -327,7 +329,7 @@ START_TEST (too_many_descriptors_are_made_room_for)
         fd_unref (fd);
     }
     g_clear_pointer (&inodes, g_ptr_array_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -335,7 +337,7 @@ END_TEST
  * request fails. */
 START_TEST (what_was_moved_away_is_stale_or_found)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     g_autofree char *from = world_path (&w, "d"), *to = world_path (&w, "e");
     g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "d", 0755);
 
@@ -347,13 +349,14 @@ START_TEST (what_was_moved_away_is_stale_or_found)
     ck_assert_int_eq (mkdir (from, 0755), 0);
     world_stat (&w, dir);
     ck_assert_int_eq (w.r, w.by_name ? -ESTALE : 0);
-    g_autoptr (inode_t) now = world_look (&w, w.root, "d"), moved = world_look (&w, w.root, "e");
+    g_autoptr (inode_t) now = posix_world_look (&w, w.root, "d"),
+                        moved = posix_world_look (&w, w.root, "e");
     ck_assert_ptr_ne (now, dir);
     ck_assert_ptr_eq (moved, dir);
     g_clear_pointer (&now, inode_unref);
     g_clear_pointer (&moved, inode_unref);
     g_clear_pointer (&dir, inode_unref);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -392,7 +395,7 @@ stat_while_made (world *w, inode_t *inode)
  * returns ENOMEM for a moment. */
 START_TEST (a_number_that_is_given_away_is_stale)
 {
-    g_auto (world) w = world_begin (world_modes[2]);
+    g_auto (world) w = posix_world_begin (world_modes[2]);
     g_autofree char *path = world_path (&w, "f");
     struct maker maker = { .path = world_path (&w, "made") };
     pthread_t thread;
@@ -440,7 +443,7 @@ crowd_run (void *data)
             ck_assert_str_eq (text, "data");
             fd_unref (fd);
         }
-        g_autoptr (inode_t) inode = world_look (w, w->root, other);
+        g_autoptr (inode_t) inode = posix_world_look (w, w->root, other);
         if (inode)
             world_stat (w, inode);
         world_unlink (w, w->root, other);
@@ -450,7 +453,7 @@ crowd_run (void *data)
 
 START_TEST (many_threads_race)
 {
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
     struct crowd crowd[4];
     pthread_t threads[4];
 
@@ -463,23 +466,23 @@ START_TEST (many_threads_race)
         pthread_join (threads[i], NULL);
         client_free (crowd[i].world.client);
     }
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (nothing_stays_open)
 {
     unsigned before = world_descriptors ();
-    struct world w = world_begin (world_modes[_i]);
+    struct world w = posix_world_begin (world_modes[_i]);
 
     for (int i = 0; i < 30; i++) {
         g_autofree char *name = g_strdup_printf ("f%d", i);
         fd_t *fd = world_create (&w, w.root, name, O_RDWR, 0644);
-        lock (w.client, fd, 5, F_SETLK, F_WRLCK, 0, 1);
+        shared_lock (w.client, fd, 5, F_SETLK, F_WRLCK, 0, 1);
         fd_unref (fd);
-        inode_unref (world_look (&w, w.root, name));
+        inode_unref (posix_world_look (&w, w.root, name));
     }
-    world_end (&w);
+    posix_world_end (&w);
     ck_assert_uint_eq (world_descriptors (), before);
 }
 END_TEST
@@ -498,13 +501,13 @@ START_TEST (a_bad_directory_is_refused)
 
     ck_assert (g_file_set_contents (file, "", 0, NULL));
     for (size_t i = 0; i < G_N_ELEMENTS (bad); i++) {
-        struct graph *graph = world_load (bad[i].path, "");
+        struct graph *graph = posix_world_load (bad[i].path, "");
         ck_assert_int_eq (graph_activate (graph), bad[i].r);
         graph_free (graph);
     }
     if (geteuid () != 0) {
         g_chmod (dir, 0300);
-        struct graph *graph = world_load (dir, "");
+        struct graph *graph = posix_world_load (dir, "");
         ck_assert_int_eq (graph_activate (graph), -EACCES);
         graph_free (graph);
         g_chmod (dir, 0700);
@@ -516,7 +519,7 @@ END_TEST
 
 START_TEST (options_shape_what_is_made)
 {
-    struct world w = world_begin (
+    struct world w = posix_world_begin (
         "option max-hardlinks 2\noption force-create-mode 0006\noption create-mask 0740\n"
         "option force-directory-mode 0\noption o-direct on\noption health-check-interval 30\n");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0777);
@@ -530,17 +533,17 @@ START_TEST (options_shape_what_is_made)
     new.name = "h";
     ck_assert_int_eq (sync_link (w.client, &old, &new, NULL, NULL), -EMLINK);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_reserve_is_kept)
 {
-    struct world w = world_begin ("option reserve 100%\n");
+    struct world w = posix_world_begin ("option reserve 100%\n");
 
     ck_assert_ptr_null (world_create (&w, w.root, "f", O_RDWR, 0644));
     ck_assert_int_eq (w.r, -ENOSPC);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

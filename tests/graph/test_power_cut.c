@@ -26,7 +26,7 @@ command (struct world *w, const char *name)
 }
 
 static void
-cut (struct world *w)
+cut_cut (struct world *w)
 {
     g_autofree char *answer = command (w, "cut");
 
@@ -41,7 +41,7 @@ durable (struct world *w)
 }
 
 static fd_t *
-make (struct world *w, const char *name, const char *text)
+cut_make (struct world *w, const char *name, const char *text)
 {
     fd_t *fd = world_create (w, w->root, name, O_RDWR, 0644);
 
@@ -61,7 +61,7 @@ fsync_dir (struct world *w, inode_t *dir)
 /* Returns the content of a file in the directory itself; NULL: the file does not exist. g_free
  * it. */
 static char *
-stored (const struct world *w, const char *name)
+cut_stored (const struct world *w, const char *name)
 {
     g_autofree char *path = world_path (w, name);
     char *text = NULL;
@@ -73,7 +73,7 @@ stored (const struct world *w, const char *name)
 static void
 expect_stored (const struct world *w, const char *name, const char *expected)
 {
-    g_autofree char *text = stored (w, name);
+    g_autofree char *text = cut_stored (w, name);
 
     ck_assert_msg (g_strcmp0 (text, expected) == 0, "'%s' is '%s', not '%s'", name,
                    text ? text : "gone", expected ? expected : "gone");
@@ -83,19 +83,19 @@ expect_stored (const struct world *w, const char *name, const char *expected)
 
 START_TEST (all_is_refused_after_a_cut)
 {
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "hello");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "hello");
     loc_t loc = { .inode = w.root };
 
-    cut (&w);
+    cut_cut (&w);
     ck_assert_int_eq (world_write (&w, fd, "hello", 0), -EIO);
     ck_assert_int_eq (sync_stat (w.client, &loc, NULL, NULL), -EIO);
-    ck_assert_ptr_null (world_look (&w, w.root, "f"));
+    ck_assert_ptr_null (posix_world_look (&w, w.root, "f"));
     ck_assert_int_eq (w.r, -EIO);
     g_free (command (&w, "cut"));
     ck_assert_int_eq (w.r, -EALREADY);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -103,14 +103,14 @@ enum { BY_FSYNC, BY_FDATASYNC, BY_O_DSYNC, BY_WRITE_FLAG, BY_NOTHING, WAYS };
 
 START_TEST (each_way_to_make_bytes_durable)
 {
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "old..");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "old..");
     struct iovec iov = { "new", 3 };
 
     durable (&w);
     if (_i == BY_O_DSYNC) {
         fd_unref (fd);
-        g_autoptr (inode_t) inode = world_look (&w, w.root, "f");
+        g_autoptr (inode_t) inode = posix_world_look (&w, w.root, "f");
         fd = world_open (&w, inode, O_RDWR | O_DSYNC);
     }
     ck_assert_int_eq (sync_writev (w.client, fd, &iov, 1, 0, _i == BY_WRITE_FLAG ? O_DSYNC : 0,
@@ -119,17 +119,17 @@ START_TEST (each_way_to_make_bytes_durable)
     if (_i == BY_FSYNC || _i == BY_FDATASYNC)
         ck_assert_int_eq (sync_fsync (w.client, fd, _i == BY_FDATASYNC, NULL, NULL), 0);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", _i == BY_NOTHING ? "old.." : "new..");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* A synchronous write makes its own bytes durable, and no others. */
 START_TEST (a_synchronous_write_beside_another)
 {
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "aaaaaaaaaa");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "aaaaaaaaaa");
     struct iovec iov = { "SS", 2 };
 
     durable (&w);
@@ -138,9 +138,9 @@ START_TEST (a_synchronous_write_beside_another)
     ck_assert_int_eq (sync_writev (w.client, fd, &iov, 1, 10, O_SYNC, NULL, NULL, NULL), 2);
     ck_assert_int_eq (world_write (&w, fd, "lost", 12), 4);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", "aaSSaaaaaaSS");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -159,7 +159,7 @@ enum {
 };
 
 static void
-change (struct world *w, fd_t *fd, int kind)
+cut_change (struct world *w, fd_t *fd, int kind)
 {
     g_autoptr (fd_t) other = NULL;
     loc_t loc = { .inode = fd->inode };
@@ -186,7 +186,7 @@ change (struct world *w, fd_t *fd, int kind)
         r = world_write (w, other, "more", 0) == 4 ? 0 : -EIO;
     }
     if (kind == COPY) {
-        other = make (w, "other", "something else");
+        other = cut_make (w, "other", "something else");
         r = sync_copy_file_range (w->client, other, 0, fd, 5, 9, 0, NULL, NULL) == 9 ? 0 : -EIO;
     }
     if (r != -EOPNOTSUPP)
@@ -198,33 +198,33 @@ START_TEST (each_change_of_bytes_is_undone)
     const uint64_t limits[] = { 1 << 20, 0 }; /* in memory, and in a file */
     g_autofree char *options = g_strdup_printf (POWER_CUT ("option memory-limit %d\n"),
                                                 (int) limits[_i % 2]);
-    struct world w = world_begin (options);
+    struct world w = posix_world_begin (options);
     g_autofree char *text = g_strnfill (9000, 'x');
-    fd_t *fd = make (&w, "f", text);
+    fd_t *fd = cut_make (&w, "f", text);
 
     durable (&w);
-    change (&w, fd, _i / 2);
+    cut_change (&w, fd, _i / 2);
     ck_assert_int_eq (world_write (&w, fd, "and then this", 1), 13);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", text);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* Each sector is either old or new, never a mixture, and both occur. */
 START_TEST (torn_writes_are_whole_sectors)
 {
-    struct world w = world_begin (POWER_CUT ("option data torn\noption seed 3\n"));
+    struct world w = posix_world_begin (POWER_CUT ("option data torn\noption seed 3\n"));
     g_autofree char *old = g_strnfill (64 * 512, 'o'), *new = g_strnfill (64 * 512, 'n');
-    fd_t *fd = make (&w, "f", old);
+    fd_t *fd = cut_make (&w, "f", old);
     unsigned kept = 0;
 
     durable (&w);
     ck_assert_int_eq (world_write (&w, fd, new, 0), 64 * 512);
     fd_unref (fd);
-    cut (&w);
-    g_autofree char *text = stored (&w, "f");
+    cut_cut (&w);
+    g_autofree char *text = cut_stored (&w, "f");
     for (unsigned i = 0; i < 64; i++) {
         ck_assert (memcmp (text + i * 512, old, 512) == 0
                    || memcmp (text + i * 512, new, 512) == 0);
@@ -232,7 +232,7 @@ START_TEST (torn_writes_are_whole_sectors)
     }
     ck_assert_uint_gt (kept, 8);
     ck_assert_uint_lt (kept, 56);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -246,20 +246,20 @@ START_TEST (sizes_ahead_of_data)
         g_autofree char *options =
             g_strdup_printf (POWER_CUT ("option data random\noption sizes %s\noption seed %d\n"),
                              early ? "early" : "data", seed);
-        struct world w = world_begin (options);
+        struct world w = posix_world_begin (options);
         g_autofree char *text = g_strnfill (5 * 4096, 'x'), *path = world_path (&w, "f"),
                         *found = NULL;
-        fd_t *fd = make (&w, "f", "x");
+        fd_t *fd = cut_make (&w, "f", "x");
         gsize size;
 
         durable (&w);
         ck_assert_int_eq (world_write (&w, fd, text, 0), 5 * 4096);
         fd_unref (fd);
-        cut (&w);
+        cut_cut (&w);
         ck_assert (g_file_get_contents (path, &found, &size, NULL));
         zeros += memchr (found, 0, size) != NULL;
         ends += size == 5 * 4096;
-        world_end (&w);
+        posix_world_end (&w);
     }
     ck_assert_int_eq (zeros > 0, early);
     ck_assert_uint_gt (ends, 0);
@@ -271,8 +271,8 @@ END_TEST
 START_TEST (attributes_need_fsync)
 {
     const bool synced = _i == 0;
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "hello");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "hello");
     struct iatt to = { .ia_prot = 0600, .ia_mtime = 1000 };
     g_autoptr (dict_t) dict = dict_new ();
     g_autofree char *path = world_path (&w, "f");
@@ -287,13 +287,13 @@ START_TEST (attributes_need_fsync)
     /* fdatasync: not attributes */
     ck_assert_int_eq (sync_fsync (w.client, fd, !synced, NULL, NULL), 0);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     ck_assert_int_eq (stat (path, &after), 0);
     ck_assert_uint_eq (after.st_mode & 07777, synced ? 0600 : 0644);
     ck_assert_int_eq (after.st_mtime, synced ? 1000 : before.st_mtime);
     if (xattrs == 0)
         ck_assert_int_eq (getxattr (path, "user.a", NULL, 0) >= 0, synced);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -304,29 +304,29 @@ START_TEST (a_new_file_needs_its_directory)
     const bool names_too = _i & 1, dir_too = _i & 2;
     g_autofree char *options = g_strdup_printf (POWER_CUT ("option fsync %s\n"),
                                                 names_too ? "file-and-names" : "file");
-    struct world w = world_begin (options);
-    fd_t *fd = make (&w, "f", "hello");
+    struct world w = posix_world_begin (options);
+    fd_t *fd = cut_make (&w, "f", "hello");
 
     ck_assert_int_eq (sync_fsync (w.client, fd, 0, NULL, NULL), 0);
     if (dir_too)
         fsync_dir (&w, w.root);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", names_too || dir_too ? "hello" : NULL);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_durable_name_without_its_data_is_an_empty_file)
 {
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "hello");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "hello");
 
     fsync_dir (&w, w.root);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", "");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -334,8 +334,8 @@ END_TEST
 START_TEST (unlink_is_undone)
 {
     const bool synced = _i == 1;
-    struct world w = world_begin (POWER_CUT (""));
-    fd_t *fd = make (&w, "f", "hello");
+    struct world w = posix_world_begin (POWER_CUT (""));
+    fd_t *fd = cut_make (&w, "f", "hello");
     struct fstat_reply reply;
 
     durable (&w);
@@ -347,16 +347,16 @@ START_TEST (unlink_is_undone)
     if (synced)
         fsync_dir (&w, w.root);
     fd_unref (fd);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", synced ? NULL : "hello");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* A file without a name that gets a name by link, made durable in steps. */
 START_TEST (a_tmpfile_that_gets_a_name)
 {
-    struct world w = world_begin (POWER_CUT (""));
+    struct world w = posix_world_begin (POWER_CUT (""));
     g_autoptr (fd_t) fd = fd_new (&w.graph->fd_maker, NULL, O_RDWR, getpid ());
     loc_t dir = { .inode = w.root }, from, to;
     struct tmpfile_reply reply;
@@ -365,7 +365,7 @@ START_TEST (a_tmpfile_that_gets_a_name)
     w.r = sync_tmpfile (w.client, &dir, O_RDWR, 0644, 022, fd, NULL, &reply);
     if (w.r == -EOPNOTSUPP) {
         tmpfile_reply_drop (&reply);
-        world_end (&w);
+        posix_world_end (&w);
         return;
     }
     ck_assert_int_eq (w.r, 0);
@@ -381,9 +381,9 @@ START_TEST (a_tmpfile_that_gets_a_name)
     fsync_dir (&w, w.root);
     g_clear_pointer (&fd, fd_unref);
     g_clear_pointer (&inode, inode_unref);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "f", "durable");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -391,12 +391,12 @@ END_TEST
  * otherwise the file would be in neither place. */
 START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
 {
-    struct world w = world_begin (POWER_CUT (""));
+    struct world w = posix_world_begin (POWER_CUT (""));
     g_autoptr (inode_t) from = world_mkdir (&w, w.root, "from", 0755),
                         to = world_mkdir (&w, w.root, "to", 0755);
     loc_t loc = { .name = "from", .parent = w.root, .inode = from };
 
-    fd_unref (make (&w, "f", "hello"));
+    fd_unref (cut_make (&w, "f", "hello"));
     ck_assert_int_eq (world_rename (&w, w.root, "f", from, "f", 0), 0);
     durable (&w);
     ck_assert_int_eq (world_rename (&w, from, "f", to, "f", 0), 0);
@@ -405,9 +405,9 @@ START_TEST (a_file_moved_out_of_a_directory_that_is_gone)
     fsync_dir (&w, w.root);
     g_clear_pointer (&from, inode_unref);
     g_clear_pointer (&to, inode_unref);
-    cut (&w);
+    cut_cut (&w);
     expect_stored (&w, "to/f", "hello");
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -424,22 +424,22 @@ START_TEST (rename_is_atomic)
     for (unsigned seed = 0; seed < seeds; seed++) {
         g_autofree char *options = g_strdup_printf (POWER_CUT ("option %s\noption seed %u\n"),
                                                     rules[_i], seed);
-        struct world w = world_begin (options);
+        struct world w = posix_world_begin (options);
         g_autofree char *found = NULL;
-        fd_t *fd = make (&w, "f", "old");
+        fd_t *fd = cut_make (&w, "f", "old");
 
         durable (&w);
         fd_unref (fd);
-        fd = make (&w, "new", "new");
+        fd = cut_make (&w, "new", "new");
         ck_assert_int_eq (sync_fsync (w.client, fd, 0, NULL, NULL), 0);
         fd_unref (fd);
         ck_assert_int_eq (world_rename (&w, w.root, "new", w.root, "f", 0), 0);
-        cut (&w);
-        found = stored (&w, "f");
+        cut_cut (&w);
+        found = cut_stored (&w, "f");
         ck_assert_msg (found != NULL, "seed %u: neither the old nor the new file is there", seed);
         old += strcmp (found, "old") == 0;
         new += strcmp (found, "new") == 0;
-        world_end (&w);
+        posix_world_end (&w);
     }
     ck_assert_uint_eq (old + new, seeds);
     ck_assert_uint_gt (old, 0);
@@ -453,14 +453,14 @@ START_TEST (ordered_names_are_a_prefix)
     for (int seed = 0; seed < 50; seed++) {
         g_autofree char *options = g_strdup_printf (
             POWER_CUT ("option names ordered\noption journal-every 4\noption seed %d\n"), seed);
-        struct world w = world_begin (options);
+        struct world w = posix_world_begin (options);
         bool over = false;
 
         for (int i = 0; i < 10; i++) {
             g_autofree char *name = g_strdup_printf ("%d", i);
-            fd_unref (make (&w, name, "x"));
+            fd_unref (cut_make (&w, name, "x"));
         }
-        cut (&w);
+        cut_cut (&w);
         for (int i = 0; i < 10; i++) {
             g_autofree char *name = g_strdup_printf ("%d", i), *path = world_path (&w, name);
             const bool there = g_file_test (path, G_FILE_TEST_EXISTS);
@@ -468,7 +468,7 @@ START_TEST (ordered_names_are_a_prefix)
                            i);
             over |= !there;
         }
-        world_end (&w);
+        posix_world_end (&w);
     }
 }
 END_TEST
@@ -476,18 +476,18 @@ END_TEST
 /* Remains of a killed daemon are not visible, and are removed at the next change. */
 START_TEST (what_is_left_of_a_crash_is_removed)
 {
-    struct world w = world_begin (POWER_CUT (""));
+    struct world w = posix_world_begin (POWER_CUT (""));
     g_autofree char *hidden = world_path (&w, ".windlass-power-cut"),
                     *below = g_build_filename (hidden, "1", "2", NULL);
 
     ck_assert_int_eq (g_mkdir_with_parents (below, 0700), 0);
-    ck_assert_ptr_null (world_look (&w, w.root, ".windlass-power-cut"));
+    ck_assert_ptr_null (posix_world_look (&w, w.root, ".windlass-power-cut"));
     ck_assert_int_eq (w.r, -ENOENT);
     ck_assert_ptr_null (world_mkdir (&w, w.root, ".windlass-power-cut", 0755));
     ck_assert_int_eq (w.r, -EPERM);
-    fd_unref (make (&w, "f", "x"));
+    fd_unref (cut_make (&w, "f", "x"));
     ck_assert (!g_file_test (hidden, G_FILE_TEST_EXISTS));
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

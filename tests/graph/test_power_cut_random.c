@@ -16,7 +16,7 @@
 #define STEPS 80
 #define NAMES 4
 
-static const char *const names[NAMES] = { "a", "b", "c", "d" };
+static const char *const random_names[NAMES] = { "a", "b", "c", "d" };
 
 struct object {
     bool directory;
@@ -28,14 +28,14 @@ struct object {
 };
 
 /* A name whose meaning may not be durable. */
-struct slot {
+struct random_slot {
     struct object *dir;
     unsigned name;
     struct object *durable, *current;
     unsigned group;
 };
 
-struct model {
+struct random_model {
     struct world w;
     struct random_source chance;
     GPtrArray *objects, *slots;
@@ -45,74 +45,74 @@ struct model {
 
 /* --- what is durable -------------------------------------------------------------------------- */
 
-static struct slot *
-slot_find (struct model *m, const struct object *dir, unsigned name)
+static struct random_slot *
+slot_find (struct random_model *m, const struct object *dir, unsigned name)
 {
     for (guint i = 0; i < m->slots->len; i++) {
-        struct slot *slot = m->slots->pdata[i];
+        struct random_slot *slot = m->slots->pdata[i];
         if (slot->dir == dir && slot->name == name)
             return slot;
     }
     return NULL;
 }
 
-static struct slot *
-slot_get (struct model *m, struct object *dir, unsigned name, struct object *occupant)
+static struct random_slot *
+slot_get (struct random_model *m, struct object *dir, unsigned name, struct object *occupant)
 {
-    struct slot *slot = slot_find (m, dir, name);
+    struct random_slot *slot = slot_find (m, dir, name);
 
     if (slot)
         return slot;
-    slot = g_new0 (struct slot, 1);
-    *slot = (struct slot){ dir, name, occupant, occupant, ++m->groups };
+    slot = g_new0 (struct random_slot, 1);
+    *slot = (struct random_slot){ dir, name, occupant, occupant, ++m->groups };
     g_ptr_array_add (m->slots, slot);
     return slot;
 }
 
 static void
-slot_tidy (struct model *m, struct slot *slot)
+slot_tidy (struct random_model *m, struct random_slot *slot)
 {
     if (slot->durable == slot->current)
         g_ptr_array_remove (m->slots, slot);
 }
 
 static void
-couple (struct model *m, const struct slot *one, const struct slot *other)
+couple (struct random_model *m, const struct random_slot *one, const struct random_slot *other)
 {
     unsigned from = other->group;
 
     for (guint i = 0; i < m->slots->len; i++) {
-        struct slot *slot = m->slots->pdata[i];
+        struct random_slot *slot = m->slots->pdata[i];
         if (slot->group == from)
             slot->group = one->group;
     }
 }
 
 static void
-group_durable (struct model *m, unsigned group)
+random_group_durable (struct random_model *m, unsigned group)
 {
     for (guint i = m->slots->len; i-- > 0;)
-        if (((struct slot *) m->slots->pdata[i])->group == group)
+        if (((struct random_slot *) m->slots->pdata[i])->group == group)
             g_ptr_array_remove_index (m->slots, i);
 }
 
 static void
-names_durable (struct model *m, const struct object *dir)
+names_durable (struct random_model *m, const struct object *dir)
 {
     for (guint i = m->slots->len; i-- > 0;) {
-        const struct slot *slot = i < m->slots->len ? m->slots->pdata[i] : NULL;
+        const struct random_slot *slot = i < m->slots->len ? m->slots->pdata[i] : NULL;
         if (slot && slot->dir == dir)
-            group_durable (m, slot->group);
+            random_group_durable (m, slot->group);
     }
 }
 
 /* A directory is removed: its names are removed with it, or forgotten if they were never
  * durable. */
 static void
-slots_gone (struct model *m, const struct object *dir, const struct slot *place)
+slots_gone (struct random_model *m, const struct object *dir, const struct random_slot *place)
 {
     for (guint i = m->slots->len; i-- > 0;) {
-        struct slot *slot = m->slots->pdata[i];
+        struct random_slot *slot = m->slots->pdata[i];
         if (slot->dir == dir && place->durable == place->current)
             g_ptr_array_remove_index (m->slots, i);
         else if (slot->dir == dir)
@@ -123,13 +123,13 @@ slots_gone (struct model *m, const struct object *dir, const struct slot *place)
 /* --- the operations --------------------------------------------------------------------------- */
 
 static unsigned
-pick (struct model *m, unsigned n)
+random_pick (struct random_model *m, unsigned n)
 {
     return (unsigned) random_below (&m->chance, n);
 }
 
 static struct object *
-object_new (struct model *m, bool directory, inode_t *inode, struct object *parent)
+object_new (struct random_model *m, bool directory, inode_t *inode, struct object *parent)
 {
     struct object *object = g_new0 (struct object, 1);
 
@@ -152,7 +152,7 @@ object_free (gpointer data)
 
 /* Returns a node of this kind that has a name; for a directory at least the root. */
 static struct object *
-pick_object (struct model *m, bool directory)
+pick_object (struct random_model *m, bool directory)
 {
     unsigned n = 0, chosen;
 
@@ -160,7 +160,7 @@ pick_object (struct model *m, bool directory)
         const struct object *object = m->objects->pdata[i];
         n += object->directory == directory && object->links > 0;
     }
-    chosen = n ? pick (m, n) : 0;
+    chosen = n ? random_pick (m, n) : 0;
     for (guint i = 0; i < m->objects->len; i++) {
         struct object *object = m->objects->pdata[i];
         if (object->directory == directory && object->links > 0 && chosen-- == 0)
@@ -170,9 +170,9 @@ pick_object (struct model *m, bool directory)
 }
 
 static void
-appears (struct model *m, struct object *dir, unsigned name, struct object *object)
+appears (struct random_model *m, struct object *dir, unsigned name, struct object *object)
 {
-    struct slot *slot = slot_get (m, dir, name, NULL);
+    struct random_slot *slot = slot_get (m, dir, name, NULL);
 
     dir->entries[name] = slot->current = object;
     object->links++;
@@ -180,17 +180,17 @@ appears (struct model *m, struct object *dir, unsigned name, struct object *obje
 }
 
 static void
-make (struct model *m, bool directory)
+random_make (struct random_model *m, bool directory)
 {
     struct object *dir = pick_object (m, true);
-    unsigned name = pick (m, NAMES);
+    unsigned name = random_pick (m, NAMES);
     inode_t *inode = NULL;
     fd_t *fd;
 
     if (directory) {
-        inode = world_mkdir (&m->w, dir->inode, names[name], 0755);
+        inode = world_mkdir (&m->w, dir->inode, random_names[name], 0755);
     } else {
-        fd = world_create (&m->w, dir->inode, names[name], O_RDWR | O_EXCL, 0644);
+        fd = world_create (&m->w, dir->inode, random_names[name], O_RDWR | O_EXCL, 0644);
         if (fd)
             inode = inode_ref (fd->inode);
         fd_unref (fd);
@@ -201,22 +201,22 @@ make (struct model *m, bool directory)
 }
 
 static void
-change_bytes (struct model *m)
+change_bytes (struct random_model *m)
 {
     struct object *file = pick_object (m, false);
     g_autofree char *text = NULL;
-    unsigned offset, size = 1 + pick (m, 9000);
+    unsigned offset, size = 1 + random_pick (m, 9000);
     fd_t *fd;
 
     if (!file)
         return;
-    offset = pick (m, 3) ? pick (m, file->now->len + 1) : pick (m, 20000);
+    offset = random_pick (m, 3) ? random_pick (m, file->now->len + 1) : random_pick (m, 20000);
     text = g_malloc (size + 1);
-    memset (text, 'a' + (int) pick (m, 26), size);
+    memset (text, 'a' + (int) random_pick (m, 26), size);
     text[size] = '\0';
-    fd = world_open (&m->w, file->inode, pick (m, 2) ? O_RDWR : O_WRONLY);
+    fd = world_open (&m->w, file->inode, random_pick (m, 2) ? O_RDWR : O_WRONLY);
     ck_assert_ptr_nonnull (fd);
-    if (pick (m, 4)) {
+    if (random_pick (m, 4)) {
         ck_assert_int_eq (world_write (&m->w, fd, text, offset), (int) size);
         if (file->now->len < offset + size) {
             guint old = file->now->len;
@@ -235,7 +235,7 @@ change_bytes (struct model *m)
 }
 
 static void
-synchronise (struct model *m)
+synchronise (struct random_model *m)
 {
     struct object *file = pick_object (m, false);
     fd_t *fd;
@@ -243,14 +243,14 @@ synchronise (struct model *m)
     if (!file)
         return;
     fd = world_open (&m->w, file->inode, O_RDWR);
-    ck_assert_int_eq (sync_fsync (m->w.client, fd, (int) pick (m, 2), NULL, NULL), 0);
+    ck_assert_int_eq (sync_fsync (m->w.client, fd, (int) random_pick (m, 2), NULL, NULL), 0);
     fd_unref (fd);
     g_byte_array_set_size (file->durable, 0);
     g_byte_array_append (file->durable, file->now->data, file->now->len);
 }
 
 static void
-synchronise_names (struct model *m)
+synchronise_names (struct random_model *m)
 {
     struct object *dir = pick_object (m, true);
     fd_t *fd = world_open (&m->w, dir->inode, O_RDONLY);
@@ -261,12 +261,12 @@ synchronise_names (struct model *m)
 }
 
 static void
-remove_one (struct model *m)
+random_remove_one (struct random_model *m)
 {
     struct object *dir = pick_object (m, true), *victim;
-    unsigned name = pick (m, NAMES);
-    loc_t loc = { .name = names[name], .parent = dir->inode };
-    struct slot *slot;
+    unsigned name = random_pick (m, NAMES);
+    loc_t loc = { .name = random_names[name], .parent = dir->inode };
+    struct random_slot *slot;
     int r;
 
     victim = dir->entries[name];
@@ -277,7 +277,7 @@ remove_one (struct model *m)
                           : sync_unlink (m->w.client, &loc, 0, NULL, NULL);
     if (r < 0)
         return;
-    inode_unlink (dir->inode, names[name]);
+    inode_unlink (dir->inode, random_names[name]);
     slot = slot_get (m, dir, name, victim);
     dir->entries[name] = slot->current = NULL;
     victim->links--;
@@ -287,40 +287,42 @@ remove_one (struct model *m)
 }
 
 static void
-link_one (struct model *m)
+link_one (struct random_model *m)
 {
     struct object *dir = pick_object (m, true), *file = pick_object (m, false);
-    unsigned name = pick (m, NAMES);
+    unsigned name = random_pick (m, NAMES);
 
     if (!file || dir->entries[name])
         return;
     loc_t from = { .inode = file->inode },
-          to = { .name = names[name], .parent = dir->inode, .inode = file->inode };
+          to = { .name = random_names[name], .parent = dir->inode, .inode = file->inode };
     struct link_reply reply;
     ck_assert_int_eq (sync_link (m->w.client, &from, &to, NULL, &reply), 0);
-    inode_unref (inode_link (file->inode, dir->inode, names[name], &reply.buf));
+    inode_unref (inode_link (file->inode, dir->inode, random_names[name], &reply.buf));
     ck_assert_uint_eq (reply.buf.ia_nlink, file->links + 1);
     link_reply_drop (&reply);
     appears (m, dir, name, file);
 }
 
 static void
-couple_with_path (struct model *m, const struct slot *slot, const struct object *dir)
+random_couple_with_path (struct random_model *m, const struct random_slot *slot,
+                         const struct object *dir)
 {
     for (; dir->parent; dir = dir->parent)
         for (guint i = 0; i < m->slots->len; i++) {
-            const struct slot *place = m->slots->pdata[i];
+            const struct random_slot *place = m->slots->pdata[i];
             if (place->current == dir)
                 couple (m, slot, place);
         }
 }
 
 static void
-renamed (struct model *m, struct object *dir, unsigned name, struct object *newdir,
+renamed (struct random_model *m, struct object *dir, unsigned name, struct object *newdir,
          unsigned newname, bool exchange)
 {
     struct object *moved = dir->entries[name], *victim = newdir->entries[newname];
-    struct slot *from = slot_get (m, dir, name, moved), *to = slot_get (m, newdir, newname, victim);
+    struct random_slot *from = slot_get (m, dir, name, moved),
+                       *to = slot_get (m, newdir, newname, victim);
 
     dir->entries[name] = from->current = exchange ? victim : NULL;
     newdir->entries[newname] = to->current = moved;
@@ -330,9 +332,9 @@ renamed (struct model *m, struct object *dir, unsigned name, struct object *newd
         victim->parent = dir;
     couple (m, from, to);
     if (dir != newdir)
-        couple_with_path (m, to, newdir);
+        random_couple_with_path (m, to, newdir);
     if (dir != newdir && exchange)
-        couple_with_path (m, from, dir);
+        random_couple_with_path (m, from, dir);
     if (victim && !exchange)
         victim->links--;
     if (victim && !exchange && victim->directory)
@@ -342,30 +344,30 @@ renamed (struct model *m, struct object *dir, unsigned name, struct object *newd
 }
 
 static void
-rename_one (struct model *m)
+rename_one (struct random_model *m)
 {
     struct object *dir = pick_object (m, true), *newdir = pick_object (m, true);
-    unsigned name = pick (m, NAMES), newname = pick (m, NAMES);
-    bool exchange = newdir->entries[newname] && pick (m, 5) == 0;
+    unsigned name = random_pick (m, NAMES), newname = random_pick (m, NAMES);
+    bool exchange = newdir->entries[newname] && random_pick (m, 5) == 0;
 
     if (!dir->entries[name])
         return;
-    world_rename (&m->w, dir->inode, names[name], newdir->inode, names[newname],
+    world_rename (&m->w, dir->inode, random_names[name], newdir->inode, random_names[newname],
                   exchange ? RENAME_EXCHANGE : 0);
     if (m->w.r == 0 && dir->entries[name] != newdir->entries[newname])
         renamed (m, dir, name, newdir, newname, exchange);
 }
 
 static void
-step (struct model *m)
+random_step (struct random_model *m)
 {
-    switch (pick (m, 14)) {
-    case 0: case 1: make (m, false); break;
-    case 2: make (m, true); break;
+    switch (random_pick (m, 14)) {
+    case 0: case 1: random_make (m, false); break;
+    case 2: random_make (m, true); break;
     case 3: case 4: case 5: change_bytes (m); break;
     case 6: synchronise (m); break;
     case 7: case 8: synchronise_names (m); break;
-    case 9: case 10: remove_one (m); break;
+    case 9: case 10: random_remove_one (m); break;
     case 11: link_one (m); break;
     default: rename_one (m);
     }
@@ -391,7 +393,7 @@ compare_file (struct object *file, const char *path, GHashTable *inodes)
 }
 
 static void
-compare (struct model *m, struct object *dir, const char *path, GHashTable *inodes)
+random_compare (struct random_model *m, struct object *dir, const char *path, GHashTable *inodes)
 {
     GDir *real = g_dir_open (path, 0, NULL);
     unsigned expected = 0, found = 0;
@@ -401,13 +403,13 @@ compare (struct model *m, struct object *dir, const char *path, GHashTable *inod
         found++;
     g_dir_close (real);
     for (unsigned i = 0; i < NAMES; i++) {
-        const struct slot *slot = slot_find (m, dir, i);
+        const struct random_slot *slot = slot_find (m, dir, i);
         struct object *object = slot ? slot->durable : dir->entries[i];
-        g_autofree char *below = g_build_filename (path, names[i], NULL);
+        g_autofree char *below = g_build_filename (path, random_names[i], NULL);
 
         expected += object != NULL;
         if (object && object->directory)
-            compare (m, object, below, inodes);
+            random_compare (m, object, below, inodes);
         else if (object)
             compare_file (object, below, inodes);
     }
@@ -415,7 +417,7 @@ compare (struct model *m, struct object *dir, const char *path, GHashTable *inod
 }
 
 static void
-cut (struct world *w)
+random_cut (struct world *w)
 {
     GString *answer = g_string_new (NULL);
     g_autoptr (GBytes) nothing = g_bytes_new (NULL, 0);
@@ -428,36 +430,36 @@ cut (struct world *w)
 /* The model does not include random survival. In this case check only that the cut succeeds and
  * leaves nothing behind. */
 static void
-run_seed (uint64_t seed, const char *options, bool by_chance)
+random_run_seed (uint64_t seed, const char *options, bool by_chance)
 {
     g_autoptr (GHashTable) inodes = g_hash_table_new (NULL, NULL);
-    struct model m = { .w = world_begin (options), .chance = { seed },
+    struct random_model m = { .w = posix_world_begin (options), .chance = { seed },
                        .objects = g_ptr_array_new_with_free_func (object_free),
                        .slots = g_ptr_array_new_with_free_func (g_free) };
 
     m.root = object_new (&m, true, inode_ref (m.w.root), NULL);
     m.root->links = 1;
-    for (unsigned i = 0, n = pick (&m, STEPS); i < n; i++)
-        step (&m);
-    cut (&m.w);
+    for (unsigned i = 0, n = random_pick (&m, STEPS); i < n; i++)
+        random_step (&m);
+    random_cut (&m.w);
     g_autofree char *hidden = world_path (&m.w, ".windlass-power-cut");
     ck_assert (!g_file_test (hidden, G_FILE_TEST_EXISTS));
     if (!by_chance)
-        compare (&m, m.root, m.w.dir, inodes);
+        random_compare (&m, m.root, m.w.dir, inodes);
     g_ptr_array_unref (m.objects);
     g_ptr_array_unref (m.slots);
-    world_end (&m.w);
+    posix_world_end (&m.w);
 }
 
 static void
-run_seeds (const char *options, bool by_chance)
+random_run_seeds (const char *options, bool by_chance)
 {
     const char *one = g_getenv ("POWER_CUT_SEED");
     const uint64_t first = one ? g_ascii_strtoull (one, NULL, 10) : random_seed ();
 
     for (uint64_t i = 0; i < (one ? 1 : test_amount (15, 60)); i++) {
         fprintf (stderr, "POWER_CUT_SEED=%" G_GUINT64_FORMAT "\n", first + i);
-        run_seed (first + i, options, by_chance);
+        random_run_seed (first + i, options, by_chance);
     }
 }
 
@@ -466,7 +468,7 @@ START_TEST (what_is_durable_and_nothing_else_is_left)
 {
     g_autofree char *options = g_strconcat (world_modes[_i], POWER_CUT (""), NULL);
 
-    run_seeds (options, false);
+    random_run_seeds (options, false);
 }
 END_TEST
 
@@ -479,7 +481,7 @@ static const char *const chances[] = {
 
 START_TEST (whatever_survives_the_cut_gets_through)
 {
-    run_seeds (chances[_i], true);
+    random_run_seeds (chances[_i], true);
 }
 END_TEST
 

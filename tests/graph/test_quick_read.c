@@ -13,7 +13,7 @@
 #define SOMEBODY 65534
 
 static int
-number (struct world *w, xlator_t *xl, const char *key)
+qr_number (struct world *w, xlator_t *xl, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
@@ -28,14 +28,14 @@ number (struct world *w, xlator_t *xl, const char *key)
 static int
 counted (struct world *w, const char *key)
 {
-    return number (w, w->graph->top, key);
+    return qr_number (w, w->graph->top, key);
 }
 
 static int
 sent (struct world *w)
 {
-    return number (w, FIRST_CHILD (w->graph->top), "sent")
-         + number (w, FIRST_CHILD (w->graph->top), "passed_through");
+    return qr_number (w, FIRST_CHILD (w->graph->top), "sent")
+         + qr_number (w, FIRST_CHILD (w->graph->top), "passed_through");
 }
 
 /* Creates a file behind the mount, and waits, so that its times differ from all later ones. */
@@ -63,12 +63,12 @@ expect_cat (struct world *w, inode_t *inode, const char *text)
 
 /* --- served ----------------------------------------------------------------------------------- */
 
-static const size_t sizes[] = { 0, 1, 100, 4096, 4097, 65536 };
+static const size_t qr_sizes[] = { 0, 1, 100, 4096, 4097, 65536 };
 
 START_TEST (any_part_of_a_file_is_as_in_storage)
 {
-    g_auto (world) w = world_begin (STACK (""));
-    const size_t size = sizes[_i];
+    g_auto (world) w = posix_world_begin (STACK (""));
+    const size_t size = qr_sizes[_i];
     g_autofree char *text = g_malloc0 (size + 1);
     const off_t offsets[] = {
         0, 1, (off_t) size / 2, (off_t) size - 1, (off_t) size, (off_t) size + 1, 1 << 20
@@ -79,7 +79,7 @@ START_TEST (any_part_of_a_file_is_as_in_storage)
     for (size_t i = 0; i < size; i++)
         text[i] = (char) ('a' + i % 23);
     put_old (&w, "f", text, 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     fd = world_open (&w, inode, O_RDONLY);
     for (unsigned i = 0; i < G_N_ELEMENTS (offsets); i++) {
         const size_t from = offsets[i] < 0 ? 0 : (size_t) offsets[i],
@@ -97,12 +97,12 @@ END_TEST
 
 START_TEST (what_is_too_large_is_read)
 {
-    g_auto (world) w = world_begin (STACK ("option max-file-size 1KB\n"));
+    g_auto (world) w = posix_world_begin (STACK ("option max-file-size 1KB\n"));
     g_autofree char *text = g_strnfill (1025, 'x');
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", text, 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     expect_cat (&w, inode, text);
     expect_cat (&w, inode, text);
     ck_assert_int_eq (counted (&w, "cache-hit"), 0);
@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST (memory_is_bounded_and_priorities_count)
 {
-    g_auto (world) w = world_begin (
+    g_auto (world) w = posix_world_begin (
         STACK ("option cache-size 64KB\noption priority *.keep:3,*:1,*.never:0\n"));
     g_autofree char *text = g_strnfill (5000, 'x');
 
@@ -122,14 +122,14 @@ START_TEST (memory_is_bounded_and_priorities_count)
         g_autofree char *path = world_path (&w, name);
 
         ck_assert (g_file_set_contents (path, text, -1, NULL));
-        inode = world_look (&w, w.root, name);
+        inode = posix_world_look (&w, w.root, name);
         expect_cat (&w, inode, text);
         ck_assert_int_le (counted (&w, "total_cache_used"), 64 << 10);
     }
     ck_assert_int_gt (counted (&w, "total_files_cached"), 4);
     int hits = counted (&w, "cache-hit");
-    g_autoptr (inode_t) keep = world_look (&w, w.root, "0.keep"),
-                        never = world_look (&w, w.root, "1.never");
+    g_autoptr (inode_t) keep = posix_world_look (&w, w.root, "0.keep"),
+                        never = posix_world_look (&w, w.root, "1.never");
     expect_cat (&w, keep, text);
     ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
     expect_cat (&w, never, text);
@@ -143,7 +143,7 @@ END_TEST
  * time. */
 START_TEST (a_lookup_brings_what_the_caller_may_read)
 {
-    g_auto (world) w = world_begin (STACK (""));
+    g_auto (world) w = posix_world_begin (STACK (""));
     g_autoptr (dict_t) xdata = dict_new ();
     g_autofree char *path = world_path (&w, "f");
     loc_t loc = { .name = "f", .parent = w.root };
@@ -178,7 +178,7 @@ END_TEST
  * caller with this right is answered from memory after its first open. */
 START_TEST (who_may_not_open_is_not_served)
 {
-    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = posix_world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) secret = NULL, open = NULL;
     int hits;
 
@@ -187,8 +187,8 @@ START_TEST (who_may_not_open_is_not_served)
     ck_assert_int_eq (chmod (w.dir, 0755), 0);
     put_old (&w, "secret", "secret", 0600);
     put_old (&w, "open", "open", 0644);
-    secret = world_look (&w, w.root, "secret");
-    open = world_look (&w, w.root, "open");
+    secret = posix_world_look (&w, w.root, "secret");
+    open = posix_world_look (&w, w.root, "open");
     expect_cat (&w, secret, "secret");
     expect_cat (&w, open, "open");
     hits = counted (&w, "cache-hit");
@@ -201,10 +201,10 @@ START_TEST (who_may_not_open_is_not_served)
     expect_cat (&w, open, "open");
     ck_assert_int_eq (counted (&w, "cache-hit"), hits + 1);
     w.client->uid = w.client->gid = 0;
-    inode_unref (world_look (&w, w.root, "open")); /* this thread is root again */
+    inode_unref (posix_world_look (&w, w.root, "open")); /* this thread is root again */
     g_autofree char *path = world_path (&w, "open");
     ck_assert_int_eq (chmod (path, 0600), 0);
-    inode_unref (world_look (&w, w.root, "open"));
+    inode_unref (posix_world_look (&w, w.root, "open"));
     w.client->uid = w.client->gid = SOMEBODY;
     ck_assert_ptr_null (world_open (&w, open, O_RDONLY));
 }
@@ -212,12 +212,12 @@ END_TEST
 
 START_TEST (direct_reads_go_down)
 {
-    g_auto (world) w = world_begin (STACK (""));
+    g_auto (world) w = posix_world_begin (STACK (""));
     g_autoptr (inode_t) inode = NULL;
     fd_t *fd;
 
     put_old (&w, "f", "text", 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     fd = world_open (&w, inode, O_RDONLY | O_DIRECT);
     if (fd) { /* not all file systems support it */
         g_free (world_read (&w, fd, 4096, 0));
@@ -268,25 +268,25 @@ change_ftruncate (struct world *w, inode_t *inode)
 static const struct {
     void (*change) (struct world *w, inode_t *inode);
     const char *left;
-} changes[] = { { change_write, "NEWginal" }, { change_truncate, "o" },    { change_open, "" },
+} qr_changes[] = { { change_write, "NEWginal" }, { change_truncate, "o" },    { change_open, "" },
                 { change_create, "" },        { change_ftruncate, "" } };
 
 START_TEST (a_change_through_the_mount_is_seen)
 {
-    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = posix_world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) inode = NULL;
     fd_t *fd;
 
     put_old (&w, "f", "original", 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     fd = world_open (&w, inode, O_RDONLY);
     g_free (world_read (&w, fd, 100, 0));
     ck_assert_int_eq (counted (&w, "cache-hit"), 1);
-    changes[_i].change (&w, inode);
+    qr_changes[_i].change (&w, inode);
     g_autofree char *got = world_read (&w, fd, 100, 0);
-    ck_assert_str_eq (got, changes[_i].left);
-    expect_cat (&w, inode, changes[_i].left);
-    expect_cat (&w, inode, changes[_i].left);
+    ck_assert_str_eq (got, qr_changes[_i].left);
+    expect_cat (&w, inode, qr_changes[_i].left);
+    expect_cat (&w, inode, qr_changes[_i].left);
     fd_unref (fd);
 }
 END_TEST
@@ -306,18 +306,18 @@ overwrite (struct world *w, const char *name, const char *text)
  * seen at once through any answer with the times of the file, or if storage reports the change. */
 START_TEST (a_change_behind_the_mount_is_seen)
 {
-    g_auto (world) w = world_begin (STACK ("option cache-timeout 600\n"));
+    g_auto (world) w = posix_world_begin (STACK ("option cache-timeout 600\n"));
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", "first", 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     expect_cat (&w, inode, "first");
     overwrite (&w, "f", "2nd..");
     expect_cat (&w, inode, "first");
     world_stat (&w, inode);
     expect_cat (&w, inode, "2nd..");
     overwrite (&w, "f", "third");
-    inode_unref (world_look (&w, w.root, "f"));
+    inode_unref (posix_world_look (&w, w.root, "f"));
     expect_cat (&w, inode, "third");
     overwrite (&w, "f", "4th..");
     xlator_notify (w.graph->top, XLATOR_INVALIDATE,
@@ -332,11 +332,11 @@ END_TEST
 
 START_TEST (without_a_timeout_nothing_is_served)
 {
-    g_auto (world) w = world_begin (STACK ("option cache-timeout 0\n"));
+    g_auto (world) w = posix_world_begin (STACK ("option cache-timeout 0\n"));
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", "first", 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     expect_cat (&w, inode, "first");
     overwrite (&w, "f", "2nd..");
     expect_cat (&w, inode, "2nd..");
@@ -347,11 +347,11 @@ END_TEST
 /* By default a lookup costs no more than without the translator, and keeps nothing. */
 START_TEST (what_is_only_looked_up_is_not_kept)
 {
-    g_auto (world) w = world_begin (STACK_OF_READS);
+    g_auto (world) w = posix_world_begin (STACK_OF_READS);
     g_autoptr (inode_t) inode = NULL;
 
     put_old (&w, "f", "text", 0644);
-    inode = world_look (&w, w.root, "f");
+    inode = posix_world_look (&w, w.root, "f");
     ck_assert_int_eq (counted (&w, "lookups_for_content"), 0);
     ck_assert_int_eq (counted (&w, "total_files_cached"), 0);
     expect_cat (&w, inode, "text");
@@ -367,13 +367,13 @@ TEST_PROGRAM (test_quick_read)
     TCase *tcase = tcase_create ("quick-read");
 
     tcase_set_timeout (tcase, 240);
-    tcase_add_loop_test (tcase, any_part_of_a_file_is_as_in_storage, 0, G_N_ELEMENTS (sizes));
+    tcase_add_loop_test (tcase, any_part_of_a_file_is_as_in_storage, 0, G_N_ELEMENTS (qr_sizes));
     tcase_add_test (tcase, what_is_too_large_is_read);
     tcase_add_test (tcase, memory_is_bounded_and_priorities_count);
     tcase_add_test (tcase, a_lookup_brings_what_the_caller_may_read);
     tcase_add_test (tcase, who_may_not_open_is_not_served);
     tcase_add_test (tcase, direct_reads_go_down);
-    tcase_add_loop_test (tcase, a_change_through_the_mount_is_seen, 0, G_N_ELEMENTS (changes));
+    tcase_add_loop_test (tcase, a_change_through_the_mount_is_seen, 0, G_N_ELEMENTS (qr_changes));
     tcase_add_test (tcase, a_change_behind_the_mount_is_seen);
     tcase_add_test (tcase, without_a_timeout_nothing_is_served);
     tcase_add_test (tcase, what_is_only_looked_up_is_not_kept);

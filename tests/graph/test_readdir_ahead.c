@@ -16,7 +16,7 @@
 /* --- a directory with files, and telling ------------------------------------------------------ */
 
 static void
-tell (struct world *w, const char *command, const char *input)
+rda_tell (struct world *w, const char *command, const char *input)
 {
     xlator_t *fault = FIRST_CHILD (w->graph->top);
     const struct xlator_command *one = fault->api->commands;
@@ -29,7 +29,7 @@ tell (struct world *w, const char *command, const char *input)
 }
 
 static int
-dumped (struct world *w, const char *key)
+rda_dumped (struct world *w, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("\n%s=", key);
@@ -43,7 +43,7 @@ dumped (struct world *w, const char *key)
 /* Without the temporary name, the allocation and the rename of g_file_set_contents: with them, the
  * files of the cases took most of the test's time. */
 static void
-make_file (const struct world *w, const char *name)
+rda_make_file (const struct world *w, const char *name)
 {
     g_autofree char *path = world_path (w, name);
     const int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -56,18 +56,18 @@ make_file (const struct world *w, const char *name)
 static struct world
 begin_with (const char *options, const char *rules, int files)
 {
-    struct world w = world_begin (options);
+    struct world w = posix_world_begin (options);
 
     for (int i = 0; i < files; i++) {
         g_autofree char *name = g_strdup_printf ("file-%03d", i);
-        make_file (&w, name);
+        rda_make_file (&w, name);
     }
-    tell (&w, "rules", rules);
+    rda_tell (&w, "rules", rules);
     return w;
 }
 
 static struct world
-begin (const char *options, const char *rules)
+rda_begin (const char *options, const char *rules)
 {
     return begin_with (options, rules, FILES);
 }
@@ -97,7 +97,7 @@ listing_new (void)
 }
 
 static void
-listing_drop (struct listing *l)
+rda_listing_drop (struct listing *l)
 {
     g_hash_table_destroy (l->names);
     g_hash_table_destroy (l->bare);
@@ -129,7 +129,7 @@ list_some (struct world *w, fd_t *fd, size_t size, bool plus, off_t *offset, str
 }
 
 static int
-list_all (struct world *w, fd_t *fd, size_t size, bool plus, off_t offset, struct listing *l)
+rda_list_all (struct world *w, fd_t *fd, size_t size, bool plus, off_t offset, struct listing *l)
 {
     int r;
 
@@ -159,39 +159,40 @@ expect_all (const struct listing *l, const char *but)
 
 START_TEST (a_listing_is_answered_from_what_was_read_ahead)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
-    ck_assert_int_eq (list_all (&w, fd, 4096, _i, 0, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, _i, 0, &l), 0);
     expect_all (&l, "");
-    ck_assert_int_eq (dumped (&w, "misses"), 0);
-    ck_assert_uint_eq (dumped (&w, "hits"), l.calls);
-    ck_assert_int_le (dumped (&w, "read_ahead"), 4);
+    ck_assert_int_eq (rda_dumped (&w, "misses"), 0);
+    ck_assert_uint_eq (rda_dumped (&w, "hits"), l.calls);
+    ck_assert_int_le (rda_dumped (&w, "read_ahead"), 4);
     if (_i)
         ck_assert_uint_eq (g_hash_table_size (l.bare), 2); /* "." and ".." */
     fd_unref (fd);
-    ck_assert_int_eq (dumped (&w, "bytes"), 0);
-    ck_assert_int_eq (dumped (&w, "directories"), 0);
-    listing_drop (&l);
+    ck_assert_int_eq (rda_dumped (&w, "bytes"), 0);
+    ck_assert_int_eq (rda_dumped (&w, "directories"), 0);
+    rda_listing_drop (&l);
 }
 END_TEST
 
 START_TEST (an_error_in_the_middle_comes_in_its_place)
 {
     g_auto (world)
-        w = begin (OVER_FAULT ("option rda-request-size 8192\n"), "readdirp nth 3 -> error EIO");
+        w = rda_begin (OVER_FAULT ("option rda-request-size 8192\n"),
+                       "readdirp nth 3 -> error EIO");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     off_t at;
 
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &l), -EIO);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &l), -EIO);
     ck_assert_uint_gt (g_hash_table_size (l.names), 50);
     ck_assert_uint_lt (g_hash_table_size (l.names), FILES);
     at = g_array_index (l.offsets, off_t, l.offsets->len - 1);
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, at, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, at, &l), 0);
     expect_all (&l, "");
-    listing_drop (&l);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
@@ -201,7 +202,7 @@ END_TEST
 static void
 change_names (struct world *w, int how)
 {
-    G_GNUC_UNUSED g_autoptr (inode_t) inode = world_look (w, w->root, "file-299");
+    G_GNUC_UNUSED g_autoptr (inode_t) inode = posix_world_look (w, w->root, "file-299");
     G_GNUC_UNUSED g_autoptr (inode_t) made = NULL;
     fd_t *fd;
 
@@ -220,7 +221,7 @@ change_names (struct world *w, int how)
 /* Most file systems do not list names in order, so choose a file that was not returned yet. */
 START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
     off_t at = 0;
@@ -229,12 +230,12 @@ START_TEST (names_that_come_and_go_drop_what_was_read_ahead)
     list_some (&w, fd, 4096, true, &at, &l);
     given = times_seen (&l, "file-299");
     change_names (&w, _i);
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, at, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, at, &l), 0);
     expect_all (&l, "file-299");
     ck_assert_int_eq (times_seen (&l, "file-299"), given);
-    ck_assert_int_eq (dumped (&w, "invalidations"), 1);
-    ck_assert_int_gt (dumped (&w, "misses"), 0);
-    listing_drop (&l);
+    ck_assert_int_eq (rda_dumped (&w, "invalidations"), 1);
+    ck_assert_int_gt (rda_dumped (&w, "misses"), 0);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
@@ -282,17 +283,17 @@ START_TEST (attributes_that_changed_are_left_out)
     fd_t *fd;
 
     ck_assert (g_mkdir (sub, 0755) == 0 && link (from, to) == 0);
-    make_file (&w, "sub/other");
-    dir = world_look (&w, w.root, "sub");
-    inode = world_look (&w, w.root, "file-007");
+    rda_make_file (&w, "sub/other");
+    dir = posix_world_look (&w, w.root, "sub");
+    inode = posix_world_look (&w, w.root, "file-007");
     fd = world_open (&w, dir, O_RDONLY);
     change_file (&w, inode, _i);
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &l), 0);
     ck_assert_int_eq (times_seen (&l, "twin"), 1);
-    ck_assert_int_eq (dumped (&w, "misses"), 0);
+    ck_assert_int_eq (rda_dumped (&w, "misses"), 0);
     ck_assert (g_hash_table_contains (l.bare, "twin"));
     ck_assert (!g_hash_table_contains (l.bare, "other"));
-    listing_drop (&l);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
@@ -308,29 +309,29 @@ START_TEST (a_name_goes_and_nobody_knows_of_what)
     fd_t *fd;
 
     ck_assert (g_mkdir (sub, 0755) == 0 && link (from, to) == 0);
-    make_file (&w, "sub/other");
-    dir = world_look (&w, w.root, "sub");
+    rda_make_file (&w, "sub/other");
+    dir = posix_world_look (&w, w.root, "sub");
     fd = world_open (&w, dir, O_RDONLY);
     if (_i == 0)
         ck_assert_int_eq (world_unlink (&w, w.root, "file-007"), 0);
     else
         ck_assert_int_eq (world_rename (&w, w.root, "file-008", w.root, "file-007", 0), 0);
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &l), 0);
     ck_assert (g_hash_table_contains (l.bare, "twin"));
     ck_assert (!g_hash_table_contains (l.bare, "other"));
-    listing_drop (&l);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
 
 START_TEST (from_any_offset_the_rest_comes)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing first = listing_new ();
     int fills;
 
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &first), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &first), 0);
     for (guint i = 0; i < first.offsets->len; i++) {
         struct listing l = listing_new ();
         const guint jump = (i * 7 + 3) % first.offsets->len;
@@ -339,28 +340,28 @@ START_TEST (from_any_offset_the_rest_comes)
 
         list_some (&w, fd, 4096, true, &other, &l); /* seek to another place first */
         g_hash_table_remove_all (l.names);
-        ck_assert_int_eq (list_all (&w, fd, 4096, true, at, &l), 0);
-        ck_assert_int_eq (list_all (&w, fd, 4096, i % 2, 0, &l), 0);
+        ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, at, &l), 0);
+        ck_assert_int_eq (rda_list_all (&w, fd, 4096, i % 2, 0, &l), 0);
         for (int k = 0; k < FILES; k++) {
             g_autofree char *name = g_strdup_printf ("file-%03d", k);
             ck_assert_int_ge (times_seen (&l, name), 1);
             ck_assert_int_le (times_seen (&l, name), 2);
         }
-        listing_drop (&l);
+        rda_listing_drop (&l);
     }
     /* A sequential caller gets read-ahead again. */
-    fills = dumped (&w, "read_ahead");
+    fills = rda_dumped (&w, "read_ahead");
     ck_assert_int_eq (
-        list_all (&w, fd, 4096, true, g_array_index (first.offsets, off_t, 1), &first), 0);
-    ck_assert_int_gt (dumped (&w, "read_ahead"), fills);
-    listing_drop (&first);
+        rda_list_all (&w, fd, 4096, true, g_array_index (first.offsets, off_t, 1), &first), 0);
+    ck_assert_int_gt (rda_dumped (&w, "read_ahead"), fills);
+    rda_listing_drop (&first);
     fd_unref (fd);
 }
 END_TEST
 
 /* --- with a call on its way ------------------------------------------------------------------- */
 
-struct reader {
+struct rda_reader {
     struct world *w;
     struct client *client;
     fd_t *fd;
@@ -369,20 +370,20 @@ struct reader {
 };
 
 static void *
-read_all (void *data)
+rda_read_all (void *data)
 {
-    struct reader *reader = data;
+    struct rda_reader *reader = data;
     struct world w = *reader->w;
 
     w.client = reader->client;
-    reader->r = list_all (&w, reader->fd, 4096, true, 0, &reader->l);
+    reader->r = rda_list_all (&w, reader->fd, 4096, true, 0, &reader->l);
     return NULL;
 }
 
-static struct reader
+static struct rda_reader
 reader_start (struct world *w, fd_t *fd)
 {
-    return (struct reader){
+    return (struct rda_reader){
         .w = w, .client = client_new (w->graph->top), .fd = fd, .l = listing_new ()
     };
 }
@@ -390,52 +391,52 @@ reader_start (struct world *w, fd_t *fd)
 static void
 until (struct world *w, const char *key, int number)
 {
-    for (int i = 0; i < 2000 && dumped (w, key) != number; i++)
+    for (int i = 0; i < 2000 && rda_dumped (w, key) != number; i++)
         g_usleep (5000);
-    ck_assert_int_eq (dumped (w, key), number);
+    ck_assert_int_eq (rda_dumped (w, key), number);
 }
 
 /* The second call shows whether a listing reads attributes. Until then, no more files are looked up
  * than the first call would return. */
 START_TEST (no_more_is_looked_at_than_the_first_call_gets)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "");
     struct listing l = listing_new ();
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     off_t offset = 0;
     int n;
 
-    ck_assert_int_eq (dumped (&w, "read_ahead"), 1);
+    ck_assert_int_eq (rda_dumped (&w, "read_ahead"), 1);
     n = list_some (&w, fd, 32 << 10, true, &offset, &l);
     ck_assert (n > 100 && n < FILES);
-    ck_assert_int_eq (dumped (&w, "hits"), 1);
-    ck_assert_int_eq (dumped (&w, "read_ahead"), 1);
+    ck_assert_int_eq (rda_dumped (&w, "hits"), 1);
+    ck_assert_int_eq (rda_dumped (&w, "read_ahead"), 1);
     while (n > 0)
         n = list_some (&w, fd, 32 << 10, false, &offset, &l);
     ck_assert_int_eq (n, 0);
-    ck_assert_int_eq (dumped (&w, "misses"), 1);
+    ck_assert_int_eq (rda_dumped (&w, "misses"), 1);
     expect_all (&l, "");
-    listing_drop (&l);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
 
 START_TEST (a_reader_waits_for_what_is_on_its_way)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
-    struct reader reader = reader_start (&w, fd);
+    struct rda_reader reader = reader_start (&w, fd);
     pthread_t thread;
 
-    ck_assert_int_eq (thread_new (&thread, "reader", read_all, &reader), 0);
+    ck_assert_int_eq (thread_new (&thread, "reader", rda_read_all, &reader), 0);
     until (&w, "readers_waiting", 1);
-    tell (&w, "release", "r");
+    rda_tell (&w, "release", "r");
     thread_join (thread);
     ck_assert_int_eq (reader.r, 0);
     expect_all (&reader.l, "");
-    ck_assert_int_eq (dumped (&w, "misses"), 0);
+    ck_assert_int_eq (rda_dumped (&w, "misses"), 0);
     client_free (reader.client);
-    listing_drop (&reader.l);
+    rda_listing_drop (&reader.l);
     fd_unref (fd);
 }
 END_TEST
@@ -443,19 +444,19 @@ END_TEST
 /* Each reader is at its own place, and needs entries that the other one has dropped. */
 START_TEST (two_may_read_by_one_descriptor)
 {
-    g_auto (world) w = begin (OVER_FAULT ("option rda-request-size 8KB\n"), "");
+    g_auto (world) w = rda_begin (OVER_FAULT ("option rda-request-size 8KB\n"), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
-    struct reader readers[2] = { reader_start (&w, fd), reader_start (&w, fd) };
+    struct rda_reader readers[2] = { reader_start (&w, fd), reader_start (&w, fd) };
     pthread_t threads[2];
 
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq (thread_new (&threads[i], "reader", read_all, &readers[i]), 0);
+        ck_assert_int_eq (thread_new (&threads[i], "reader", rda_read_all, &readers[i]), 0);
     for (int i = 0; i < 2; i++) {
         thread_join (threads[i]);
         ck_assert_int_eq (readers[i].r, 0);
         expect_all (&readers[i].l, "");
         client_free (readers[i].client);
-        listing_drop (&readers[i].l);
+        rda_listing_drop (&readers[i].l);
     }
     fd_unref (fd);
 }
@@ -465,7 +466,7 @@ END_TEST
  * call. */
 START_TEST (nobody_waits_for_what_he_does_not_want)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
@@ -478,28 +479,28 @@ START_TEST (nobody_waits_for_what_he_does_not_want)
         w.client->uid = geteuid ();
     }
     fd_unref (fd);
-    tell (&w, "release", "r");
+    rda_tell (&w, "release", "r");
     until (&w, "directories", 0);
-    ck_assert_int_le (dumped (&w, "read_ahead"), 2);
-    listing_drop (&l);
+    ck_assert_int_le (rda_dumped (&w, "read_ahead"), 2);
+    rda_listing_drop (&l);
 }
 END_TEST
 
 /* The answer to our call was requested before a name was removed: the answer is dropped. */
 START_TEST (an_answer_from_before_a_change_is_not_kept)
 {
-    g_auto (world) w = begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
+    g_auto (world) w = rda_begin (OVER_FAULT (""), "readdirp times 1 -> hang name r");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
-    G_GNUC_UNUSED g_autoptr (inode_t) inode = world_look (&w, w.root, "file-100");
+    G_GNUC_UNUSED g_autoptr (inode_t) inode = posix_world_look (&w, w.root, "file-100");
 
     ck_assert_int_eq (world_unlink (&w, w.root, "file-100"), 0);
-    tell (&w, "release", "r");
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &l), 0);
+    rda_tell (&w, "release", "r");
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &l), 0);
     expect_all (&l, "file-100");
     ck_assert_int_eq (times_seen (&l, "file-100"), 0);
-    ck_assert_int_eq (dumped (&w, "invalidations"), 1);
-    listing_drop (&l);
+    ck_assert_int_eq (rda_dumped (&w, "invalidations"), 1);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST
@@ -508,37 +509,38 @@ END_TEST
 
 START_TEST (all_together_stay_within_the_limit)
 {
-    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 64KB\noption rda-request-size "
-                                          "16KB\noption rda-high-wmark 1MB\n"),
-                              "");
+    g_auto (world) w = rda_begin (OVER_FAULT ("option rda-cache-limit 64KB\n"
+                                              "option rda-request-size 16KB\n"
+                                              "option rda-high-wmark 1MB\n"),
+                                  "");
     fd_t *fds[20];
 
     for (guint i = 0; i < G_N_ELEMENTS (fds); i++) {
         fds[i] = world_open (&w, w.root, O_RDONLY);
-        ck_assert_int_le (dumped (&w, "bytes"), 64 << 10);
+        ck_assert_int_le (rda_dumped (&w, "bytes"), 64 << 10);
     }
-    ck_assert_int_gt (dumped (&w, "bytes"), 0);
+    ck_assert_int_gt (rda_dumped (&w, "bytes"), 0);
     for (guint i = 0; i < G_N_ELEMENTS (fds); i++) {
         struct listing l = listing_new ();
-        ck_assert_int_eq (list_all (&w, fds[i], 4096, true, 0, &l), 0);
+        ck_assert_int_eq (rda_list_all (&w, fds[i], 4096, true, 0, &l), 0);
         expect_all (&l, "");
-        listing_drop (&l);
+        rda_listing_drop (&l);
         fd_unref (fds[i]);
     }
-    ck_assert_int_eq (dumped (&w, "bytes"), 0);
+    ck_assert_int_eq (rda_dumped (&w, "bytes"), 0);
 }
 END_TEST
 
 START_TEST (without_memory_nothing_is_read_ahead)
 {
-    g_auto (world) w = begin (OVER_FAULT ("option rda-cache-limit 0\n"), "");
+    g_auto (world) w = rda_begin (OVER_FAULT ("option rda-cache-limit 0\n"), "");
     fd_t *fd = world_open (&w, w.root, O_RDONLY);
     struct listing l = listing_new ();
 
-    ck_assert_int_eq (list_all (&w, fd, 4096, true, 0, &l), 0);
+    ck_assert_int_eq (rda_list_all (&w, fd, 4096, true, 0, &l), 0);
     expect_all (&l, "");
-    ck_assert_int_eq (dumped (&w, "read_ahead"), 0);
-    listing_drop (&l);
+    ck_assert_int_eq (rda_dumped (&w, "read_ahead"), 0);
+    rda_listing_drop (&l);
     fd_unref (fd);
 }
 END_TEST

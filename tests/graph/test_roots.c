@@ -27,9 +27,9 @@ replace (const struct world *w)
 
 /* Starts a graph of other options, or of another directory, after that of the world. */
 static struct graph *
-next (const struct world *w, const char *dir)
+roots_next (const struct world *w, const char *dir)
 {
-    struct graph *graph = world_load (dir, "option o-direct on\n");
+    struct graph *graph = posix_world_load (dir, "option o-direct on\n");
 
     ck_assert (graph_join (graph, w->graph));
     ck_assert_int_eq (graph_activate (graph), 0);
@@ -38,10 +38,10 @@ next (const struct world *w, const char *dir)
 
 START_TEST (an_equal_path_is_the_same_root)
 {
-    struct world w = world_begin ("");
+    struct world w = posix_world_begin ("");
     g_autofree char *old = replace (&w), *file = g_build_filename (old, "file", NULL),
                     *slashes = g_strconcat (w.dir, "//", NULL);
-    struct graph *graph = next (&w, slashes);
+    struct graph *graph = roots_next (&w, slashes);
     inode_t *found;
 
     ck_assert (g_file_set_contents (file, "x", 1, NULL));
@@ -51,30 +51,30 @@ START_TEST (an_equal_path_is_the_same_root)
     client_free (w.client);
     w.client = client_new (graph->top);
     w.root = itable_root (graph->itable);
-    found = world_look (&w, w.root, "file");
+    found = posix_world_look (&w, w.root, "file");
     ck_assert_ptr_nonnull (found);
     inode_unref (found);
     ck_assert_int_eq (unlink (file), 0);
     ck_assert_int_eq (rmdir (old), 0);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_root_is_closed_with_its_last_graph)
 {
-    struct world w = world_begin ("");
+    struct world w = posix_world_begin ("");
     g_autofree char *other = g_strconcat (w.dir, "/other", NULL);
     const unsigned before = world_descriptors ();
     struct graph *graph;
 
     ck_assert_int_eq (mkdir (other, 0755), 0);
-    graph = next (&w, other);
+    graph = roots_next (&w, other);
     ck_assert_ptr_nonnull (roots_find (w.graph->roots, other));
     ck_assert_uint_gt (world_descriptors (), before);
     graph_free (graph);
     ck_assert_ptr_null (roots_find (w.graph->roots, other));
     ck_assert_uint_eq (world_descriptors (), before);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -91,7 +91,7 @@ world_begin_covered (const char *options, const char *point)
     under = g_build_filename (w.dir, "sub/point", NULL);
     at = g_build_filename (w.dir, point, NULL);
     ck_assert_int_eq (g_mkdir_with_parents (under, 0755), 0);
-    w.graph = world_load (w.dir, options);
+    w.graph = posix_world_load (w.dir, options);
     roots_set_mountpoint (w.graph->roots, at);
     ck_assert_int_eq (graph_activate (w.graph), 0);
     ck_assert_int_eq (mount ("none", at, "tmpfs", 0, NULL), 0);
@@ -108,18 +108,18 @@ world_end_covered (struct world *w, const char *point)
     g_autofree char *at = g_build_filename (w->dir, point, NULL);
 
     ck_assert_int_eq (umount2 (at, MNT_DETACH), 0);
-    world_end (w);
+    posix_world_end (w);
 }
 
 START_TEST (the_root_under_the_mount_is_used)
 {
     struct world w = world_begin_covered (world_modes[_i], "");
-    inode_t *sub = world_look (&w, w.root, "sub"), *up;
+    inode_t *sub = posix_world_look (&w, w.root, "sub"), *up;
 
     ck_assert (root_of (&w)->covered && root_of (&w)->hidden);
     ck_assert_ptr_nonnull (sub);
     inode_unlink (w.root, "sub"); /* so that the parent is asked of the system */
-    up = world_look (&w, sub, "..");
+    up = posix_world_look (&w, sub, "..");
     ck_assert_int_eq (w.r, 0);
     ck_assert_ptr_eq (up, w.root);
     inode_unref (up);
@@ -131,10 +131,10 @@ END_TEST
 START_TEST (a_step_into_the_mount_is_refused)
 {
     struct world w = world_begin_covered (world_modes[_i], "sub/point");
-    inode_t *sub = world_look (&w, w.root, "sub");
+    inode_t *sub = posix_world_look (&w, w.root, "sub");
 
     ck_assert (!root_of (&w)->covered && !root_of (&w)->hidden);
-    ck_assert_ptr_null (world_look (&w, sub, "point"));
+    ck_assert_ptr_null (posix_world_look (&w, sub, "point"));
     ck_assert_int_eq (w.r, -ELOOP);
     ck_assert_ptr_null (world_create (&w, sub, "point", O_RDWR, 0644));
     ck_assert_int_lt (w.r, 0);
@@ -147,7 +147,7 @@ START_TEST (a_path_into_the_mount_is_no_root)
 {
     struct world w = world_begin_covered ("", "sub/point");
     g_autofree char *at = g_build_filename (w.dir, "sub/point", NULL);
-    struct graph *graph = world_load (at, "");
+    struct graph *graph = posix_world_load (at, "");
 
     ck_assert (graph_join (graph, w.graph));
     ck_assert_int_eq (graph_activate (graph), -ELOOP);

@@ -13,7 +13,7 @@
  * contains text. */
 static const struct {
     const char *options, *text, *stored, *read;
-} directions[] = {
+} rot13_directions[] = {
     { ROT13 (""), "hello", "uryyb", "uryyb" },
     { ROT13 ("option encrypt-write off\n"), "hello", "hello", "uryyb" },
     { ROT13 ("option decrypt-read off\n"), "hello", "uryyb", "hello" },
@@ -23,7 +23,7 @@ static const struct {
 };
 
 static char *
-stored (const struct world *w, const char *name, gsize *ret_size)
+rot13_stored (const struct world *w, const char *name, gsize *ret_size)
 {
     g_autofree char *path = world_path (w, name);
     char *bytes;
@@ -34,26 +34,26 @@ stored (const struct world *w, const char *name, gsize *ret_size)
 
 START_TEST (each_direction)
 {
-    struct world w = world_begin (directions[_i].options);
+    struct world w = posix_world_begin (rot13_directions[_i].options);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
-    ck_assert_int_eq (world_write (&w, fd, directions[_i].text, 0), 5);
-    g_autofree char *inside = stored (&w, "f", NULL);
-    ck_assert_str_eq (inside, directions[_i].stored);
+    ck_assert_int_eq (world_write (&w, fd, rot13_directions[_i].text, 0), 5);
+    g_autofree char *inside = rot13_stored (&w, "f", NULL);
+    ck_assert_str_eq (inside, rot13_directions[_i].stored);
 
     g_autofree char *path = world_path (&w, "f");
     ck_assert (g_file_set_contents_full (path, "hello", 5, G_FILE_SET_CONTENTS_NONE, 0644, NULL));
     g_autofree char *outside = world_read (&w, fd, 100, 0);
-    ck_assert_str_eq (outside, directions[_i].read);
+    ck_assert_str_eq (outside, rot13_directions[_i].read);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* Every byte value, at every alignment of the vectorised loop. */
 START_TEST (only_letters_turn)
 {
-    struct world w = world_begin (ROT13 (""));
+    struct world w = posix_world_begin (ROT13 (""));
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     unsigned char all[256 + 32];
     gsize size;
@@ -63,7 +63,7 @@ START_TEST (only_letters_turn)
     for (size_t skip = 0; skip < 32; skip++) {
         struct iovec vector[] = { { all + skip, 100 }, { all + skip + 100, 156 } };
         ck_assert_int_eq (sync_writev (w.client, fd, vector, 2, 0, 0, NULL, NULL, NULL), 256);
-        g_autofree char *inside = stored (&w, "f", &size);
+        g_autofree char *inside = rot13_stored (&w, "f", &size);
         ck_assert_uint_eq (size, 256);
         for (size_t i = 0; i < size; i++) {
             unsigned char c = i + skip, base = g_ascii_isupper (c) ? 'A' : 'a';
@@ -72,14 +72,14 @@ START_TEST (only_letters_turn)
         }
     }
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* _i: the number of references in addition to the caller's. */
 START_TEST (bytes_that_somebody_holds_stay_as_they_are)
 {
-    struct world w = world_begin (ROT13 (""));
+    struct world w = posix_world_begin (ROT13 (""));
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct iobuf *iobuf = iobuf_new (5);
     struct iobref *iobref = iobref_new ();
@@ -91,14 +91,14 @@ START_TEST (bytes_that_somebody_holds_stay_as_they_are)
     for (int i = 0; i < _i; i++)
         iobref_ref (iobref);
     ck_assert_int_eq (sync_writev (w.client, fd, &vector, 1, 0, 0, iobref, NULL, NULL), 5);
-    g_autofree char *inside = stored (&w, "f", NULL);
+    g_autofree char *inside = rot13_stored (&w, "f", NULL);
     ck_assert_str_eq (inside, "uryyb");
     ck_assert_int_eq (memcmp (iobuf->ptr, _i ? "hello" : "uryyb", 5), 0);
     for (int i = 0; i < _i; i++)
         iobref_unref (iobref);
     iobref_unref (iobref);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -107,24 +107,25 @@ END_TEST
 START_TEST (copies)
 {
     const bool mirrored = _i == 0;
-    struct world w = world_begin (mirrored ? ROT13 ("") : ROT13 ("option decrypt-read off\n"));
+    struct world w = posix_world_begin (mirrored ? ROT13 ("")
+                                                 : ROT13 ("option decrypt-read off\n"));
     fd_t *from = world_create (&w, w.root, "from", O_RDWR, 0644),
          *to = world_create (&w, w.root, "to", O_RDWR, 0644);
 
     ck_assert_int_eq (world_write (&w, from, "hello", 0), 5);
     ck_assert_int_eq (sync_copy_file_range (w.client, from, 0, to, 0, 5, 0, NULL, NULL),
                       mirrored ? 5 : -EOPNOTSUPP);
-    g_autofree char *inside = stored (&w, "to", NULL);
+    g_autofree char *inside = rot13_stored (&w, "to", NULL);
     ck_assert_str_eq (inside, mirrored ? "uryyb" : "");
     fd_unref (from);
     fd_unref (to);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (failures_come_through)
 {
-    struct world w = world_begin (ROT13 (""));
+    struct world w = posix_world_begin (ROT13 (""));
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     ck_assert_int_eq (world_write (&w, fd, "hello", -1), -EINVAL);
@@ -133,7 +134,7 @@ START_TEST (failures_come_through)
     ck_assert_str_eq (nothing, "");
     ck_assert_int_eq (w.r, 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -142,7 +143,7 @@ TEST_PROGRAM (test_rot13)
     Suite *suite = suite_create ("rot-13");
     TCase *tcase = tcase_create ("rot-13");
 
-    tcase_add_loop_test (tcase, each_direction, 0, G_N_ELEMENTS (directions));
+    tcase_add_loop_test (tcase, each_direction, 0, G_N_ELEMENTS (rot13_directions));
     tcase_add_test (tcase, only_letters_turn);
     tcase_add_loop_test (tcase, bytes_that_somebody_holds_stay_as_they_are, 0, 3);
     tcase_add_loop_test (tcase, copies, 0, 2);

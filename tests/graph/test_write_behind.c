@@ -33,7 +33,7 @@ stored_at (const struct world *w, const char *name, gsize offset)
 
 /* An operation on its own thread, on a file with a pending write of PAGE bytes of 'b' onto PAGE
  * bytes of 'a', followed by as many more. */
-struct asked {
+struct wb_asked {
     struct world *w;
     inode_t *inode;
     fd_t *fd, *other;
@@ -42,7 +42,7 @@ struct asked {
 };
 
 static void
-ask_stat (struct asked *a)
+wb_ask_stat (struct wb_asked *a)
 {
     loc_t loc = { .inode = a->inode };
     struct stat_reply reply;
@@ -54,7 +54,7 @@ ask_stat (struct asked *a)
 
 /* Through another name, whose inode is not known yet. */
 static void
-ask_lookup (struct asked *a)
+ask_lookup (struct wb_asked *a)
 {
     g_autoptr (inode_t) fresh = inode_new (a->w->graph->itable);
     loc_t loc = { .name = "link", .parent = a->w->root, .inode = fresh };
@@ -66,7 +66,7 @@ ask_lookup (struct asked *a)
 }
 
 static void
-ask_readv (struct asked *a)
+ask_readv (struct wb_asked *a)
 {
     struct readv_reply reply;
 
@@ -76,7 +76,7 @@ ask_readv (struct asked *a)
 }
 
 static void
-ask_seek (struct asked *a)
+ask_seek (struct wb_asked *a)
 {
     struct seek_reply reply;
 
@@ -86,7 +86,7 @@ ask_seek (struct asked *a)
 }
 
 static void
-ask_copy_from (struct asked *a)
+ask_copy_from (struct wb_asked *a)
 {
     ck_assert_int_eq (
         sync_copy_file_range (a->client, a->fd, PAGE, a->other, 0, PAGE, 0, NULL, NULL), PAGE);
@@ -94,7 +94,7 @@ ask_copy_from (struct asked *a)
 }
 
 static void
-ask_copy_to (struct asked *a)
+ask_copy_to (struct wb_asked *a)
 {
     ck_assert_int_eq (sync_copy_file_range (a->client, a->other, 0, a->fd, 0, PAGE, 0, NULL, NULL),
                       PAGE);
@@ -103,14 +103,14 @@ ask_copy_to (struct asked *a)
 }
 
 static void
-ask_ftruncate (struct asked *a)
+ask_ftruncate (struct wb_asked *a)
 {
     ck_assert_int_eq (sync_ftruncate (a->client, a->fd, 10, NULL, NULL), 0);
     ck_assert_uint_eq (stored_size (a->w, "f"), 10);
 }
 
 static void
-ask_open_truncating (struct asked *a)
+ask_open_truncating (struct wb_asked *a)
 {
     loc_t loc = { .inode = a->inode };
     g_autoptr (fd_t) fd = fd_new (&a->w->graph->fd_maker, a->inode, O_RDWR | O_TRUNC, 1);
@@ -120,7 +120,7 @@ ask_open_truncating (struct asked *a)
 }
 
 static void
-ask_create_truncating (struct asked *a)
+ask_create_truncating (struct wb_asked *a)
 {
     g_autoptr (inode_t) fresh = inode_new (a->w->graph->itable);
     loc_t loc = { .name = "link", .parent = a->w->root, .inode = fresh };
@@ -132,7 +132,7 @@ ask_create_truncating (struct asked *a)
 }
 
 static void
-ask_utime (struct asked *a)
+ask_utime (struct wb_asked *a)
 {
     loc_t loc = { .inode = a->inode };
     struct iatt times = { .ia_mtime = 1000 };
@@ -146,7 +146,7 @@ ask_utime (struct asked *a)
 }
 
 static void
-ask_rename (struct asked *a)
+ask_rename (struct wb_asked *a)
 {
     loc_t from = { .name = "f", .parent = a->w->root, .inode = a->inode },
           to = { .name = "g", .parent = a->w->root };
@@ -156,14 +156,14 @@ ask_rename (struct asked *a)
 }
 
 static void
-ask_fsync (struct asked *a)
+ask_fsync (struct wb_asked *a)
 {
     ck_assert_int_eq (sync_fsync (a->client, a->fd, 0, NULL, NULL), 0);
     ck_assert_uint_eq (stored_size (a->w, "f"), 2 * PAGE);
 }
 
 static void
-ask_write_over (struct asked *a)
+ask_write_over (struct wb_asked *a)
 {
     struct iovec iov = { (char *) "x", 1 };
 
@@ -172,7 +172,7 @@ ask_write_over (struct asked *a)
 }
 
 static void
-ask_unlock (struct asked *a)
+ask_unlock (struct wb_asked *a)
 {
     struct gf_flock lock = { .l_type = F_UNLCK };
 
@@ -181,7 +181,7 @@ ask_unlock (struct asked *a)
 }
 
 static void
-ask_flush (struct asked *a)
+wb_ask_flush (struct wb_asked *a)
 {
     ck_assert_int_eq (sync_flush (a->client, a->fd, NULL, NULL), 0);
     ck_assert_uint_eq (stored_size (a->w, "f"), 2 * PAGE);
@@ -189,7 +189,7 @@ ask_flush (struct asked *a)
 
 /* The kernel may send bytes of its page cache through any description that is open for writing. */
 static void
-ask_flush_of_another (struct asked *a)
+ask_flush_of_another (struct wb_asked *a)
 {
     g_autoptr (fd_t) fd = world_open (a->w, a->inode, O_WRONLY);
 
@@ -197,12 +197,12 @@ ask_flush_of_another (struct asked *a)
     ck_assert_uint_eq (stored_size (a->w, "f"), 2 * PAGE);
 }
 
-static void (*const questions[]) (struct asked *a) = {
-    ask_stat,       ask_lookup,          ask_readv,
+static void (*const questions[]) (struct wb_asked *a) = {
+    wb_ask_stat,       ask_lookup,          ask_readv,
     ask_seek,       ask_copy_from,       ask_copy_to,
     ask_ftruncate,  ask_open_truncating, ask_create_truncating,
     ask_utime,      ask_rename,          ask_fsync,
-    ask_write_over, ask_unlock,          ask_flush,
+    ask_write_over, ask_unlock,          wb_ask_flush,
     ask_flush_of_another,
 };
 
@@ -212,12 +212,12 @@ static const char *const flushing[] = {
 };
 
 struct asking {
-    struct asked *a;
-    void (*ask) (struct asked *a);
+    struct wb_asked *a;
+    void (*ask) (struct wb_asked *a);
 };
 
 static gpointer
-ask (gpointer data)
+wb_ask (gpointer data)
 {
     struct asking *asking = data;
 
@@ -227,18 +227,18 @@ ask (gpointer data)
 }
 
 /* The directory itself has a second name of the file. */
-static struct asked
+static struct wb_asked
 asked_begin (struct world *w)
 {
     g_autofree char *f = world_path (w, "f"), *other_name = world_path (w, "link");
-    struct asked a = { .w = w };
+    struct wb_asked a = { .w = w };
 
     a.fd = world_create (w, w->root, "f", O_RDWR, 0644);
     a.other = world_create (w, w->root, "other", O_RDWR, 0644);
     a.inode = a.fd->inode;
     a.client = client_new (w->graph->top);
-    put (w, a.fd, 'a', PAGE, 0);
-    put (w, a.other, 'o', PAGE, 0);
+    wb_put (w, a.fd, 'a', PAGE, 0);
+    wb_put (w, a.other, 'o', PAGE, 0);
     ck_assert_int_eq (do_fsync (w, a.fd), 0);
     ck_assert_int_eq (do_fsync (w, a.other), 0);
     ck_assert_int_eq (link (f, other_name), 0);
@@ -247,46 +247,46 @@ asked_begin (struct world *w)
 
 START_TEST (whatever_has_to_see_a_write_waits_for_it)
 {
-    struct world w = begin (flushing[_i % 2], "");
-    struct asked a = asked_begin (&w);
+    struct world w = wb_begin (flushing[_i % 2], "");
+    struct wb_asked a = asked_begin (&w);
     struct asking asking = { &a, questions[_i / 2] };
     GThread *thread;
 
-    tell (&w, "rules", "writev times 1 -> hang name w");
-    ck_assert_int_eq (put (&w, a.fd, 'b', PAGE, PAGE), PAGE);
+    wb_tell (&w, "rules", "writev times 1 -> hang name w");
+    ck_assert_int_eq (wb_put (&w, a.fd, 'b', PAGE, PAGE), PAGE);
     ck_assert_uint_eq (stored_size (&w, "f"), PAGE);
-    thread = g_thread_new ("asks", ask, &asking);
+    thread = g_thread_new ("asks", wb_ask, &asking);
     while (!is_waited_for (&w, a.inode) && !__atomic_load_n (&a.done, __ATOMIC_ACQUIRE))
         g_usleep (1000);
     ck_assert (!__atomic_load_n (&a.done, __ATOMIC_ACQUIRE));
-    tell (&w, "release", "w");
+    wb_tell (&w, "release", "w");
     g_thread_join (thread);
     client_free (a.client);
     fd_unref (a.fd);
     fd_unref (a.other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (what_need_not_see_it_does_not_wait)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "");
-    struct asked a = asked_begin (&w);
+    struct world w = wb_begin (OVER_FAULT ("option flush-behind on\n"), "");
+    struct wb_asked a = asked_begin (&w);
     fd_t *reader = world_open (&w, a.inode, O_RDONLY);
 
-    tell (&w, "rules", "writev times 1 -> hang name w");
-    put (&w, a.fd, 'b', PAGE, PAGE);
+    wb_tell (&w, "rules", "writev times 1 -> hang name w");
+    wb_put (&w, a.fd, 'b', PAGE, PAGE);
     ck_assert_uint_eq (world_stat (&w, a.other->inode).ia_size, PAGE);
-    ck_assert_int_eq (put (&w, a.fd, 'c', 10, 3 * PAGE), 10); /* elsewhere in the file */
+    ck_assert_int_eq (wb_put (&w, a.fd, 'c', 10, 3 * PAGE), 10); /* elsewhere in the file */
     ck_assert_int_eq (do_flush (&w, reader), 0);
-    tell (&w, "release", "w");
+    wb_tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, a.fd), 0);
     ck_assert_uint_eq (stored_size (&w, "f"), 3 * PAGE + 10);
     client_free (a.client);
     fd_unref (reader);
     fd_unref (a.fd);
     fd_unref (a.other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -294,21 +294,21 @@ END_TEST
 
 START_TEST (small_writes_become_one)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang name w");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     for (int i = 0; i < 33; i++)
-        ck_assert_int_eq (put (&w, fd, 'a' + i % 26, PAGE, i * PAGE), PAGE);
-    ck_assert_int_eq (dumped (&w, NULL, "sent"), 2); /* the second has 128 KB */
-    tell (&w, "release", "w");
+        ck_assert_int_eq (wb_put (&w, fd, 'a' + i % 26, PAGE, i * PAGE), PAGE);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 2); /* the second has 128 KB */
+    wb_tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
-    ck_assert_int_eq (dumped (&w, NULL, "joined_another"), 31);
-    ck_assert_int_eq (dumped (&w, NULL, "sent"), 2);
-    ck_assert_int_eq (dumped (&w, NULL, "memory_held"), 0);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 31);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 2);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "memory_held"), 0);
     for (int i = 0; i < 33; i++)
         ck_assert_int_eq (stored_at (&w, "f", i * PAGE + 7), 'a' + i % 26);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -316,28 +316,28 @@ END_TEST
  * overlaps the first. */
 START_TEST (what_joins_waits_for_what_it_overlaps)
 {
-    struct world w = begin (OVER_FAULT (""),
-                            "writev offset 4096..4096 times 1 -> hang name w");
+    struct world w = wb_begin (OVER_FAULT (""),
+                               "writev offset 4096..4096 times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
-    put (&w, fd, 'a', PAGE, PAGE);
-    put (&w, fd, 'b', PAGE, 0);
-    put (&w, fd, 'c', PAGE, PAGE);
-    ck_assert_int_eq (dumped (&w, NULL, "joined_another"), 1);
-    put (&w, fd, 'd', 10, 4 * PAGE); /* releases all writes that may go */
-    ck_assert_int_eq (dumped (&w, NULL, "sent"), 1);
-    tell (&w, "release", "w");
+    wb_put (&w, fd, 'a', PAGE, PAGE);
+    wb_put (&w, fd, 'b', PAGE, 0);
+    wb_put (&w, fd, 'c', PAGE, PAGE);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 1);
+    wb_put (&w, fd, 'd', 10, 4 * PAGE); /* releases all writes that may go */
+    ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 1);
+    wb_tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (stored_at (&w, "f", 0), 'b');
     ck_assert_int_eq (stored_at (&w, "f", PAGE), 'c');
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (appended_bytes_keep_their_order)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang name w");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_WRONLY | O_APPEND, 0644),
          *other = world_open (&w, fd->inode, O_WRONLY | O_APPEND);
     g_autofree char *path = world_path (&w, "f"), *text = NULL;
@@ -346,13 +346,13 @@ START_TEST (appended_bytes_keep_their_order)
     world_write (&w, fd, "two ", 0);
     world_write (&w, other, "three ", 0);
     world_write (&w, fd, "four", 0);
-    tell (&w, "release", "w");
+    wb_tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert (g_file_get_contents (path, &text, NULL, NULL));
     ck_assert_str_eq (text, "one two three four");
     fd_unref (fd);
     fd_unref (other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -374,7 +374,7 @@ press (gpointer data)
     struct world own = *p->w;
 
     own.client = client;
-    p->r = put (&own, p->fd, 'a' + p->number, CHUNK, p->number * CHUNK);
+    p->r = wb_put (&own, p->fd, 'a' + p->number, CHUNK, p->number * CHUNK);
     client_free (client);
     return NULL;
 }
@@ -384,41 +384,42 @@ static void
 press_all (struct world *w, fd_t *fd, struct pressed *p, GThread **threads, int n)
 {
     for (int i = 0; i < 4; i++)
-        ck_assert_int_eq (put (w, fd, 'a' + i, CHUNK, i * CHUNK), CHUNK);
+        ck_assert_int_eq (wb_put (w, fd, 'a' + i, CHUNK, i * CHUNK), CHUNK);
     for (int i = 0; i < n; i++) {
         p[i] = (struct pressed){ w, fd, 4 + i, 0 };
         threads[i] = g_thread_new ("writes", press, &p[i]);
-        while (dumped (w, fd->inode, "waiting_for_room") < i + 1)
+        while (wb_dumped (w, fd->inode, "waiting_for_room") < i + 1)
             g_usleep (1000);
     }
-    ck_assert_int_eq (dumped (w, NULL, "passed_through"), 0);
+    ck_assert_int_eq (wb_dumped (w, NULL, "passed_through"), 0);
 }
 
 START_TEST (a_window_that_is_full_has_writes_wait_for_room)
 {
-    struct world w = begin (OVER_FAULT (WINDOW), "writev times 4 -> hang name w");
+    struct world w = wb_begin (OVER_FAULT (WINDOW), "writev times 4 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct pressed p[9];
     GThread *threads[9];
 
     press_all (&w, fd, p, threads, 9);
-    tell (&w, "release", "w");
+    wb_tell (&w, "release", "w");
     for (int i = 0; i < 9; i++) {
         g_thread_join (threads[i]);
         ck_assert_int_eq (p[i].r, CHUNK);
     }
     ck_assert_int_eq (do_fsync (&w, fd), 0);
-    ck_assert_int_eq (dumped (&w, NULL, "waited_for_room"), 9);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "waited_for_room"), 9);
     /* If space becomes available just before a write would wait again, the write goes down
      * itself. */
-    ck_assert_int_eq (dumped (&w, NULL, "answered_early") + dumped (&w, NULL, "passed_through"),
+    ck_assert_int_eq (wb_dumped (&w, NULL, "answered_early")
+                          + wb_dumped (&w, NULL, "passed_through"),
                       13);
-    ck_assert_int_ge (dumped (&w, NULL, "answered_early"), 5);
-    ck_assert_int_eq (dumped (&w, fd->inode, "window_current"), 0);
+    ck_assert_int_ge (wb_dumped (&w, NULL, "answered_early"), 5);
+    ck_assert_int_eq (wb_dumped (&w, fd->inode, "window_current"), 0);
     for (int i = 0; i < 13; i++)
         ck_assert_int_eq (stored_at (&w, "f", i * CHUNK + 5), 'a' + i);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -430,7 +431,7 @@ START_TEST (who_waits_for_room_goes_on_in_any_case)
         "writev times 4 -> hang name w then error ENOSPC\nwritev -> error EDQUOT",
         "writev times 4 -> delay 60s"
     };
-    struct world w = begin (OVER_FAULT (WINDOW), rules[_i]);
+    struct world w = wb_begin (OVER_FAULT (WINDOW), rules[_i]);
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct pressed p[3];
     GThread *threads[3];
@@ -439,57 +440,57 @@ START_TEST (who_waits_for_room_goes_on_in_any_case)
     if (_i == 1)
         xlator_notify (w.graph->top, XLATOR_ENDING, NULL); /* debug/fault releases all */
     else
-        tell (&w, "release", "w");
+        wb_tell (&w, "release", "w");
     for (int i = 0; i < 3; i++) {
         g_thread_join (threads[i]);
         ck_assert_int_eq (p[i].r, _i == 0 ? -EDQUOT : CHUNK);
     }
-    ck_assert_int_eq (dumped (&w, NULL, "passed_through"), 3);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "passed_through"), 3);
     ck_assert_int_eq (do_fsync (&w, fd), _i == 0 ? -ENOSPC : 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (memory_is_limited_for_all_files_together)
 {
-    struct world w = begin (OVER_FAULT ("option memory-limit 1MB\n"), "writev -> hang name w");
+    struct world w = wb_begin (OVER_FAULT ("option memory-limit 1MB\n"), "writev -> hang name w");
     fd_t *fds[16];
     int n = 0;
 
     for (int i = 0; i < 16; i++) {
         g_autofree char *name = g_strdup_printf ("f%d", i);
         fds[i] = world_create (&w, w.root, name, O_RDWR, 0644);
-        if (dumped (&w, NULL, "memory_held") <= (1 << 20) - (128 << 10))
-            n += put (&w, fds[i], 'a', 128 << 10, 0) > 0;
+        if (wb_dumped (&w, NULL, "memory_held") <= (1 << 20) - (128 << 10))
+            n += wb_put (&w, fds[i], 'a', 128 << 10, 0) > 0;
     }
     ck_assert_int_eq (n, 8);
-    tell (&w, "rules", "");
-    ck_assert_int_eq (dumped (&w, NULL, "passed_through"), 0);
+    wb_tell (&w, "rules", "");
+    ck_assert_int_eq (wb_dumped (&w, NULL, "passed_through"), 0);
     for (int i = 0; i < 16; i++) {
         ck_assert_int_eq (do_fsync (&w, fds[i]), 0);
         fd_unref (fds[i]);
     }
-    ck_assert_int_eq (dumped (&w, NULL, "memory_held"), 0);
-    world_end (&w);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "memory_held"), 0);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (a_short_write_goes_on)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 7 -> short 100");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 7 -> short 100");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *append = world_open (&w, fd->inode, O_RDWR | O_APPEND);
 
-    put (&w, fd, 'a', PAGE, 0);
-    put (&w, append, 'b', PAGE, 0);
+    wb_put (&w, fd, 'a', PAGE, 0);
+    wb_put (&w, append, 'b', PAGE, 0);
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_uint_eq (stored_size (&w, "f"), 2 * PAGE);
     ck_assert_int_eq (stored_at (&w, "f", PAGE - 1), 'a');
     ck_assert_int_eq (stored_at (&w, "f", PAGE), 'b');
     fd_unref (fd);
     fd_unref (append);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -497,56 +498,56 @@ END_TEST
  * to bytes that it sends again. */
 START_TEST (what_goes_on_after_a_short_write_is_as_it_was)
 {
-    struct world w = begin (OVER_ROT_13, "writev times 3 -> short 100");
+    struct world w = wb_begin (OVER_ROT_13, "writev times 3 -> short 100");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     g_autofree char *path = world_path (&w, "f"), *bytes = NULL;
     gsize size;
 
-    put (&w, fd, 'a', PAGE, 0);
-    put (&w, fd, 'a', CHUNK, PAGE);
+    wb_put (&w, fd, 'a', PAGE, 0);
+    wb_put (&w, fd, 'a', CHUNK, PAGE);
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert (g_file_get_contents (path, &bytes, &size, NULL) && size == PAGE + CHUNK);
     for (gsize at = 0; at < size; at++)
         ck_assert_int_eq (bytes[at], 'n');
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (without_trickling_a_small_write_waits_a_second)
 {
-    struct world w = begin (OVER_FAULT ("option trickling-writes off\n"), "");
+    struct world w = wb_begin (OVER_FAULT ("option trickling-writes off\n"), "");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     const gint64 begun = g_get_monotonic_time ();
 
-    put (&w, fd, 'a', 10, 0);
-    put (&w, fd, 'b', 10, 10);
+    wb_put (&w, fd, 'a', 10, 0);
+    wb_put (&w, fd, 'b', 10, 10);
     if (g_get_monotonic_time () < begun + 500000)
-        ck_assert_int_eq (dumped (&w, NULL, "sent"), 0);
+        ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 0);
     while (stored_size (&w, "f") < 20)
         g_usleep (10000);
-    ck_assert_int_eq (dumped (&w, NULL, "sent"), 1);
-    put (&w, fd, 'c', 10, 20);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 1);
+    wb_put (&w, fd, 'c', 10, 20);
     /* the test does not wait for the end of the second */
     ck_assert_uint_eq (world_stat (&w, fd->inode).ia_size, 30);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* Written data is in storage when the graph has ended. */
 START_TEST (the_end_waits_for_all)
 {
-    struct world w = begin (OVER_FAULT ("option trickling-writes off\n"),
-                            "writev -> delay 50ms");
+    struct world w = wb_begin (OVER_FAULT ("option trickling-writes off\n"),
+                               "writev -> delay 50ms");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
     for (int i = 0; i < 40; i++)
-        put (&w, fd, 'a', 10, i * PAGE);
+        wb_put (&w, fd, 'a', 10, i * PAGE);
     fd_unref (fd);
     graph_deactivate (w.graph);
     ck_assert_uint_eq (stored_size (&w, "f"), 39 * PAGE + 10);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 

@@ -6,51 +6,51 @@
 
 START_TEST (an_error_is_told_once_to_each_who_wrote)
 {
-    struct world w = begin (OVER_FAULT (""), "");
+    struct world w = wb_begin (OVER_FAULT (""), "");
     fd_t *one = world_create (&w, w.root, "f", O_RDWR, 0644),
          *two = world_open (&w, one->inode, O_RDWR);
 
-    put (&w, two, 'a', 10, 0);
+    wb_put (&w, two, 'a', 10, 0);
     ck_assert_int_eq (do_fsync (&w, two), 0);
-    tell (&w, "rules", "writev times 1 -> error ENOSPC");
-    ck_assert_int_eq (put (&w, one, 'b', 10, 10), 10);
+    wb_tell (&w, "rules", "writev times 1 -> error ENOSPC");
+    ck_assert_int_eq (wb_put (&w, one, 'b', 10, 10), 10);
     ck_assert_int_eq (do_fsync (&w, one), -ENOSPC);
     ck_assert_int_eq (do_fsync (&w, one), 0);
     ck_assert_int_eq (do_flush (&w, two), -ENOSPC);
     ck_assert_int_eq (do_flush (&w, two), 0);
     fd_t *three = world_open (&w, one->inode, O_RDWR);
-    put (&w, three, 'c', 10, 0);
+    wb_put (&w, three, 'c', 10, 0);
     ck_assert_int_eq (do_fsync (&w, three), 0); /* opened after the error was reported */
-    ck_assert_int_eq (dumped (&w, NULL, "failed_later"), 1);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "failed_later"), 1);
     fd_unref (one);
     fd_unref (two);
     fd_unref (three);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* No close follows the write: it comes from a mapping that outlives its descriptor. */
 START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *reader = world_open (&w, fd->inode, O_RDONLY), *next;
 
-    put (&w, fd, 'a', 10, 0);
+    wb_put (&w, fd, 'a', 10, 0);
     fd_unref (fd);
-    tell (&w, "release", "");
+    wb_tell (&w, "release", "");
     ck_assert_uint_eq (world_stat (&w, reader->inode).ia_size, 0);
     ck_assert_int_eq (do_flush (&w, reader), 0); /* it can't have written */
     next = world_open (&w, reader->inode, O_RDWR);
-    tell (&w, "rules", "writev -> error EDQUOT");
-    ck_assert_int_eq (put (&w, next, 'b', 10, 0), -EDQUOT); /* answered when complete */
+    wb_tell (&w, "rules", "writev -> error EDQUOT");
+    ck_assert_int_eq (wb_put (&w, next, 'b', 10, 0), -EDQUOT); /* answered when complete */
     ck_assert_int_eq (do_fsync (&w, reader), -EIO);
     ck_assert_int_eq (do_fsync (&w, reader), 0);
-    ck_assert_int_eq (put (&w, next, 'b', 10, 0), 10);
+    ck_assert_int_eq (wb_put (&w, next, 'b', 10, 0), 10);
     ck_assert_int_eq (do_fsync (&w, next), -EDQUOT);
     fd_unref (reader);
     fd_unref (next);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -62,32 +62,32 @@ static const char *const closing[] = {
 
 START_TEST (close_tells_what_became_of_the_writes)
 {
-    struct world w = begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
+    struct world w = wb_begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
 
-    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (wb_put (&w, fd, 'a', 10, 0), 10);
     ck_assert_int_eq (do_flush (&w, fd), -ENOSPC);
     ck_assert_int_eq (do_flush (&w, fd), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* The kernel may have sent the bytes through another description than the one that is closed. */
 START_TEST (close_tells_what_another_description_wrote)
 {
-    struct world w = begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
+    struct world w = wb_begin (closing[_i], "writev times 1 -> delay 20ms then error ENOSPC");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644),
          *other = world_open (&w, fd->inode, O_WRONLY);
 
-    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (wb_put (&w, fd, 'a', 10, 0), 10);
     ck_assert_int_eq (do_flush (&w, other), -ENOSPC);
     ck_assert_int_eq (do_flush (&w, other), 0);
     ck_assert_int_eq (do_flush (&w, fd), -ENOSPC);
     ck_assert_int_eq (do_flush (&w, fd), 0);
     fd_unref (fd);
     fd_unref (other);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -96,23 +96,23 @@ written (struct world *w)
 {
     fd_t *fd = world_create (w, w->root, "f", O_RDWR, 0644);
 
-    ck_assert_int_eq (put (w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (wb_put (w, fd, 'a', 10, 0), 10);
     return fd;
 }
 
 START_TEST (the_flush_itself_is_behind)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
-                            "flush times 1 -> hang then error EDQUOT");
+    struct world w = wb_begin (OVER_FAULT ("option flush-behind on\n"),
+                               "flush times 1 -> hang then error EDQUOT");
     fd_t *fd = written (&w);
 
     ck_assert_int_eq (do_flush (&w, fd), 0);
     ck_assert_uint_eq (stored_size (&w, "f"), 10);
-    tell (&w, "release", "");
+    wb_tell (&w, "release", "");
     ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -120,7 +120,7 @@ END_TEST
  * of that close arrives. */
 START_TEST (a_flush_that_is_behind_ends_no_later_lock)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"), "flush times 1 -> hang");
+    struct world w = wb_begin (OVER_FAULT ("option flush-behind on\n"), "flush times 1 -> hang");
     fd_t *fd = written (&w);
     struct client *other = client_new (w.graph->top);
     struct gf_flock lock = { .l_type = F_WRLCK };
@@ -129,29 +129,29 @@ START_TEST (a_flush_that_is_behind_ends_no_later_lock)
     other->lk_owner = 2;
     ck_assert_int_eq (do_flush (&w, fd), 0);
     ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
-    tell (&w, "release", "");
+    wb_tell (&w, "release", "");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (sync_lk (other, fd, F_SETLK, &lock, NULL, NULL), -EAGAIN);
     client_free (other);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* A caller that locked the file also receives all errors, and the unlock follows the writes. */
 START_TEST (close_waits_where_there_were_locks)
 {
-    struct world w = begin (OVER_FAULT ("option flush-behind on\n"),
-                            "writev times 1 -> delay 20ms\nflush times 1 -> error EIO");
+    struct world w = wb_begin (OVER_FAULT ("option flush-behind on\n"),
+                               "writev times 1 -> delay 20ms\nflush times 1 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     struct gf_flock lock = { .l_type = F_WRLCK };
 
     ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
-    put (&w, fd, 'a', 10, 0);
+    wb_put (&w, fd, 'a', 10, 0);
     ck_assert_int_eq (do_flush (&w, fd), -EIO);
     ck_assert_uint_eq (stored_size (&w, "f"), 10);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -159,31 +159,31 @@ static const uint32_t sync_flags[] = { O_SYNC, O_DSYNC, O_DIRECT };
 
 START_TEST (a_synchronous_write_tells_itself)
 {
-    struct world w = begin (OVER_FAULT ("option strict-O_DIRECT on\n"), "writev -> error EIO");
+    struct world w = wb_begin (OVER_FAULT ("option strict-O_DIRECT on\n"), "writev -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR | sync_flags[_i], 0644);
 
     if (w.r == 0) {
-        ck_assert_int_eq (put (&w, fd, 'a', PAGE, 0), -EIO);
+        ck_assert_int_eq (wb_put (&w, fd, 'a', PAGE, 0), -EIO);
         ck_assert_int_eq (do_fsync (&w, fd), 0);
     }
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 /* Storage can refuse this write, since it is not aligned to blocks of the disk. */
 START_TEST (a_misaligned_direct_write_tells_itself)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> error EINVAL");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> error EINVAL");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR | O_DIRECT, 0644);
 
     if (w.r == 0) {
-        ck_assert_int_eq (put (&w, fd, 'a', 100, 3), -EINVAL);
-        ck_assert_int_eq (put (&w, fd, 'a', PAGE, 0), PAGE);
+        ck_assert_int_eq (wb_put (&w, fd, 'a', 100, 3), -EINVAL);
+        ck_assert_int_eq (wb_put (&w, fd, 'a', PAGE, 0), PAGE);
         ck_assert_int_eq (do_fsync (&w, fd), 0);
     }
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -191,20 +191,20 @@ END_TEST
  * user fail. */
 START_TEST (each_goes_as_who_wrote)
 {
-    struct world w = begin (OVER_FAULT (""),
-                            "writev uid 12345 -> error EDQUOT\nwritev times 1 -> hang name w");
+    struct world w = wb_begin (OVER_FAULT (""),
+                               "writev uid 12345 -> error EDQUOT\nwritev times 1 -> hang name w");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0666);
 
-    put (&w, fd, 'a', 10, 0);
-    put (&w, fd, 'b', 10, 10);
+    wb_put (&w, fd, 'a', 10, 0);
+    wb_put (&w, fd, 'b', 10, 10);
     w.client->uid = 12345;
-    ck_assert_int_eq (put (&w, fd, 'c', 10, 20), 10);
-    ck_assert_int_eq (dumped (&w, NULL, "joined_another"), 0);
-    tell (&w, "release", "w");
+    ck_assert_int_eq (wb_put (&w, fd, 'c', 10, 20), 10);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 0);
+    wb_tell (&w, "release", "w");
     ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
     ck_assert_uint_eq (stored_size (&w, "f"), 20);
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
@@ -245,41 +245,41 @@ START_TEST (who_is_told_finds_the_bytes_forgotten)
     static const struct xlator_api api = { .type = "test/memory", .notify = memory_notify };
     struct xlator above = { .name = "memory", .type = "test/memory", .api = &api, .ready = true };
     xlator_list_t parent = { .xlator = &above };
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> error EIO");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> error EIO");
     fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
     GThread *thread;
 
     w.graph->top->parents = &parent;
     thread = g_thread_new ("forgets", let_forget, NULL);
-    ck_assert_int_eq (put (&w, fd, 'a', 10, 0), 10);
+    ck_assert_int_eq (wb_put (&w, fd, 'a', 10, 0), 10);
     ck_assert_int_eq (do_fsync (&w, fd), -EIO);
     ck_assert (__atomic_load_n (&memory.done, __ATOMIC_ACQUIRE));
     ck_assert_uint_eq (memory.what, INVALIDATE_DATA | INVALIDATE_ATTRIBUTES);
     g_thread_join (thread);
     w.graph->top->parents = NULL;
     fd_unref (fd);
-    world_end (&w);
+    posix_world_end (&w);
 }
 END_TEST
 
 START_TEST (what_nobody_asked_for_is_counted)
 {
-    struct world w = begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
+    struct world w = wb_begin (OVER_FAULT (""), "writev times 1 -> hang then error EIO");
     fd_t *fd = written (&w), *other;
 
     fd_unref (fd);
-    tell (&w, "release", "");
-    while (dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
+    wb_tell (&w, "release", "");
+    while (wb_dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
         g_usleep (1000);
     /* More files than are remembered; even more while the writing thread holds the file. */
-    for (int i = 0; i < 20 || dumped (&w, NULL, "errors_nobody_knows_yet") == 1; i++) {
+    for (int i = 0; i < 20 || wb_dumped (&w, NULL, "errors_nobody_knows_yet") == 1; i++) {
         g_autofree char *name = g_strdup_printf ("other%d", i);
         other = world_create (&w, w.root, name, O_RDWR, 0644);
         fd_unref (other);
     }
-    ck_assert_int_eq (dumped (&w, NULL, "errors_nobody_asked_for"), 1);
-    ck_assert_int_eq (dumped (&w, NULL, "errors_nobody_knows_yet"), 0);
-    world_end (&w);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "errors_nobody_asked_for"), 1);
+    ck_assert_int_eq (wb_dumped (&w, NULL, "errors_nobody_knows_yet"), 0);
+    posix_world_end (&w);
 }
 END_TEST
 

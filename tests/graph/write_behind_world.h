@@ -17,7 +17,7 @@
 /* --- telling and asking ----------------------------------------------------------------------- */
 
 static void
-tell (struct world *w, const char *command, const char *input)
+wb_tell (struct world *w, const char *command, const char *input)
 {
     xlator_t *fault = FIRST_CHILD (w->graph->top);
     const struct xlator_command *one;
@@ -33,17 +33,17 @@ tell (struct world *w, const char *command, const char *input)
 }
 
 static struct world
-begin (const char *options, const char *rules)
+wb_begin (const char *options, const char *rules)
 {
-    struct world w = world_begin (options);
+    struct world w = posix_world_begin (options);
 
-    tell (&w, "rules", rules);
+    wb_tell (&w, "rules", rules);
     return w;
 }
 
 /* Returns a number from the dump of the translator, or of the inode. */
 static int
-dumped (struct world *w, inode_t *inode, const char *key)
+wb_dumped (struct world *w, inode_t *inode, const char *key)
 {
     g_autoptr (GString) out = g_string_new ("\n");
     g_autofree char *line = g_strdup_printf ("%s=", key);
@@ -67,7 +67,7 @@ stored_size (const struct world *w, const char *name)
 }
 
 static int
-put (struct world *w, fd_t *fd, char letter, size_t size, off_t offset)
+wb_put (struct world *w, fd_t *fd, char letter, size_t size, off_t offset)
 {
     g_autofree char *text = g_strnfill (size, letter);
 

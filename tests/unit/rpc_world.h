@@ -18,14 +18,14 @@
 
 #define RESULTS 8 /* of the calls below: two numbers; then a payload */
 
-struct server {
+struct rpc_world_server {
     int listener, link;
     bool tls;
-    void (*serve) (struct server *server);
+    void (*serve) (struct rpc_world_server *server);
     pthread_t thread;
 };
 
-struct question {
+struct rpc_world_question {
     struct rpc_call rpc;
     pthread_t thread;    /* that answered; this and what follows is valid once `freed` */
     int error;
@@ -40,38 +40,39 @@ static struct {
     bool open;    /* lock */
     pthread_t loop; /* set before open */
     char *reason; /* lock */
-} state;
+} rpc_world_state;
 
 static void
-on_connected (void *data)
+rpc_world_on_connected (void *data)
 {
-    g_mutex_lock (&state.lock);
-    state.loop = pthread_self ();
-    state.open = true;
-    g_cond_broadcast (&state.changed);
-    g_mutex_unlock (&state.lock);
+    g_mutex_lock (&rpc_world_state.lock);
+    rpc_world_state.loop = pthread_self ();
+    rpc_world_state.open = true;
+    g_cond_broadcast (&rpc_world_state.changed);
+    g_mutex_unlock (&rpc_world_state.lock);
 }
 
 static void
-on_closed (void *data, const char *reason)
+rpc_world_on_closed (void *data, const char *reason)
 {
-    g_mutex_lock (&state.lock);
-    state.reason = g_strdup (reason);
-    g_cond_broadcast (&state.changed);
-    g_mutex_unlock (&state.lock);
+    g_mutex_lock (&rpc_world_state.lock);
+    rpc_world_state.reason = g_strdup (reason);
+    g_cond_broadcast (&rpc_world_state.changed);
+    g_mutex_unlock (&rpc_world_state.lock);
 }
 
 static void
-on_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
+rpc_world_on_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *arguments)
 {
 }
 
-static const struct rpc_events events = { on_connected, on_closed, on_called };
+static const struct rpc_events rpc_world_events = { rpc_world_on_connected, rpc_world_on_closed,
+                                                    rpc_world_on_called };
 
 static void *
 server_run (void *data)
 {
-    struct server *server = data;
+    struct rpc_world_server *server = data;
 
     server->link = accept (server->listener, NULL, NULL);
     if (server->tls)
@@ -83,7 +84,8 @@ server_run (void *data)
 
 /* mode: the test's number, 1 with TLS. */
 static struct rpc_connection *
-server_connect (struct server *server, void (*serve) (struct server *), int mode)
+server_connect (struct rpc_world_server *server, void (*serve) (struct rpc_world_server *),
+                int mode)
 {
     static unsigned number;
     g_autofree char *path =
@@ -93,7 +95,7 @@ server_connect (struct server *server, void (*serve) (struct server *), int mode
     const struct rpc_timeouts none = { 0 };
     struct rpc_connection *connection;
 
-    memset (&state, 0, sizeof state);
+    memset (&rpc_world_state, 0, sizeof rpc_world_state);
     g_strlcpy (address.sun_path, path, sizeof address.sun_path);
     server->listener = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq (bind (server->listener, (struct sockaddr *) &address, sizeof address), 0);
@@ -103,11 +105,11 @@ server_connect (struct server *server, void (*serve) (struct server *), int mode
     pthread_create (&server->thread, NULL, server_run, server);
     work_use ();
     ck_assert_int_eq (loop_use (), 0);
-    connection = rpc_connect (&to, &none, &events, NULL);
-    g_mutex_lock (&state.lock);
-    while (!state.open)
-        g_cond_wait (&state.changed, &state.lock);
-    g_mutex_unlock (&state.lock);
+    connection = rpc_connect (&to, &none, &rpc_world_events, NULL);
+    g_mutex_lock (&rpc_world_state.lock);
+    while (!rpc_world_state.open)
+        g_cond_wait (&rpc_world_state.changed, &rpc_world_state.lock);
+    g_mutex_unlock (&rpc_world_state.lock);
     unlink (path);
     tls_context_unref (to.tls);
     return connection;
@@ -115,15 +117,15 @@ server_connect (struct server *server, void (*serve) (struct server *), int mode
 
 /* Waits for the end, and returns its reason. g_free it. */
 static char *
-server_end (struct server *server, struct rpc_connection *connection)
+server_end (struct rpc_world_server *server, struct rpc_connection *connection)
 {
     char *reason;
 
-    g_mutex_lock (&state.lock);
-    while (!state.reason)
-        g_cond_wait (&state.changed, &state.lock);
-    reason = g_steal_pointer (&state.reason);
-    g_mutex_unlock (&state.lock);
+    g_mutex_lock (&rpc_world_state.lock);
+    while (!rpc_world_state.reason)
+        g_cond_wait (&rpc_world_state.changed, &rpc_world_state.lock);
+    reason = g_steal_pointer (&rpc_world_state.reason);
+    g_mutex_unlock (&rpc_world_state.lock);
     pthread_join (server->thread, NULL);
     close (server->listener);
     rpc_connection_unref (connection);
@@ -135,7 +137,7 @@ server_end (struct server *server, struct rpc_connection *connection)
 
 /* Reads a call; returns its number. */
 static uint32_t
-server_read (struct server *server)
+server_read (struct rpc_world_server *server)
 {
     uint32_t head[2];
     char rest[4096];
@@ -166,7 +168,7 @@ answer_of (uint32_t xid, size_t size)
 }
 
 static void
-server_write (struct server *server, const void *bytes, size_t size)
+server_write (struct rpc_world_server *server, const void *bytes, size_t size)
 {
     const char *at = bytes;
     ssize_t n;
@@ -181,7 +183,7 @@ server_write (struct server *server, const void *bytes, size_t size)
 static void
 question_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
-    struct question *question = (struct question *) rpc;
+    struct rpc_world_question *question = (struct rpc_world_question *) rpc;
     GByteArray *payload = g_byte_array_new ();
 
     for (int i = 0; i < reply->payload_parts; i++)
@@ -197,10 +199,10 @@ question_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 static void
 question_free (struct rpc_call *rpc)
 {
-    g_mutex_lock (&state.lock);
-    ((struct question *) rpc)->freed = true;
-    g_cond_broadcast (&state.changed);
-    g_mutex_unlock (&state.lock);
+    g_mutex_lock (&rpc_world_state.lock);
+    ((struct rpc_world_question *) rpc)->freed = true;
+    g_cond_broadcast (&rpc_world_state.changed);
+    g_mutex_unlock (&rpc_world_state.lock);
 }
 
 static size_t
@@ -210,7 +212,7 @@ question_results_size (const void *results, size_t size)
 }
 
 static void
-question_begin (struct question *question)
+question_begin (struct rpc_world_question *question)
 {
     memset (question, 0, sizeof *question);
     rpc_call_begin (&question->rpc, 1, 1, 1, NULL);
@@ -220,7 +222,7 @@ question_begin (struct question *question)
 }
 
 static void
-ask (struct rpc_connection *connection, struct question *question)
+rpc_world_ask (struct rpc_connection *connection, struct rpc_world_question *question)
 {
     question_begin (question);
     rpc_send (connection, &question->rpc);
@@ -229,14 +231,14 @@ ask (struct rpc_connection *connection, struct question *question)
 /* Waits until the connection has freed the question, which is after its answer, and checks the
  * answer: a payload of size bytes. From then on, the question may be asked again. */
 static void
-expect_answer (struct question *question, size_t size)
+expect_answer (struct rpc_world_question *question, size_t size)
 {
     g_autoptr (GByteArray) whole = answer_of (0, size);
 
-    g_mutex_lock (&state.lock);
+    g_mutex_lock (&rpc_world_state.lock);
     while (!question->freed)
-        g_cond_wait (&state.changed, &state.lock);
-    g_mutex_unlock (&state.lock);
+        g_cond_wait (&rpc_world_state.changed, &rpc_world_state.lock);
+    g_mutex_unlock (&rpc_world_state.lock);
     ck_assert_int_eq (question->error, 0);
     ck_assert_uint_eq (question->numbers[0], 1);
     ck_assert_uint_eq (question->numbers[1], 2);

@@ -13,7 +13,7 @@
 #define REQUEST "WLRQ" "\0\0\0\1"
 
 static int
-parse (const void *bytes, size_t size, struct control_request *request, char **error)
+control_test_parse (const void *bytes, size_t size, struct control_request *request, char **error)
 {
     /* On the heap without spare bytes, so that a sanitizer detects reads beyond the end. */
     g_autofree void *copy = g_memdup2 (bytes, size);
@@ -27,7 +27,7 @@ check_refused (const void *bytes, size_t size, int expected, const char *part)
 {
     struct control_request request = { 0 };
     g_autofree char *error = NULL;
-    int r = parse (bytes, size, &request, &error);
+    int r = control_test_parse (bytes, size, &request, &error);
 
     ck_assert_int_eq (r, expected);
     ck_assert_msg (error && strstr (error, part), "got '%s', not '%s'", error, part);
@@ -59,10 +59,10 @@ START_TEST (request_comes_back)
 
     /* Each prefix is incomplete, but not invalid. */
     for (gsize n = 0; n < size; n++) {
-        ck_assert_int_eq (parse (data, n, &request, &error), -EAGAIN);
+        ck_assert_int_eq (control_test_parse (data, n, &request, &error), -EAGAIN);
         ck_assert_ptr_null (error);
     }
-    ck_assert_int_eq (parse (data, size, &request, &error), 0);
+    ck_assert_int_eq (control_test_parse (data, size, &request, &error), 0);
     ck_assert_str_eq (request.command, cases[_i].command);
     ck_assert_str_eq (request.target, cases[_i].target);
     data = g_bytes_get_data (request.input, &input); /* NULL if it is empty */
@@ -72,7 +72,12 @@ START_TEST (request_comes_back)
 }
 END_TEST
 
-static const struct { const char *bytes; size_t size; int r; const char *part; } malformed[] = {
+static const struct {
+    const char *bytes;
+    size_t size;
+    int r;
+    const char *part;
+} control_test_malformed[] = {
 #define CASE(bytes_, r_, part_) { bytes_, sizeof bytes_ - 1, r_, part_ }
     CASE ("GET / HTTP/1.1\r\n\r\n", -EINVAL, "not a message of Windlass"),
     CASE ("G", -EINVAL, "not a message of Windlass"),
@@ -97,7 +102,8 @@ static const struct { const char *bytes; size_t size; int r; const char *part; }
 
 START_TEST (malformed_requests_are_refused)
 {
-    check_refused (malformed[_i].bytes, malformed[_i].size, malformed[_i].r, malformed[_i].part);
+    check_refused (control_test_malformed[_i].bytes, control_test_malformed[_i].size,
+                   control_test_malformed[_i].r, control_test_malformed[_i].part);
 }
 END_TEST
 
@@ -126,7 +132,7 @@ START_TEST (limits_are_kept)
 END_TEST
 
 /* Any bytes give a result. The seed is fixed; CONTROL_SEED sets another. */
-START_TEST (any_bytes_are_judged)
+START_TEST (control_test_any_bytes_are_judged)
 {
     const char *text = g_getenv ("CONTROL_SEED");
     const guint32 seed = text ? strtoul (text, NULL, 0) : 20261121;
@@ -143,7 +149,7 @@ START_TEST (any_bytes_are_judged)
         for (size_t i = turn % 4 ? 8 : 0; i < sizeof bytes; i++)
             bytes[i] = g_rand_int_range (rand, 0, turn % 2 ? 256 : 4);
         bytes[11] = turn % 4 > 1 && size >= 12 ? size - 12 : bytes[11];
-        r = parse (bytes, size, &request, &error);
+        r = control_test_parse (bytes, size, &request, &error);
         ck_assert (r == 0 || r == -EAGAIN || r == -EINVAL || r == -EPROTO);
         ck_assert_int_eq (error != NULL, r != 0 && r != -EAGAIN);
         ck_assert_int_eq (request.command != NULL, r == 0);
@@ -283,9 +289,10 @@ TEST_PROGRAM (test_control)
     TCase *bytes = tcase_create ("bytes"), *mounts = tcase_create ("mounts");
 
     tcase_add_loop_test (bytes, request_comes_back, 0, 3);
-    tcase_add_loop_test (bytes, malformed_requests_are_refused, 0, G_N_ELEMENTS (malformed));
+    tcase_add_loop_test (bytes, malformed_requests_are_refused, 0,
+                         G_N_ELEMENTS (control_test_malformed));
     tcase_add_test (bytes, limits_are_kept);
-    tcase_add_test (bytes, any_bytes_are_judged);
+    tcase_add_test (bytes, control_test_any_bytes_are_judged);
     tcase_add_loop_test (bytes, answer_comes_back, 0, 2);
     tcase_add_loop_test (bytes, pieces_say_where_they_begin, 0, 5);
     suite_add_tcase (suite, bytes);

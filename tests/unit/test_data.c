@@ -96,7 +96,7 @@ START_TEST (a_buffer_larger_than_memory_is_refused)
 END_TEST
 
 static struct iobref *
-bytes_of (const char *text, struct iovec *ret_iov)
+data_bytes_of (const char *text, struct iovec *ret_iov)
 {
     struct iobuf *iobuf = iobuf_new (strlen (text));
     struct iobref *iobref = iobref_new ();
@@ -111,7 +111,7 @@ bytes_of (const char *text, struct iovec *ret_iov)
 START_TEST (bytes_that_nobody_else_holds_are_changed_in_place)
 {
     struct iovec iov, out;
-    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    struct iobref *iobref = data_bytes_of ("hello", &iov), *mine;
     int count;
 
     ck_assert_int_eq (iov_writable (&iov, 1, iobref, &out, &count, &mine), 0);
@@ -124,7 +124,7 @@ END_TEST
 START_TEST (bytes_that_somebody_holds_are_copied_first)
 {
     struct iovec iov, out;
-    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    struct iobref *iobref = data_bytes_of ("hello", &iov), *mine;
     struct iobref *holder = iobref_ref (iobref);
     int count;
 
@@ -141,7 +141,7 @@ END_TEST
 START_TEST (a_buffer_that_two_lists_hold_is_copied_first)
 {
     struct iovec iov, out;
-    struct iobref *iobref = bytes_of ("hello", &iov), *mine, *cache = iobref_new ();
+    struct iobref *iobref = data_bytes_of ("hello", &iov), *mine, *cache = iobref_new ();
     int count;
 
     iobref_add (cache, iobref->bufs[0]);
@@ -171,7 +171,7 @@ END_TEST
 START_TEST (kept_bytes_outlive_the_call)
 {
     struct iovec iov, *kept;
-    struct iobref *iobref = bytes_of ("hello", &iov), *mine;
+    struct iobref *iobref = data_bytes_of ("hello", &iov), *mine;
     int32_t count;
 
     ck_assert_int_eq (iov_keep (&iov, 1, iobref, &kept, &count, &mine), 0);

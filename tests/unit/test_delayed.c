@@ -8,19 +8,20 @@
 #include "../program.h"
 #include "no-threads.h"
 
-static struct held_calls *calls;
+static struct held_calls *delayed_calls;
 static char went_on_in[16]; /* the thread that continued the last call */
 
 static void
-leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+delayed_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
 
-static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { .stat = leaf_stat } };
+static const struct xlator_api delayed_leaf_api = { .type = "test/leaf",
+                                                    .fops = { .stat = delayed_leaf_stat } };
 
 static void
-go_on (call_stub_t *stub, enum held_end why, void *data)
+delayed_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
     pthread_getname_np (pthread_self (), went_on_in, sizeof went_on_in);
     call_resume (stub);
@@ -30,7 +31,7 @@ go_on (call_stub_t *stub, enum held_end why, void *data)
 static void
 hold_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    held_add (calls, fop_stat_stub (frame, leaf_stat, loc, xdata), 1000000, NULL);
+    held_add (delayed_calls, fop_stat_stub (frame, delayed_leaf_stat, loc, xdata), 1000000, NULL);
 }
 
 static const struct xlator_api hold_api = { .type = "test/hold", .fops = { .stat = hold_stat } };
@@ -45,16 +46,17 @@ stack_of_two (void)
 {
     struct stack *s = g_new0 (struct stack, 1);
 
-    calls = held_new (go_on);
+    delayed_calls = held_new (delayed_go_on);
     s->client = client_new (
-        mock_xlator (&s->hold, "hold", &hold_api, mock_xlator (&s->leaf, "leaf", &leaf_api, NULL)));
+        mock_xlator (&s->hold, "hold", &hold_api,
+                     mock_xlator (&s->leaf, "leaf", &delayed_leaf_api, NULL)));
     return s;
 }
 
 static void
-stack_free (struct stack *s)
+delayed_stack_free (struct stack *s)
 {
-    held_free (calls);
+    held_free (delayed_calls);
     client_free (s->client);
     mock_free (&s->hold);
     mock_free (&s->leaf);
@@ -62,7 +64,7 @@ stack_free (struct stack *s)
 }
 
 static void
-ask (struct stack *s)
+delayed_ask (struct stack *s)
 {
     loc_t loc = { 0 };
 
@@ -73,9 +75,9 @@ START_TEST (a_call_goes_on_in_a_worker)
 {
     struct stack *s = stack_of_two ();
 
-    ask (s);
+    delayed_ask (s);
     ck_assert_str_eq (went_on_in, "work-0");
-    stack_free (s);
+    delayed_stack_free (s);
 }
 END_TEST
 
@@ -86,16 +88,16 @@ START_TEST (without_a_worker_the_timers_thread_goes_on_and_a_worker_is_tried_aga
     ck_assert_int_eq (timers_start (), 0);
     threads_forbid ();
     for (int i = 0; i < 10; i++) {
-        ask (s);
+        delayed_ask (s);
         ck_assert_str_eq (went_on_in, "timer");
     }
     threads_allow ();
-    ask (s);
+    delayed_ask (s);
     ck_assert_str_eq (went_on_in, "timer");
     g_usleep (1100000);
-    ask (s);
+    delayed_ask (s);
     ck_assert_str_eq (went_on_in, "work-0");
-    stack_free (s);
+    delayed_stack_free (s);
 }
 END_TEST
 
@@ -105,10 +107,10 @@ START_TEST (without_a_worker_the_end_of_a_graph_lets_go_of_calls)
 
     ck_assert_int_eq (timers_start (), 0);
     threads_forbid ();
-    held_stop (calls);
-    ask (s);
+    held_stop (delayed_calls);
+    delayed_ask (s);
     ck_assert_str_eq (went_on_in, "timer");
-    stack_free (s);
+    delayed_stack_free (s);
     threads_allow ();
 }
 END_TEST

@@ -27,7 +27,7 @@ struct file {
 };
 
 /* A good machine, for root. */
-static const struct file good[] = {
+static const struct file doctor_good[] = {
     { "/proc/self/status", STATUS ("0", CAPS_ALL) },
     { "/proc/self/ns/user@", PROCESS_FIRST_USER_NAMESPACE },
     { "/proc/self/cgroup", "0::/user.slice/x\n" },
@@ -84,15 +84,15 @@ machine_new (const struct file *changes)
     char *root = g_dir_make_tmp ("windlass-test-doctor-XXXXXX", NULL);
 
     ck_assert_ptr_nonnull (root);
-    for (size_t i = 0; i < G_N_ELEMENTS (good); i++)
-        write_file (root, &good[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS (doctor_good); i++)
+        write_file (root, &doctor_good[i]);
     for (; changes->path; changes++)
         write_file (root, changes);
     return root;
 }
 
 static int
-remove_one (const char *path, const struct stat *st, int type, struct FTW *ftw)
+doctor_remove_one (const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     return remove (path);
 }
@@ -100,13 +100,13 @@ remove_one (const char *path, const struct stat *st, int type, struct FTW *ftw)
 static void
 machine_free (char *root)
 {
-    nftw (root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw (root, doctor_remove_one, 16, FTW_DEPTH | FTW_PHYS);
     g_free (root);
 }
 
 /* Runs the checks of a machine and returns the finding of one of them, or NULL. */
 static const struct doctor_finding *
-look (const char *root, const char *name, GPtrArray *findings)
+doctor_look (const char *root, const char *name, GPtrArray *findings)
 {
     struct doctor doctor;
 
@@ -257,7 +257,7 @@ START_TEST (each_lack_is_told_with_its_cost_and_its_cure)
 {
     char *root = machine_new (cases[_i].changes);
     g_autoptr (GPtrArray) findings = doctor_findings_new ();
-    const struct doctor_finding *finding = look (root, cases[_i].name, findings);
+    const struct doctor_finding *finding = doctor_look (root, cases[_i].name, findings);
 
     if (can_be_shown (finding, cases[_i].name)) {
         ck_assert_msg (finding, "case %d: '%s' says nothing", _i, cases[_i].name);
@@ -291,7 +291,7 @@ START_TEST (root_of_a_user_namespace_needs_no_fusermount3)
                                                      {} });
     g_autoptr (GPtrArray) findings = doctor_findings_new ();
 
-    ck_assert_ptr_null (look (root, "fusermount3", findings));
+    ck_assert_ptr_null (doctor_look (root, "fusermount3", findings));
     machine_free (root);
 }
 END_TEST
@@ -301,7 +301,7 @@ START_TEST (a_machine_of_which_nothing_is_known_is_no_crash)
     char *root = g_dir_make_tmp ("windlass-test-doctor-XXXXXX", NULL);
     g_autoptr (GPtrArray) findings = doctor_findings_new ();
 
-    look (root, "", findings);
+    doctor_look (root, "", findings);
     ck_assert_uint_gt (findings->len, 0);
     machine_free (root);
 }

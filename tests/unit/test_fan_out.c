@@ -13,13 +13,13 @@
 
 /* --- a child: answers with its number, at once or from a thread of its own ------------------- */
 
-struct late {
+struct fan_out_late {
     call_frame_t *frame;
     uint64_t number;
 };
 
 static bool from_threads;
-static pthread_t threads[CHILDREN];
+static pthread_t fan_out_threads[CHILDREN];
 
 static void
 child_answer (call_frame_t *frame, uint64_t number)
@@ -37,7 +37,7 @@ child_answer (call_frame_t *frame, uint64_t number)
 static void *
 child_answers_late (void *data)
 {
-    g_autofree struct late *late = data;
+    g_autofree struct fan_out_late *late = data;
 
     child_answer (late->frame, late->number);
     return NULL;
@@ -47,15 +47,15 @@ static void
 child_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     const uint64_t number = (uint64_t) (this->name[0] - '0');
-    struct late *late;
+    struct fan_out_late *late;
 
     if (!from_threads) {
         child_answer (frame, number);
         return;
     }
-    late = g_new (struct late, 1);
-    *late = (struct late){ frame, number };
-    pthread_create (&threads[number], NULL, child_answers_late, late);
+    late = g_new (struct fan_out_late, 1);
+    *late = (struct fan_out_late){ frame, number };
+    pthread_create (&fan_out_threads[number], NULL, child_answers_late, late);
 }
 
 static void
@@ -164,7 +164,7 @@ START_TEST (each_step_sees_all_answers_of_the_one_before)
     ck_assert_uint_eq (reply.buf.ia_nlink, 2);
     stat_reply_drop (&reply);
     for (int i = 0; i < CHILDREN && from_threads; i++)
-        pthread_join (threads[i], NULL);
+        pthread_join (fan_out_threads[i], NULL);
     ck_assert_uint_eq (stack_misuses (), 0);
     ck_assert_uint_eq (stack_count (), 0);
     client_free (client);

@@ -14,7 +14,7 @@
 /* --- translators of the tests --------------------------------------------------------------- */
 
 static void
-leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+frame_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct iatt buf = { .ia_size = 42, .ia_type = IA_IFREG };
 
@@ -27,25 +27,29 @@ leaf_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict
     STACK_UNWIND (access, frame, -1, EACCES, NULL);
 }
 
-static const struct xlator_api leaf_api = { .type = "test/leaf",
-                                            .fops = { .stat = leaf_stat, .access = leaf_access } };
+static const struct xlator_api frame_leaf_api = {
+    .type = "test/leaf",
+    .fops = { .stat = frame_leaf_stat, .access = leaf_access },
+};
 
-static stat_cbk pass_stat_cbk;
+static stat_cbk frame_pass_stat_cbk;
 
 static void
-pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+frame_pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, frame_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-               struct iatt *buf, dict_t *xdata)
+frame_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                     int32_t op_errno,
+                     struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
 
-static const struct xlator_api pass_api = { .type = "test/pass", .fops = { .stat = pass_stat } };
+static const struct xlator_api frame_pass_api = { .type = "test/pass",
+                                                  .fops = { .stat = frame_pass_stat } };
 
 struct stack {
     xlator_t leaf, layers[40];
@@ -53,10 +57,10 @@ struct stack {
 };
 
 static struct stack *
-stack_of (unsigned layers, const struct xlator_api *api)
+frame_stack_of (unsigned layers, const struct xlator_api *api)
 {
     struct stack *s = g_new0 (struct stack, 1);
-    xlator_t *top = mock_xlator (&s->leaf, "leaf", &leaf_api, NULL);
+    xlator_t *top = mock_xlator (&s->leaf, "leaf", &frame_leaf_api, NULL);
 
     for (unsigned i = 0; i < layers; i++)
         top = mock_xlator (&s->layers[i], "layer", api, top);
@@ -65,7 +69,7 @@ stack_of (unsigned layers, const struct xlator_api *api)
 }
 
 static void
-stack_free (struct stack *s)
+frame_stack_free (struct stack *s)
 {
     client_free (s->client);
     mock_free (&s->leaf);
@@ -78,7 +82,7 @@ stack_free (struct stack *s)
 
 START_TEST (an_answer_comes_back_through_every_layer)
 {
-    struct stack *s = stack_of (_i, &pass_api);
+    struct stack *s = frame_stack_of (_i, &frame_pass_api);
     struct stat_reply reply;
     loc_t loc = { 0 };
 
@@ -87,48 +91,48 @@ START_TEST (an_answer_comes_back_through_every_layer)
     stat_reply_drop (&reply);
     ck_assert_uint_eq (stack_count (), 0);
     ck_assert_uint_eq (stack_misuses (), 0);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 START_TEST (an_error_comes_back_as_it_is)
 {
-    struct stack *s = stack_of (3, &pass_api);
+    struct stack *s = frame_stack_of (3, &frame_pass_api);
     loc_t loc = { 0 };
 
     ck_assert_int_eq (sync_access (s->client, &loc, R_OK, NULL, NULL), -EACCES);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 START_TEST (what_nobody_implements_is_enosys)
 {
-    struct stack *s = stack_of (2, &pass_api);
+    struct stack *s = frame_stack_of (2, &frame_pass_api);
     loc_t loc = { 0 };
 
     ck_assert_int_eq (sync_statfs (s->client, &loc, NULL, NULL), -ENOSYS);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 START_TEST (a_layer_without_the_fop_is_not_on_the_way)
 {
-    struct stack *s = stack_of (5, &pass_api);
+    struct stack *s = frame_stack_of (5, &frame_pass_api);
 
     ck_assert_ptr_eq (s->layers[4].routes.access.to, &s->leaf);
     ck_assert_ptr_eq (s->layers[4].routes.stat.to, &s->layers[4]);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 START_TEST (a_layer_that_is_passed_through_is_not_on_the_way)
 {
-    struct stack *s = stack_of (2, &pass_api);
+    struct stack *s = frame_stack_of (2, &frame_pass_api);
 
     s->layers[1].pass_through = true;
     xlator_route (&s->layers[1]);
     ck_assert_ptr_eq (s->layers[1].routes.stat.to, &s->layers[0]);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -161,7 +165,7 @@ log_of (int (*fn) (struct stack *s), struct stack *s, int *ret_r)
 }
 
 static int
-ask_stat (struct stack *s)
+frame_ask_stat (struct stack *s)
 {
     loc_t loc = { 0 };
 
@@ -170,15 +174,15 @@ ask_stat (struct stack *s)
 
 START_TEST (a_second_answer_is_dropped_and_its_translator_named)
 {
-    struct stack *s = stack_of (1, &twice_api);
+    struct stack *s = frame_stack_of (1, &twice_api);
     g_autofree char *log = NULL;
     int r;
 
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, 0);
     ck_assert_uint_eq (stack_misuses (), 1);
     ck_assert_msg (strstr (log, "translator 'layer' (test/twice) answered stat twice"), "%s", log);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -192,14 +196,14 @@ static const struct xlator_api wrong_api = { .type = "test/wrong", .fops = { .st
 
 START_TEST (an_answer_to_another_operation_becomes_eio)
 {
-    struct stack *s = stack_of (1, &wrong_api);
+    struct stack *s = frame_stack_of (1, &wrong_api);
     g_autofree char *log = NULL;
     int r;
 
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, -EIO);
     ck_assert_msg (strstr (log, "'layer' (test/wrong) was asked for stat"), "%s", log);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -212,48 +216,48 @@ static const struct xlator_api never_api = { .type = "test/never", .fops = { .st
 
 START_TEST (a_request_that_is_never_answered_is_reported_with_its_place)
 {
-    struct stack *s = stack_of (1, &never_api);
+    struct stack *s = frame_stack_of (1, &never_api);
     g_autofree char *log = NULL;
     int r;
 
     s->client->patience = 50 * 1000 * 1000;
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, -ETIMEDOUT);
     ck_assert_msg (strstr (log, "stat at 'layer' (test/never), wound by sync_stat"), "%s", log);
     ck_assert_uint_eq (stack_count (), 1);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
-static call_frame_t *kept; /* not answered yet */
+static call_frame_t *frame_kept; /* not answered yet */
 
 static void
 late_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    kept = frame;
+    frame_kept = frame;
 }
 
 static const struct xlator_api late_api = { .type = "test/late", .fops = { .stat = late_stat } };
 
 START_TEST (a_request_that_was_abandoned_outlives_its_client)
 {
-    struct stack *s = stack_of (1, &late_api);
+    struct stack *s = frame_stack_of (1, &late_api);
     xlator_t *top = FIRST_CHILD (&s->client->xlator);
     g_autofree char *log = NULL, *said = NULL;
     int r;
 
     s->client->patience = 50 * 1000 * 1000;
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, -ETIMEDOUT);
     client_free (s->client);
     s->client = client_new (top);
     xlators_pin ();
-    said = stack_describe (kept->root);
+    said = stack_describe (frame_kept->root);
     xlators_unpin ();
     ck_assert_msg (strstr (said, "stat at 'layer' (test/late)") != NULL, "%s", said);
-    STACK_UNWIND (stat, kept, -1, EIO, NULL, NULL);
+    STACK_UNWIND (stat, frame_kept, -1, EIO, NULL, NULL);
     ck_assert_uint_eq (stack_count (), 0);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -263,14 +267,14 @@ ask_and_be_watched (struct stack *s)
     int r;
 
     watchdog_set (20 * 1000 * 1000);
-    r = ask_stat (s);
+    r = frame_ask_stat (s);
     watchdog_set (0);
     return r;
 }
 
 START_TEST (the_watchdog_says_once_where_a_request_is_stuck)
 {
-    struct stack *s = stack_of (2, &never_api);
+    struct stack *s = frame_stack_of (2, &never_api);
     g_autofree char *log = NULL;
     const char *said;
     int r;
@@ -281,14 +285,14 @@ START_TEST (the_watchdog_says_once_where_a_request_is_stuck)
     said = strstr (log, "no answer for ");
     ck_assert_msg (said && strstr (said, "stat at 'layer' (test/never)"), "%s", log);
     ck_assert_msg (!strstr (said + 1, "W [watchdog"), "it was said twice: %s", log);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 static void
 early_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, frame_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
     STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
 
@@ -296,19 +300,19 @@ static const struct xlator_api early_api = { .type = "test/early", .fops = { .st
 
 START_TEST (an_answer_before_the_child_has_answered_is_reported)
 {
-    struct stack *s = stack_of (1, &never_api);
+    struct stack *s = frame_stack_of (1, &never_api);
     xlator_t early;
     g_autofree char *log = NULL;
     int r;
 
     client_free (s->client);
     s->client = client_new (mock_xlator (&early, "early", &early_api, &s->layers[0]));
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, 0);
     ck_assert_msg (strstr (log, "'early' (test/early) answered request"), "%s", log);
     ck_assert_msg (strstr (log, "before its child 'layer' (test/never) answered stat"), "%s", log);
     mock_free (&early);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -325,44 +329,45 @@ again_drop (xlator_t *this, void *local)
     drops++;
 }
 
-static stat_cbk again_stat_cbk;
+static stat_cbk frame_again_stat_cbk;
 
 static void
-again_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+frame_again_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct again_local *local = frame_local_new (frame, sizeof *local);
 
     local->left = 9;
-    STACK_WIND (frame, again_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, frame_again_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
 }
 
 static void
-again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                struct iatt *buf, dict_t *xdata)
+frame_again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno,
+                      struct iatt *buf, dict_t *xdata)
 {
     struct again_local *local = frame->local;
     loc_t loc = { 0 };
 
     if (local->left-- > 0)
-        STACK_WIND (frame, again_stat_cbk, FIRST_CHILD (this), stat, &loc, NULL);
+        STACK_WIND (frame, frame_again_stat_cbk, FIRST_CHILD (this), stat, &loc, NULL);
     else
         STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
 
-static const struct xlator_api again_api = { .type = "test/again",
+static const struct xlator_api frame_again_api = { .type = "test/again",
                                              .local_drop = again_drop,
-                                             .fops = { .stat = again_stat } };
+                                             .fops = { .stat = frame_again_stat } };
 
 START_TEST (a_frame_may_wind_again_after_its_child_answered)
 {
-    struct stack *s = stack_of (3, &again_api);
+    struct stack *s = frame_stack_of (3, &frame_again_api);
 
     drops = 0;
-    ck_assert_int_eq (ask_stat (s), 0);
+    ck_assert_int_eq (frame_ask_stat (s), 0);
     ck_assert_uint_eq (stack_misuses (), 0);
     ck_assert_uint_eq (stack_count (), 0);
     ck_assert_uint_eq (drops, 1 + 10 + 100);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -375,7 +380,7 @@ struct fan_local {
     pthread_t threads[FANS];
 };
 
-static stat_cbk fan_stat_cbk;
+static stat_cbk frame_fan_stat_cbk;
 
 static void *
 fan_run (void *data)
@@ -384,17 +389,18 @@ fan_run (void *data)
     loc_t loc = { 0 };
 
     for (int i = 0; i < 200; i++)
-        STACK_WIND_COOKIE (frame, fan_stat_cbk, frame, FIRST_CHILD (frame->this), stat, &loc, NULL);
+        STACK_WIND_COOKIE (frame, frame_fan_stat_cbk, frame, FIRST_CHILD (frame->this), stat, &loc,
+                           NULL);
     return NULL;
 }
 
 static void
-fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+frame_fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct fan_local *local = frame_local_new (frame, sizeof *local);
 
     local->pending = FANS * 200 + 1;
-    STACK_WIND_COOKIE (frame, fan_stat_cbk, frame, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND_COOKIE (frame, frame_fan_stat_cbk, frame, FIRST_CHILD (this), stat, loc, xdata);
     for (int i = 0; i < FANS; i++)
         pthread_create (&local->threads[i], NULL, fan_run, frame);
     for (int i = 0; i < FANS; i++)
@@ -404,8 +410,9 @@ fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 }
 
 static void
-fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-              struct iatt *buf, dict_t *xdata)
+frame_fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                    int32_t op_errno,
+                    struct iatt *buf, dict_t *xdata)
 {
     struct fan_local *local = frame->local;
 
@@ -414,59 +421,61 @@ fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     __atomic_sub_fetch (&local->pending, 1, __ATOMIC_ACQ_REL);
 }
 
-static const struct xlator_api fan_api = { .type = "test/fan", .fops = { .stat = fan_stat } };
+static const struct xlator_api frame_fan_api = { .type = "test/fan",
+                                                 .fops = { .stat = frame_fan_stat } };
 
 START_TEST (many_threads_may_wind_from_one_frame)
 {
-    struct stack *s = stack_of (4, &pass_api);
+    struct stack *s = frame_stack_of (4, &frame_pass_api);
     xlator_t fan;
 
     client_free (s->client);
-    s->client = client_new (mock_xlator (&fan, "fan", &fan_api, &s->layers[3]));
+    s->client = client_new (mock_xlator (&fan, "fan", &frame_fan_api, &s->layers[3]));
     for (int i = 0; i < 5; i++)
-        ck_assert_int_eq (ask_stat (s), 0);
+        ck_assert_int_eq (frame_ask_stat (s), 0);
     ck_assert_uint_eq (stack_misuses (), 0);
     ck_assert_uint_eq (stack_count (), 0);
     mock_free (&fan);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 START_TEST (every_wind_and_unwind_is_logged_at_trace_with_its_arguments)
 {
-    struct stack *s = stack_of (2, &pass_api);
+    struct stack *s = frame_stack_of (2, &frame_pass_api);
     g_autofree char *log = NULL;
     int r;
 
     xlator_set_loglevel (&s->layers[0], GF_LOG_TRACE);
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_int_eq (r, 0);
     ck_assert_msg (strstr (log, "stat layer -> layer: loc="), "%s", log);
     ck_assert_msg (strstr (log, "stat layer <- layer: op_ret=0, buf={"), "%s", log);
     ck_assert_msg (!strstr (log, "-> leaf"), "only one translator was to be traced: %s", log);
     xlator_set_loglevel (&s->layers[0], GF_LOG_UNSET);
     g_free (log);
-    log = log_of (ask_stat, s, &r);
+    log = log_of (frame_ask_stat, s, &r);
     ck_assert_str_eq (log, "");
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
 static void
-tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+frame_tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
 }
 
-static const struct xlator_api tail_api = { .type = "test/tail", .fops = { .stat = tail_stat } };
+static const struct xlator_api frame_tail_api = { .type = "test/tail",
+                                                  .fops = { .stat = frame_tail_stat } };
 
 START_TEST (a_tail_wind_leaves_no_frame_of_its_own)
 {
-    struct stack *s = stack_of (30, &tail_api);
+    struct stack *s = frame_stack_of (30, &frame_tail_api);
 
-    ck_assert_int_eq (ask_stat (s), 0);
+    ck_assert_int_eq (frame_ask_stat (s), 0);
     ck_assert_uint_eq (stack_misuses (), 0);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 
@@ -506,12 +515,12 @@ static const struct xlator_api aside_api = { .type = "test/aside",
 
 START_TEST (a_call_set_aside_keeps_its_arguments)
 {
-    struct stack *s = stack_of (1, &aside_api);
+    struct stack *s = frame_stack_of (1, &aside_api);
     char bytes[] = "hello";
     struct iovec iov = { bytes, 5 };
 
     ck_assert_int_eq (sync_writev (s->client, NULL, &iov, 1, 7, 0, NULL, NULL, NULL), 5);
-    stack_free (s);
+    frame_stack_free (s);
 }
 END_TEST
 

@@ -130,21 +130,21 @@ START_TEST (a_difference_is_what_came_in_between)
 END_TEST
 
 static void *
-add_many (void *data)
+histogram_add_many (void *data)
 {
     for (uint64_t i = 0; i < VALUES; i++)
         histogram_add (data, i * i);
     return NULL;
 }
 
-START_TEST (threads_lose_nothing)
+START_TEST (histogram_threads_lose_nothing)
 {
     struct histogram histogram = { 0 };
     pthread_t threads[4];
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < 4; i++)
-        pthread_create (&threads[i], NULL, add_many, &histogram);
+        pthread_create (&threads[i], NULL, histogram_add_many, &histogram);
     for (unsigned i = 0; i < 100; i++)
         histogram_quantile (&histogram, 0.5); /* while threads add */
     for (unsigned i = 0; i < 4; i++)
@@ -191,7 +191,7 @@ TEST_PROGRAM (test_histogram)
     tcase_add_test (tests, what_is_too_large_counts_in_the_last_bucket);
     tcase_add_test (tests, without_values_everything_is_nought);
     tcase_add_test (tests, a_difference_is_what_came_in_between);
-    tcase_add_test (tests, threads_lose_nothing);
+    tcase_add_test (tests, histogram_threads_lose_nothing);
     tcase_add_test (tests, adding_alone_is_the_same);
     suite_add_tcase (suite, tests);
     return suite_run (suite);

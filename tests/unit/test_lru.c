@@ -20,7 +20,7 @@ static struct thing things[26];
 
 /* Returns the names of the evicted entries, in order. */
 static const char *
-names (struct lru_entry *gone)
+lru_test_names (struct lru_entry *gone)
 {
     static char text[32];
     size_t n = 0;
@@ -32,7 +32,7 @@ names (struct lru_entry *gone)
 }
 
 static const char *
-add (struct lru *lru, char name, unsigned class, uint64_t cost)
+lru_test_add (struct lru *lru, char name, unsigned class, uint64_t cost)
 {
     struct thing *thing = &things[name - 'a'];
     struct lru_entry *gone;
@@ -40,7 +40,7 @@ add (struct lru *lru, char name, unsigned class, uint64_t cost)
 
     thing->name = name;
     gone = lru_add (lru, &thing->entry, class, cost, &fits);
-    return fits ? names (gone) : "refused";
+    return fits ? lru_test_names (gone) : "refused";
 }
 
 static void
@@ -59,20 +59,20 @@ START_TEST (what_was_used_longest_ago_goes_first)
 
     lru_init (&lru, 40);
     for (char c = 'a'; c < 'e'; c++)
-        ck_assert_str_eq (add (&lru, c, 0, 10), "");
+        ck_assert_str_eq (lru_test_add (&lru, c, 0, 10), "");
     lru_touch (&lru, &things[0].entry);
-    ck_assert_str_eq (add (&lru, 'e', 0, 10), "b");
+    ck_assert_str_eq (lru_test_add (&lru, 'e', 0, 10), "b");
     ck_assert (!lru_remove (&lru, &things[1].entry));
     ck_assert (lru_remove (&lru, &things[2].entry));
     ck_assert (!lru_remove (&lru, &things[2].entry));
     ck_assert_uint_eq (lru.bytes, 30);
-    ck_assert_str_eq (add (&lru, 'f', 0, 25), "da");
+    ck_assert_str_eq (lru_test_add (&lru, 'f', 0, 25), "da");
     ck_assert_uint_eq (lru.bytes, 35);
     ck_assert_uint_eq (lru.count, 2);
     ck_assert_uint_eq (lru.evicted, 3);
-    ck_assert_str_eq (add (&lru, 'g', 0, 41), "refused");
+    ck_assert_str_eq (lru_test_add (&lru, 'g', 0, 41), "refused");
     ck_assert_uint_eq (lru.count, 2);
-    ck_assert_str_eq (add (&lru, 'g', 0, 40), "ef");
+    ck_assert_str_eq (lru_test_add (&lru, 'g', 0, 40), "ef");
     empty (&lru);
 }
 END_TEST
@@ -82,19 +82,19 @@ START_TEST (lower_classes_go_first)
     struct lru lru;
 
     lru_init (&lru, 40);
-    add (&lru, 'a', 63, 10);
-    add (&lru, 'b', 1, 10);
-    add (&lru, 'c', 0, 10);
-    add (&lru, 'd', 1, 10);
-    ck_assert_str_eq (add (&lru, 'e', 1, 10), "c");
-    ck_assert_str_eq (add (&lru, 'f', 0, 10), "refused");
-    ck_assert_str_eq (add (&lru, 'f', 1, 10), "b");
-    ck_assert_str_eq (add (&lru, 'g', 1, 31), "refused");
-    ck_assert_str_eq (add (&lru, 'g', 63, 30), "def");
-    ck_assert_str_eq (names (lru_set_limit (&lru, 39)), "a");
+    lru_test_add (&lru, 'a', 63, 10);
+    lru_test_add (&lru, 'b', 1, 10);
+    lru_test_add (&lru, 'c', 0, 10);
+    lru_test_add (&lru, 'd', 1, 10);
+    ck_assert_str_eq (lru_test_add (&lru, 'e', 1, 10), "c");
+    ck_assert_str_eq (lru_test_add (&lru, 'f', 0, 10), "refused");
+    ck_assert_str_eq (lru_test_add (&lru, 'f', 1, 10), "b");
+    ck_assert_str_eq (lru_test_add (&lru, 'g', 1, 31), "refused");
+    ck_assert_str_eq (lru_test_add (&lru, 'g', 63, 30), "def");
+    ck_assert_str_eq (lru_test_names (lru_set_limit (&lru, 39)), "a");
     ck_assert_uint_eq (lru.bytes, 30);
-    ck_assert_str_eq (names (lru_set_limit (&lru, 30)), "");
-    ck_assert_str_eq (names (lru_set_limit (&lru, 29)), "g");
+    ck_assert_str_eq (lru_test_names (lru_set_limit (&lru, 30)), "");
+    ck_assert_str_eq (lru_test_names (lru_set_limit (&lru, 29)), "g");
     empty (&lru);
 }
 END_TEST
@@ -143,7 +143,7 @@ free_gone (struct lru_entry *gone)
 }
 
 static void *
-work (void *data)
+lru_test_work (void *data)
 {
     struct worker *worker = data;
     bool fits;
@@ -181,7 +181,7 @@ START_TEST (threads_agree_on_who_has_what)
     for (int i = 0; i < THREADS; i++) {
         workers[i].lru = &lru;
         workers[i].random = g_rand_new_with_seed ((guint32) i);
-        pthread_create (&threads[i], NULL, work, &workers[i]);
+        pthread_create (&threads[i], NULL, lru_test_work, &workers[i]);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join (threads[i], NULL);
@@ -208,7 +208,7 @@ END_TEST
 static const struct {
     const char *list, *path;
     unsigned weight;
-} asked[] = {
+} lru_test_asked[] = {
     { "*.html:3,*:1", "/a/index.html", 3 },
     { "*.html:3,*:1", "/a/b", 1 },
     { "*:1,*.html:3", "/a/index.html", 3 },
@@ -229,9 +229,9 @@ START_TEST (the_longest_pattern_decides)
     struct priorities *list = NULL;
     char *problem = NULL;
 
-    ck_assert_int_eq (priorities_parse (asked[_i].list, &list, &problem), 0);
-    ck_assert_uint_eq (priorities_weight (list, priorities_class (list, asked[_i].path)),
-                       asked[_i].weight);
+    ck_assert_int_eq (priorities_parse (lru_test_asked[_i].list, &list, &problem), 0);
+    ck_assert_uint_eq (priorities_weight (list, priorities_class (list, lru_test_asked[_i].path)),
+                       lru_test_asked[_i].weight);
     priorities_free (list);
 }
 END_TEST
@@ -251,14 +251,14 @@ START_TEST (a_greater_weight_is_a_higher_class)
 }
 END_TEST
 
-static const char *const bad[] = { "*.html", "*.html:",  ":3",  "*:-1",   "*:1000001",
+static const char *const lru_test_bad[] = { "*.html", "*.html:",  ":3",  "*:-1",   "*:1000001",
                                    "*:1,",   "*:1,,a:2", "*:x", "*:0x10", "," };
 
 START_TEST (bad_lists_are_refused)
 {
     g_autofree char *allowed = NULL;
 
-    ck_assert_int_lt (priorities_check (bad[_i], &allowed), 0);
+    ck_assert_int_lt (priorities_check (lru_test_bad[_i], &allowed), 0);
     ck_assert (strstr (allowed, "must be a list such as '*.html:3,*:1'"));
 }
 END_TEST
@@ -296,9 +296,9 @@ TEST_PROGRAM (test_lru)
     tcase_add_test (tcase, lower_classes_go_first);
     tcase_add_test (tcase, order_is_kept_roughly_with_many);
     tcase_add_test (tcase, threads_agree_on_who_has_what);
-    tcase_add_loop_test (tcase, the_longest_pattern_decides, 0, G_N_ELEMENTS (asked));
+    tcase_add_loop_test (tcase, the_longest_pattern_decides, 0, G_N_ELEMENTS (lru_test_asked));
     tcase_add_test (tcase, a_greater_weight_is_a_higher_class);
-    tcase_add_loop_test (tcase, bad_lists_are_refused, 0, G_N_ELEMENTS (bad));
+    tcase_add_loop_test (tcase, bad_lists_are_refused, 0, G_N_ELEMENTS (lru_test_bad));
     tcase_add_test (tcase, too_many_weights_are_refused);
     tcase_add_test (tcase, memory_is_the_most);
     suite_add_tcase (suite, tcase);

@@ -14,7 +14,7 @@
 #define COUNT 200000
 #define SIZE 100 /* so small that the library does not merge freed blocks */
 
-static char *all[COUNT];
+static char *trim_all[COUNT];
 
 /* The pages of these blocks. */
 static unsigned
@@ -25,7 +25,7 @@ count_resident (void)
     uintptr_t before = 0;
 
     for (unsigned i = 0; i < COUNT; i++) {
-        const uintptr_t at = (uintptr_t) all[i] & ~(page - 1);
+        const uintptr_t at = (uintptr_t) trim_all[i] & ~(page - 1);
         unsigned char there = 0;
 
         if (at != before && mincore ((void *) at, page, &there) == 0)
@@ -36,23 +36,23 @@ count_resident (void)
 }
 
 static void
-fill (void)
+trim_fill (void)
 {
     for (unsigned i = 0; i < COUNT; i++) {
-        all[i] = malloc (SIZE);
-        ck_assert_ptr_nonnull (all[i]);
-        memset (all[i], 1, SIZE);
+        trim_all[i] = malloc (SIZE);
+        ck_assert_ptr_nonnull (trim_all[i]);
+        memset (trim_all[i], 1, SIZE);
     }
 }
 
-struct turns {
+struct trim_turns {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int turn; /* lock: 1: the thread has freed all; 2: it may end */
 };
 
 static void
-turn (struct turns *turns, int to)
+turn (struct trim_turns *turns, int to)
 {
     pthread_mutex_lock (&turns->lock);
     turns->turn = to;
@@ -61,7 +61,7 @@ turn (struct turns *turns, int to)
 }
 
 static void
-await (struct turns *turns, int what)
+trim_await (struct trim_turns *turns, int what)
 {
     pthread_mutex_lock (&turns->lock);
     while (turns->turn != what)
@@ -72,24 +72,25 @@ await (struct turns *turns, int what)
 static void *
 fill_and_free (void *data)
 {
-    struct turns *turns = data;
+    struct trim_turns *turns = data;
 
-    fill ();
+    trim_fill ();
     ck_assert_uint_gt (count_resident (), 4000);
     for (unsigned i = 0; i < COUNT; i++)
-        free (all[i]);
+        free (trim_all[i]);
     turn (turns, 1);
-    await (turns, 2);
+    trim_await (turns, 2);
     return NULL;
 }
 
 START_TEST (what_a_thread_freed_goes_back_while_it_waits)
 {
-    struct turns turns = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+    struct trim_turns turns = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                                .changed = PTHREAD_COND_INITIALIZER };
     pthread_t thread;
 
     ck_assert_int_eq (thread_new (&thread, "fills", fill_and_free, &turns), 0);
-    await (&turns, 1);
+    trim_await (&turns, 1);
     heaps_trim ();
     ck_assert_uint_lt (count_resident (), 200);
     turn (&turns, 2);

@@ -15,53 +15,57 @@
 
 static int leaf_errno;
 
-static gulong nap = 2000; /* of the leaf, microseconds */
+static gulong numbers_nap = 2000; /* of the leaf, microseconds */
 
 static void
-leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+numbers_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct iatt buf = { 0 };
 
-    g_usleep (nap);
+    g_usleep (numbers_nap);
     if (leaf_errno)
         STACK_UNWIND (stat, frame, -1, leaf_errno, NULL, NULL);
     else
         STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
 }
 
-static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { .stat = leaf_stat } };
+static const struct xlator_api numbers_leaf_api = { .type = "test/leaf",
+                                                    .fops = { .stat = numbers_leaf_stat } };
 
-static stat_cbk pass_stat_cbk;
+static stat_cbk numbers_pass_stat_cbk;
 
 static void
-pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+numbers_pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     g_usleep (1000);
-    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, numbers_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-               struct iatt *buf, dict_t *xdata)
+numbers_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                       int32_t op_errno,
+                       struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
 
-static const struct xlator_api pass_api = { .type = "test/pass", .fops = { .stat = pass_stat } };
+static const struct xlator_api numbers_pass_api = { .type = "test/pass",
+                                                    .fops = { .stat = numbers_pass_stat } };
 
 static void
-tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+numbers_tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
 }
 
-static const struct xlator_api tail_api = { .type = "test/tail", .fops = { .stat = tail_stat } };
+static const struct xlator_api numbers_tail_api = { .type = "test/tail",
+                                                    .fops = { .stat = numbers_tail_stat } };
 
 /* Keeps calls until there are two, waits, and answers both. */
 static call_frame_t *waiting;
 
 static void
-both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+numbers_both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     call_frame_t *first = waiting;
 
@@ -74,21 +78,23 @@ both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
 
-static const struct xlator_api both_api = { .type = "test/both", .fops = { .stat = both_stat } };
+static const struct xlator_api numbers_both_api = { .type = "test/both",
+                                                    .fops = { .stat = numbers_both_stat } };
 
-static stat_cbk fan_stat_cbk;
+static stat_cbk numbers_fan_stat_cbk;
 
 static void
-fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+numbers_fan_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     frame_local_new (frame, sizeof (int));
-    STACK_WIND (frame, fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
-    STACK_WIND (frame, fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
+    STACK_WIND (frame, numbers_fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
+    STACK_WIND (frame, numbers_fan_stat_cbk, FIRST_CHILD (this), stat, loc, NULL);
 }
 
 static void
-fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-              struct iatt *buf, dict_t *xdata)
+numbers_fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno,
+                      struct iatt *buf, dict_t *xdata)
 {
     int *answers = frame->local;
 
@@ -96,7 +102,8 @@ fan_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
         STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
 
-static const struct xlator_api fan_api = { .type = "test/fan", .fops = { .stat = fan_stat } };
+static const struct xlator_api numbers_fan_api = { .type = "test/fan",
+                                                   .fops = { .stat = numbers_fan_stat } };
 
 struct stack {
     xlator_t leaf, upper;
@@ -105,7 +112,7 @@ struct stack {
 };
 
 static struct stack *
-stack_of (const struct xlator_api *upper, const struct xlator_api *leaf)
+numbers_stack_of (const struct xlator_api *upper, const struct xlator_api *leaf)
 {
     struct stack *s = g_new0 (struct stack, 1);
 
@@ -119,7 +126,7 @@ stack_of (const struct xlator_api *upper, const struct xlator_api *leaf)
 }
 
 static void
-stack_free (struct stack *s)
+numbers_stack_free (struct stack *s)
 {
     numbers_set (s->all, NUMBERS_SET, false);
     numbers_free (s->all);
@@ -131,7 +138,7 @@ stack_free (struct stack *s)
 }
 
 static int
-ask (struct stack *s)
+numbers_ask (struct stack *s)
 {
     loc_t loc = { 0 };
 
@@ -142,12 +149,12 @@ ask (struct stack *s)
 
 START_TEST (own_time_is_the_whole_without_the_children)
 {
-    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
     struct numbers_sum upper, leaf;
 
     numbers_set (s->all, NUMBERS_SET, true);
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq (ask (s), 0);
+        ck_assert_int_eq (numbers_ask (s), 0);
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
     ck_assert (numbers_sum (&s->leaf, FOP_stat, &leaf));
     ck_assert_uint_eq (upper.count, 3);
@@ -162,24 +169,24 @@ START_TEST (own_time_is_the_whole_without_the_children)
     ck_assert_uint_ge (leaf.min, 2 * MS);
     ck_assert_uint_ge (leaf.max, leaf.min);
     ck_assert (!numbers_sum (&s->leaf, FOP_writev, &leaf));
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
 START_TEST (who_hands_on_spends_no_time_of_its_own)
 {
-    struct stack *s = stack_of (&tail_api, &leaf_api);
+    struct stack *s = numbers_stack_of (&numbers_tail_api, &numbers_leaf_api);
     struct numbers_sum upper;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    nap = 200000; /* much more than code takes on its first run, also under valgrind */
-    ck_assert_int_eq (ask (s), 0);
-    nap = 2000;
+    numbers_nap = 200000; /* much more than code takes on its first run, also under valgrind */
+    ck_assert_int_eq (numbers_ask (s), 0);
+    numbers_nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
     ck_assert_uint_ge (upper.below, 199980000); /* in the first second a tick is known to a
                                                    ten-thousandth */
     ck_assert_uint_lt (upper.own, upper.below / 2);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
@@ -187,11 +194,11 @@ END_TEST
  * 0, not negative. */
 START_TEST (children_side_by_side_never_make_it_less_than_nothing)
 {
-    struct stack *s = stack_of (&fan_api, &both_api);
+    struct stack *s = numbers_stack_of (&numbers_fan_api, &numbers_both_api);
     struct numbers_sum upper, leaf;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (numbers_ask (s), 0);
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
     ck_assert (numbers_sum (&s->leaf, FOP_stat, &leaf));
     ck_assert_uint_eq (upper.count, 1);
@@ -199,20 +206,20 @@ START_TEST (children_side_by_side_never_make_it_less_than_nothing)
     ck_assert_uint_gt (leaf.sum, upper.sum);
     ck_assert_uint_eq (upper.own, 0);
     ck_assert_uint_eq (upper.below, upper.sum);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
 START_TEST (errors_are_told_apart)
 {
-    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
     struct fop_numbers numbers = { 0 };
     uint64_t all = 0;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (numbers_ask (s), 0);
     for (leaf_errno = 1; leaf_errno <= NUMBERS_ERRORS + 2; leaf_errno++)
-        ck_assert_int_eq (ask (s), -leaf_errno);
+        ck_assert_int_eq (numbers_ask (s), -leaf_errno);
     ck_assert (numbers_add (&s->leaf, FOP_stat, &numbers));
     ck_assert_uint_eq (numbers.count, NUMBERS_ERRORS + 3);
     ck_assert_uint_eq (numbers.failed, NUMBERS_ERRORS + 2);
@@ -223,14 +230,14 @@ START_TEST (errors_are_told_apart)
         all += numbers.errors[i].count;
     ck_assert_uint_eq (all, numbers.failed);
     numbers_clear (&numbers);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
 /* Two users can turn measuring on; the counts remain. */
 START_TEST (it_is_on_as_long_as_anybody_wants_it)
 {
-    struct stack *s = stack_of (&pass_api, &leaf_api);
+    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
     struct numbers_sum sum;
 
     ck_assert (!numbers_on (s->all));
@@ -239,18 +246,18 @@ START_TEST (it_is_on_as_long_as_anybody_wants_it)
     numbers_set (s->all, NUMBERS_LEASED, false);
     ck_assert (numbers_on (s->all));
     ck_assert (!numbers_set_for (s->all, NUMBERS_LEASED));
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (numbers_ask (s), 0);
     numbers_set (s->all, NUMBERS_SET, false);
     ck_assert (!numbers_on (s->all));
-    ck_assert_int_eq (ask (s), 0);
-    ck_assert_ptr_eq (s->upper.routes.stat.call, pass_stat); /* no user in between */
+    ck_assert_int_eq (numbers_ask (s), 0);
+    ck_assert_ptr_eq (s->upper.routes.stat.call, numbers_pass_stat); /* no user in between */
     ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
     ck_assert_uint_eq (sum.count, 1);
     numbers_set (s->all, NUMBERS_SET, true);
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (numbers_ask (s), 0);
     ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
     ck_assert_uint_eq (sum.count, 2);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
@@ -261,13 +268,13 @@ static void *
 ask_often (void *data)
 {
     for (int i = 0; i < 5; i++)
-        ck_assert_int_eq (ask (data), 0);
+        ck_assert_int_eq (numbers_ask (data), 0);
     return NULL;
 }
 
-START_TEST (threads_lose_nothing)
+START_TEST (numbers_threads_lose_nothing)
 {
-    struct stack *s = stack_of (&tail_api, &leaf_api);
+    struct stack *s = numbers_stack_of (&numbers_tail_api, &numbers_leaf_api);
     pthread_t threads[THREADS];
     struct numbers_sum sum;
 
@@ -283,7 +290,7 @@ START_TEST (threads_lose_nothing)
     ck_assert_uint_eq (sum.count, 3 * 5 * THREADS);
     ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
     ck_assert_uint_eq (sum.count, 3 * 5 * THREADS);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
@@ -295,7 +302,7 @@ ask_on_and_on (void *data)
     uintptr_t asked = 0;
 
     for (; !__atomic_load_n (&enough, __ATOMIC_RELAXED); asked++)
-        ck_assert_int_eq (ask (data), 0);
+        ck_assert_int_eq (numbers_ask (data), 0);
     return (void *) asked;
 }
 
@@ -310,7 +317,7 @@ static const struct xlator_api quick_api = { .type = "test/quick", .fops = { .st
 /* Each call is answered, and none counts more than once. */
 START_TEST (a_thousand_times_on_and_off_under_load)
 {
-    struct stack *s = stack_of (&tail_api, &quick_api);
+    struct stack *s = numbers_stack_of (&numbers_tail_api, &quick_api);
     pthread_t threads[3];
     uint64_t asked = 0;
     struct numbers_sum upper, leaf;
@@ -337,7 +344,7 @@ START_TEST (a_thousand_times_on_and_off_under_load)
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
     ck_assert_uint_le (leaf.count, asked);
     ck_assert_uint_le (upper.count, asked);
-    stack_free (s);
+    numbers_stack_free (s);
 }
 END_TEST
 
@@ -353,7 +360,7 @@ TEST_PROGRAM (test_numbers)
     }
     tcase_add_test (tests, errors_are_told_apart);
     tcase_add_test (tests, it_is_on_as_long_as_anybody_wants_it);
-    tcase_add_test (tests, threads_lose_nothing);
+    tcase_add_test (tests, numbers_threads_lose_nothing);
     tcase_add_test (tests, a_thousand_times_on_and_off_under_load);
     suite_add_tcase (suite, tests);
     return suite_run (suite);

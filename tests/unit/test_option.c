@@ -14,7 +14,7 @@ static const struct option_choice colors[] = { { "red", 0 }, { "crimson", 0 }, {
 /* Parses text as type within min and max. Returns the value as a double, or NAN if it is
  * refused. */
 static double
-number (enum option_type type, double min, double max, const char *text)
+option_test_number (enum option_type type, double min, double max, const char *text)
 {
     const struct xlator_option row = { .key = { "k" },
                                        .type = type,
@@ -66,10 +66,11 @@ struct value {
 };
 
 static void
-check_values (enum option_type type, double min, double max, const struct value *values, size_t n)
+option_test_check_values (enum option_type type, double min, double max,
+                          const struct value *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const double got = number (type, min, max, values[i].text);
+        const double got = option_test_number (type, min, max, values[i].text);
         const bool same = isnan (values[i].value) ? isnan (got)
                                                   : fabs (got - values[i].value) < 1e-9;
 
@@ -81,7 +82,7 @@ check_values (enum option_type type, double min, double max, const struct value 
 #define CHECK_VALUES(type_, min_, max_, ...)                                                       \
     do {                                                                                           \
         const struct value values_[] = { __VA_ARGS__ };                                            \
-        check_values (type_, min_, max_, values_, G_N_ELEMENTS (values_));                         \
+        option_test_check_values (type_, min_, max_, values_, G_N_ELEMENTS (values_));             \
     } while (0)
 
 START_TEST (booleans)
@@ -131,7 +132,7 @@ START_TEST (doubles)
 }
 END_TEST
 
-START_TEST (sizes)
+START_TEST (option_test_sizes)
 {
     CHECK_VALUES (OPTION_SIZE, 0, 0, { "0", 0 }, { "512", 512 }, { "512B", 512 }, { "64KB", 65536 },
                   { "64kb", 65536 }, { "1MB", 1048576 }, { "1.5GB", 1610612736 }, { ".5KB", 512 },
@@ -287,7 +288,7 @@ START_TEST (size_texts)
     static const struct {
         uint64_t bytes;
         const char *text;
-    } sizes[] = { { 0, "0" },
+    } option_test_sizes[] = { { 0, "0" },
                   { 1, "1B" },
                   { 1024, "1KB" },
                   { 1536, "1536B" },
@@ -296,10 +297,10 @@ START_TEST (size_texts)
                   { 1ull << 60, "1024PB" },
                   { UINT64_MAX, "18446744073709551615B" } };
 
-    for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++) {
-        g_autofree char *text = option_size_text (sizes[i].bytes);
+    for (size_t i = 0; i < G_N_ELEMENTS (option_test_sizes); i++) {
+        g_autofree char *text = option_size_text (option_test_sizes[i].bytes);
 
-        ck_assert_str_eq (text, sizes[i].text);
+        ck_assert_str_eq (text, option_test_sizes[i].text);
     }
 }
 END_TEST
@@ -328,7 +329,7 @@ TEST_PROGRAM (test_option)
     tcase_add_test (tcase, integers);
     tcase_add_test (tcase, small_integers);
     tcase_add_test (tcase, doubles);
-    tcase_add_test (tcase, sizes);
+    tcase_add_test (tcase, option_test_sizes);
     tcase_add_test (tcase, shares);
     tcase_add_test (tcase, times);
     tcase_add_test (tcase, enums);

@@ -14,7 +14,7 @@
 #define SLOW 60000
 #define QUICK 0
 
-static cpu_set_t all;
+static cpu_set_t place_all;
 
 /* Does the same as readers.c after a turn of the given nanoseconds. */
 static void
@@ -27,7 +27,7 @@ turns (struct place *place, unsigned n, uint64_t nanoseconds, pid_t asks)
 }
 
 static cpu_set_t
-mine (void)
+place_mine (void)
 {
     cpu_set_t set;
 
@@ -38,7 +38,7 @@ mine (void)
 static bool
 is_only_on (int cpu)
 {
-    cpu_set_t set = mine ();
+    cpu_set_t set = place_mine ();
 
     return CPU_COUNT (&set) == 1 && CPU_ISSET (cpu, &set);
 }
@@ -108,7 +108,7 @@ static int
 nth (int n)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET (cpu, &all) && n-- == 0)
+        if (CPU_ISSET (cpu, &place_all) && n-- == 0)
             return cpu;
     return -1;
 }
@@ -153,7 +153,7 @@ END_TEST
 static void *
 note_mine (void *ret_set)
 {
-    *(cpu_set_t *) ret_set = mine ();
+    *(cpu_set_t *) ret_set = place_mine ();
     return NULL;
 }
 
@@ -171,7 +171,7 @@ check_others (void *unused)
     ck_assert (is_only_on (nth (0)));
     ck_assert_int_eq (thread_new (&thread, "other", note_mine, &theirs), 0);
     pthread_join (thread, NULL);
-    ck_assert (CPU_EQUAL (&theirs, &all));
+    ck_assert (CPU_EQUAL (&theirs, &place_all));
     caller_end (&caller);
     return NULL;
 }
@@ -194,8 +194,8 @@ check_unseen (void *unused)
     place_begin (&place);
     turns (&place, 1000, SLOW, 0);           /* the kernel has no number for the caller here */
     turns (&place, 1000, SLOW, 0x7ffffffe);  /* the caller has ended */
-    set = mine ();
-    ck_assert (CPU_EQUAL (&set, &all));
+    set = place_mine ();
+    ck_assert (CPU_EQUAL (&set, &place_all));
     return NULL;
 }
 
@@ -213,7 +213,7 @@ TEST_PROGRAM (test_place)
     Suite *suite = suite_create ("place");
     TCase *tcase = tcase_create ("place");
 
-    sched_getaffinity (0, sizeof all, &all);
+    sched_getaffinity (0, sizeof place_all, &place_all);
     tcase_add_test (tcase, a_reader_follows_who_asks);
     tcase_add_test (tcase, a_thread_that_it_starts_runs_anywhere);
     tcase_add_test (tcase, nobody_is_followed_who_cannot_be_seen);

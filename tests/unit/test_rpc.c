@@ -8,26 +8,26 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static const size_t sizes[] = { 0, 1, 4000, 32720, 32728, 32800, 100000, 1 << 20 };
+static const size_t rpc_test_sizes[] = { 0, 1, 4000, 32720, 32728, 32800, 100000, 1 << 20 };
 
 static void
-serve_sizes (struct server *server)
+serve_sizes (struct rpc_world_server *server)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++) {
-        g_autoptr (GByteArray) record = answer_of (server_read (server), sizes[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS (rpc_test_sizes); i++) {
+        g_autoptr (GByteArray) record = answer_of (server_read (server), rpc_test_sizes[i]);
         server_write (server, record->data, record->len);
     }
 }
 
 START_TEST (payloads_of_any_size_come_whole)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_sizes, _i);
-    struct question question;
+    struct rpc_world_question question;
 
-    for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++) {
-        ask (connection, &question);
-        expect_answer (&question, sizes[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS (rpc_test_sizes); i++) {
+        rpc_world_ask (connection, &question);
+        expect_answer (&question, rpc_test_sizes[i]);
     }
     g_free (server_end (&server, connection));
 }
@@ -37,7 +37,7 @@ END_TEST
 
 /* The answers of all questions in one piece, the last question's first. */
 static void
-serve_together (struct server *server)
+serve_together (struct rpc_world_server *server)
 {
     g_autoptr (GByteArray) all = g_byte_array_new ();
 
@@ -50,12 +50,12 @@ serve_together (struct server *server)
 
 START_TEST (answers_in_one_piece_find_their_calls)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_together, _i);
-    struct question questions[MANY];
+    struct rpc_world_question questions[MANY];
 
     for (size_t i = 0; i < MANY; i++)
-        ask (connection, &questions[i]);
+        rpc_world_ask (connection, &questions[i]);
     for (size_t i = 0; i < MANY; i++)
         expect_answer (&questions[i], i * 100);
     g_free (server_end (&server, connection));
@@ -63,7 +63,7 @@ START_TEST (answers_in_one_piece_find_their_calls)
 END_TEST
 
 static void
-serve_bytes (struct server *server)
+serve_bytes (struct rpc_world_server *server)
 {
     g_autoptr (GByteArray) record = answer_of (server_read (server), 100);
 
@@ -73,11 +73,11 @@ serve_bytes (struct server *server)
 
 START_TEST (an_answer_may_come_byte_by_byte)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_bytes, _i);
-    struct question question;
+    struct rpc_world_question question;
 
-    ask (connection, &question);
+    rpc_world_ask (connection, &question);
     expect_answer (&question, 100);
     g_free (server_end (&server, connection));
 }
@@ -85,7 +85,7 @@ END_TEST
 
 /* An answer without a payload, in fragments of four bytes. */
 static void
-serve_fragments (struct server *server)
+serve_fragments (struct rpc_world_server *server)
 {
     g_autoptr (GByteArray) record = answer_of (server_read (server), 0);
 
@@ -99,11 +99,11 @@ serve_fragments (struct server *server)
 
 START_TEST (an_answer_may_come_in_fragments)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_fragments, _i);
-    struct question question;
+    struct rpc_world_question question;
 
-    ask (connection, &question);
+    rpc_world_ask (connection, &question);
     expect_answer (&question, 0);
     g_free (server_end (&server, connection));
 }
@@ -111,7 +111,7 @@ END_TEST
 
 /* An answer to a question that was not asked, one to a question, and the same once more. */
 static void
-serve_too_much (struct server *server)
+serve_too_much (struct rpc_world_server *server)
 {
     const uint32_t xid = server_read (server);
     g_autoptr (GByteArray) other = answer_of (xid + 1024, 10), record = answer_of (xid, 10);
@@ -124,13 +124,13 @@ serve_too_much (struct server *server)
 
 START_TEST (answers_to_no_question_are_dropped)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_too_much, _i);
-    struct question question, other;
+    struct rpc_world_question question, other;
 
-    ask (connection, &question);
+    rpc_world_ask (connection, &question);
     expect_answer (&question, 10);
-    ask (connection, &other); /* which the server reads, and closes */
+    rpc_world_ask (connection, &other); /* which the server reads, and closes */
     g_free (server_end (&server, connection));
     ck_assert_int_eq (other.error, ENOTCONN);
     g_bytes_unref (other.payload);
@@ -138,7 +138,7 @@ START_TEST (answers_to_no_question_are_dropped)
 END_TEST
 
 static void
-serve_half (struct server *server)
+serve_half (struct rpc_world_server *server)
 {
     g_autoptr (GByteArray) record = answer_of (server_read (server), 100000);
 
@@ -147,12 +147,12 @@ serve_half (struct server *server)
 
 START_TEST (half_an_answer_is_none)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_half, _i);
-    struct question question;
+    struct rpc_world_question question;
     g_autofree char *reason = NULL;
 
-    ask (connection, &question);
+    rpc_world_ask (connection, &question);
     reason = server_end (&server, connection);
     ck_assert_int_eq (question.error, ENOTCONN);
     ck_assert_str_eq (reason, "the server has closed the connection");
@@ -162,7 +162,7 @@ END_TEST
 
 /* More calls than the window has slots: the server answers none before it has read a windowful. */
 static void
-serve_window (struct server *server)
+serve_window (struct rpc_world_server *server)
 {
     for (unsigned i = 0; i < 2 * RPC_WINDOW; i++) {
         g_autoptr (GByteArray) record = answer_of (server_read (server), 0);
@@ -172,12 +172,13 @@ serve_window (struct server *server)
 
 START_TEST (calls_beyond_the_window_wait_their_turn)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_window, _i);
-    g_autofree struct question *questions = g_new (struct question, 2 * RPC_WINDOW);
+    g_autofree struct rpc_world_question *questions = g_new (struct rpc_world_question,
+                                                             2 * RPC_WINDOW);
 
     for (unsigned i = 0; i < 2 * RPC_WINDOW; i++) {
-        ask (connection, &questions[i]);
+        rpc_world_ask (connection, &questions[i]);
         ck_assert_uint_lt (rpc_numbers_of (connection).asked, RPC_WINDOW);
     }
     for (unsigned i = 0; i < 2 * RPC_WINDOW; i++)
@@ -200,7 +201,7 @@ bytes_fill (uint8_t *bytes, size_t size, uint32_t seed)
 
 /* Reads a call of any size: it has its seed, and bytes that follow from it. Returns its number. */
 static uint32_t
-server_read_payload (struct server *server, size_t *ret_size)
+server_read_payload (struct rpc_world_server *server, size_t *ret_size)
 {
     g_autofree uint8_t *bytes = NULL, *wanted = NULL;
     uint32_t mark, xid, seed;
@@ -220,7 +221,7 @@ server_read_payload (struct server *server, size_t *ret_size)
 }
 
 static void
-serve_payloads (struct server *server)
+serve_payloads (struct rpc_world_server *server)
 {
     size_t size;
 
@@ -245,7 +246,7 @@ send_payload (struct sender *sender, uint32_t seed, size_t size)
     g_autofree uint8_t *bytes = g_malloc (size + 1);
     const size_t first = size / 3;
     const struct iovec payload[] = { { bytes, first }, { bytes + first, size - first } };
-    struct question question = { 0 };
+    struct rpc_world_question question = { 0 };
 
     bytes_fill (bytes, size, seed);
     question_begin (&question);
@@ -271,7 +272,7 @@ sender_run (void *data)
 
 START_TEST (payloads_of_many_threads_go_whole)
 {
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_payloads, _i);
     struct sender senders[SENDERS];
 
@@ -285,24 +286,24 @@ START_TEST (payloads_of_many_threads_go_whole)
 }
 END_TEST
 
-static struct rpc_connection *asked;
-static GPtrArray *seen;
+static struct rpc_connection *rpc_test_asked;
+static GPtrArray *rpc_test_seen;
 
 static bool
 note_call (struct rpc_call *call, void *data)
 {
-    g_ptr_array_add (seen, call);
+    g_ptr_array_add (rpc_test_seen, call);
     return false;
 }
 
 /* The question gets its answer after the client has sent a ping. */
 static void
-serve_late (struct server *server)
+serve_late (struct rpc_world_server *server)
 {
     g_autoptr (GByteArray) record = answer_of (server_read (server), 0);
 
     server_read (server);
-    rpc_each_call (asked, note_call, NULL);
+    rpc_each_call (rpc_test_asked, note_call, NULL);
     server_write (server, record->data, record->len);
 }
 
@@ -310,23 +311,23 @@ serve_late (struct server *server)
 START_TEST (a_ping_is_no_call_of_the_user)
 {
     const struct rpc_timeouts timeouts = { .ping = 6000000000 }; /* a ping after half of it */
-    struct server server;
-    struct question question;
+    struct rpc_world_server server;
+    struct rpc_world_question question;
 
-    seen = g_ptr_array_new ();
-    asked = server_connect (&server, serve_late, 0);
-    rpc_set_timeouts (asked, &timeouts);
-    ask (asked, &question);
+    rpc_test_seen = g_ptr_array_new ();
+    rpc_test_asked = server_connect (&server, serve_late, 0);
+    rpc_set_timeouts (rpc_test_asked, &timeouts);
+    rpc_world_ask (rpc_test_asked, &question);
     expect_answer (&question, 0);
-    ck_assert_uint_eq (seen->len, 1);
-    ck_assert_ptr_eq (seen->pdata[0], &question.rpc);
-    g_ptr_array_unref (seen);
-    g_free (server_end (&server, asked));
+    ck_assert_uint_eq (rpc_test_seen->len, 1);
+    ck_assert_ptr_eq (rpc_test_seen->pdata[0], &question.rpc);
+    g_ptr_array_unref (rpc_test_seen);
+    g_free (server_end (&server, rpc_test_asked));
 }
 END_TEST
 
 static void
-serve_nothing (struct server *server)
+serve_nothing (struct rpc_world_server *server)
 {
     char byte;
 
@@ -339,18 +340,18 @@ serve_nothing (struct server *server)
 START_TEST (a_call_times_out_on_the_thread_of_events)
 {
     const struct rpc_timeouts timeouts = { .frame = 1 };
-    struct server server;
+    struct rpc_world_server server;
     struct rpc_connection *connection = server_connect (&server, serve_nothing, 0);
-    struct question question;
+    struct rpc_world_question question;
 
     rpc_set_timeouts (connection, &timeouts);
-    ask (connection, &question);
-    g_mutex_lock (&state.lock);
+    rpc_world_ask (connection, &question);
+    g_mutex_lock (&rpc_world_state.lock);
     while (!question.freed)
-        g_cond_wait (&state.changed, &state.lock);
-    g_mutex_unlock (&state.lock);
+        g_cond_wait (&rpc_world_state.changed, &rpc_world_state.lock);
+    g_mutex_unlock (&rpc_world_state.lock);
     ck_assert_int_eq (question.error, ETIMEDOUT);
-    ck_assert (pthread_equal (question.thread, state.loop));
+    ck_assert (pthread_equal (question.thread, rpc_world_state.loop));
     g_bytes_unref (question.payload);
     rpc_hang_up (connection, "the test ends");
     g_free (server_end (&server, connection));

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static struct rules *
-parse (const char *text, char **ret_error)
+rules_test_parse (const char *text, char **ret_error)
 {
     *ret_error = NULL;
     return rules_parse (text, strlen (text), "f.rules", ret_error);
@@ -17,7 +17,7 @@ parse (const char *text, char **ret_error)
 /* Returns the printed form of a line; the same text if it is already in that form. */
 static const struct {
     const char *text, *printed;
-} good[] = {
+} rules_test_good[] = {
     { "fsync -> error EIO", NULL },
     { "fsync path \"*.db-journal\" nth 3 -> error EIO", NULL },
     { "FSYNC Path *.db-journal->error eio # why", "fsync path \"*.db-journal\" -> error EIO" },
@@ -41,15 +41,16 @@ static const struct {
 START_TEST (what_is_printed_reads_the_same)
 {
     g_autoptr (GString) once = g_string_new (NULL), twice = g_string_new (NULL);
-    const char *expected = good[_i].printed ? good[_i].printed : good[_i].text;
+    const char *expected = rules_test_good[_i].printed ? rules_test_good[_i].printed
+                                                       : rules_test_good[_i].text;
     g_autofree char *error = NULL;
-    struct rules *rules = parse (good[_i].text, &error);
+    struct rules *rules = rules_test_parse (rules_test_good[_i].text, &error);
 
-    ck_assert_msg (rules && rules->n == 1, "'%s': %s", good[_i].text, error);
+    ck_assert_msg (rules && rules->n == 1, "'%s': %s", rules_test_good[_i].text, error);
     rule_print (&rules->rules[0], once);
     ck_assert_str_eq (once->str, expected);
     rules_free (rules);
-    rules = parse (once->str, &error);
+    rules = rules_test_parse (once->str, &error);
     ck_assert_msg (rules && rules->n == 1, "'%s': %s", once->str, error);
     rule_print (&rules->rules[0], twice);
     ck_assert_str_eq (twice->str, once->str);
@@ -59,7 +60,7 @@ END_TEST
 
 static const struct {
     const char *text, *error;
-} bad[] = {
+} rules_test_bad[] = {
     { "fsnyc -> error EIO", "f.rules:1:1: expected an operation such as fsync, read-ops, "
                             "write-ops, sync-ops or *, got 'fsnyc'; did you mean 'fsync'?" },
     { "\n\nfsync pth x -> error EIO",
@@ -128,8 +129,8 @@ START_TEST (what_is_wrong_is_named_with_its_place)
 {
     g_autofree char *error = NULL;
 
-    ck_assert_ptr_null (parse (bad[_i].text, &error));
-    ck_assert_str_eq (error, bad[_i].error);
+    ck_assert_ptr_null (rules_test_parse (rules_test_bad[_i].text, &error));
+    ck_assert_str_eq (error, rules_test_bad[_i].error);
 }
 END_TEST
 
@@ -138,7 +139,7 @@ START_TEST (many_lines)
     static const char text[] =
         "# rules\n\n  # more\nopen -> error EIO\r\n\tcreate -> hang\nreadv -> short 1";
     g_autofree char *error = NULL;
-    struct rules *rules = parse (text, &error);
+    struct rules *rules = rules_test_parse (text, &error);
 
     ck_assert_msg (rules != NULL, "%s", error);
     ck_assert_uint_eq (rules->n, 3);
@@ -158,11 +159,11 @@ START_TEST (there_are_limits)
 
     for (int i = 0; i < RULES_MAX; i++)
         g_string_append (text, "open -> error EIO\n");
-    struct rules *rules = parse (text->str, &many);
+    struct rules *rules = rules_test_parse (text->str, &many);
     ck_assert_uint_eq (rules->n, RULES_MAX);
     rules_free (rules);
     g_string_append (text, "open -> error EIO\n");
-    ck_assert_ptr_null (parse (text->str, &many));
+    ck_assert_ptr_null (rules_test_parse (text->str, &many));
     ck_assert_str_eq (many, "f.rules:1001:1: a file must have at most 1000 rules");
 
     g_string_set_size (text, RULES_SIZE_MAX + 1);
@@ -179,7 +180,7 @@ START_TEST (there_are_limits)
     g_string_truncate (text, 0);
     for (int i = 0; i < 30; i++)
         g_string_append (text, "x\n");
-    ck_assert_ptr_null (parse (text->str, &errors));
+    ck_assert_ptr_null (rules_test_parse (text->str, &errors));
     ck_assert_ptr_nonnull (
         strstr (errors, "\nf.rules: more than 20 lines are wrong: the rest was not read"));
 }
@@ -206,7 +207,7 @@ START_TEST (any_bytes)
         for (uint64_t n = random_below (&chance, likely ? 4 : 12); n > 0; n--)
             g_string_append (text, pieces[random_below (&chance, G_N_ELEMENTS (pieces))]);
         g_string_append (text, likely ? " -> error EIO" : "");
-        struct rules *rules = parse (text->str, &error);
+        struct rules *rules = rules_test_parse (text->str, &error);
         ck_assert (!rules == (error != NULL));
         for (unsigned j = 0; rules && j < rules->n; j++) {
             rule_print (&rules->rules[j], once);
@@ -216,7 +217,7 @@ START_TEST (any_bytes)
         rules_free (rules);
         if (error)
             continue;
-        rules = parse (once->str, &error);
+        rules = rules_test_parse (once->str, &error);
         ck_assert_msg (rules != NULL, "'%s' -> '%s': %s", text->str, once->str, error);
         for (unsigned j = 0; j < rules->n; j++) {
             rule_print (&rules->rules[j], twice);
@@ -234,8 +235,9 @@ TEST_PROGRAM (test_rules)
     Suite *suite = suite_create ("rules");
     TCase *tcase = tcase_create ("rules");
 
-    tcase_add_loop_test (tcase, what_is_printed_reads_the_same, 0, G_N_ELEMENTS (good));
-    tcase_add_loop_test (tcase, what_is_wrong_is_named_with_its_place, 0, G_N_ELEMENTS (bad));
+    tcase_add_loop_test (tcase, what_is_printed_reads_the_same, 0, G_N_ELEMENTS (rules_test_good));
+    tcase_add_loop_test (tcase, what_is_wrong_is_named_with_its_place, 0,
+                         G_N_ELEMENTS (rules_test_bad));
     tcase_add_test (tcase, many_lines);
     tcase_add_test (tcase, there_are_limits);
     tcase_add_test (tcase, any_bytes);

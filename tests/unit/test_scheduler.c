@@ -16,7 +16,7 @@
 static GString *happened;
 
 static void
-note (void *text)
+scheduler_test_note (void *text)
 {
     g_string_append (happened, text);
 }
@@ -29,9 +29,9 @@ START_TEST (a_delay_of_an_hour_takes_no_time)
     scheduler_begin (1);
     const int64_t before = clock_now ();
     const struct timespec today = clock_today ();
-    timer_after (3 * HOUR, note, "c");
-    timer_after (HOUR, note, "a");
-    timer_after (2 * HOUR, note, "b");
+    timer_after (3 * HOUR, scheduler_test_note, "c");
+    timer_after (HOUR, scheduler_test_note, "a");
+    timer_after (2 * HOUR, scheduler_test_note, "b");
     while (scheduler_step ())
         continue;
     ck_assert_str_eq (happened->str, "abc");
@@ -44,7 +44,7 @@ START_TEST (a_delay_of_an_hour_takes_no_time)
 END_TEST
 
 static void
-forget (void *unused)
+scheduler_test_forget (void *unused)
 {
     ck_abort_msg ("a timer that was dropped is called");
 }
@@ -52,7 +52,7 @@ forget (void *unused)
 START_TEST (timers_that_wait_are_dropped_in_the_end)
 {
     scheduler_begin (1);
-    timer_after (HOUR, forget, NULL);
+    timer_after (HOUR, scheduler_test_forget, NULL);
     ck_assert_uint_eq (timer_count (), 1);
     scheduler_end ();
     ck_assert_uint_eq (timer_count (), 0);
@@ -73,7 +73,7 @@ play (void *name)
         pthread_mutex_lock (&game.lock);
         more = game.turns-- > 0;
         if (more) {
-            note (name);
+            scheduler_test_note (name);
             thread_cond_broadcast (&game.changed);
             thread_cond_wait_until (&game.changed, &game.lock, clock_now () + HOUR);
         }

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 static gboolean
-count (gpointer data)
+signals_count (gpointer data)
 {
     ++*(unsigned *) data;
     return G_SOURCE_CONTINUE;
@@ -36,7 +36,7 @@ START_TEST (what_else_is_served_has_its_turn_between_signals)
     unsigned served = 0;
 
     ck_assert_int_eq (signals_init (), 0);
-    g_idle_add_full (G_PRIORITY_DEFAULT, count, &served, NULL);
+    g_idle_add_full (G_PRIORITY_DEFAULT, signals_count, &served, NULL);
     for (unsigned i = 1; i <= 10; i++) {
         signals_post (SIGUSR1);
         ck_assert_int_eq (signals_wait (), SIGUSR1);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-struct seen {
+struct thread_test_seen {
     int nice, of_child;
     int r;
 };
@@ -39,7 +39,7 @@ nice_of_child (void)
 static void *
 come_first (void *data)
 {
-    struct seen *seen = data;
+    struct thread_test_seen *seen = data;
 
     seen->r = thread_come_first (3);
     seen->nice = nice_now ();
@@ -47,10 +47,10 @@ come_first (void *data)
     return NULL;
 }
 
-static struct seen
+static struct thread_test_seen
 seen_by (void *(*run) (void *data))
 {
-    struct seen seen = { 0 };
+    struct thread_test_seen seen = { 0 };
     pthread_t thread;
 
     ck_assert_int_eq (thread_new (&thread, "one", run, &seen), 0);
@@ -62,7 +62,7 @@ seen_by (void *(*run) (void *data))
 START_TEST (who_comes_first_is_less_nice_and_who_it_starts_is_not)
 {
     const int before = nice_now ();
-    const struct seen seen = seen_by (come_first);
+    const struct thread_test_seen seen = seen_by (come_first);
 
     ck_assert_int_eq (seen.nice, seen.r == 0 ? before - 3 : before);
     ck_assert (seen.r == 0 || seen.r == -EPERM || seen.r == -EACCES);

@@ -18,15 +18,15 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
     GQueue frames; /* lock */
-} calls = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+} timed_calls = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 
 static void
 calls_push (void *frame)
 {
-    pthread_mutex_lock (&calls.lock);
-    g_queue_push_tail (&calls.frames, frame);
-    pthread_cond_signal (&calls.more);
-    pthread_mutex_unlock (&calls.lock);
+    pthread_mutex_lock (&timed_calls.lock);
+    g_queue_push_tail (&timed_calls.frames, frame);
+    pthread_cond_signal (&timed_calls.more);
+    pthread_mutex_unlock (&timed_calls.lock);
 }
 
 static void *
@@ -34,21 +34,21 @@ calls_pop (void)
 {
     void *frame;
 
-    pthread_mutex_lock (&calls.lock);
-    while (!(frame = g_queue_pop_head (&calls.frames)))
-        pthread_cond_wait (&calls.more, &calls.lock);
-    pthread_mutex_unlock (&calls.lock);
+    pthread_mutex_lock (&timed_calls.lock);
+    while (!(frame = g_queue_pop_head (&timed_calls.frames)))
+        pthread_cond_wait (&timed_calls.more, &timed_calls.lock);
+    pthread_mutex_unlock (&timed_calls.lock);
     return frame;
 }
 
 static void
-leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+timed_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     calls_push (frame);
 }
 
 static void
-answer (call_frame_t *frame)
+timed_answer (call_frame_t *frame)
 {
     STACK_UNWIND (stat, frame, -1, ENOSPC, NULL, NULL);
 }
@@ -61,21 +61,22 @@ answer_run (void *unused)
     call_frame_t *frame, *second;
 
     thread_adopt ("answerer");
-    while ((frame = calls_pop ()) != (void *) &calls) {
+    while ((frame = calls_pop ()) != (void *) &timed_calls) {
         second = in_pairs ? calls_pop () : NULL;
-        answer (frame);
+        timed_answer (frame);
         if (second)
-            answer (second);
+            timed_answer (second);
     }
     return NULL;
 }
 
-static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { .stat = leaf_stat } };
+static const struct xlator_api timed_leaf_api = { .type = "test/leaf",
+                                                  .fops = { .stat = timed_leaf_stat } };
 
 static stat_cbk both_stat_cbk;
 
 static void
-both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+timed_both_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     xlator_list_t *children = this->children;
 
@@ -92,7 +93,8 @@ both_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
         STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
 
-static const struct xlator_api both_api = { .type = "test/both", .fops = { .stat = both_stat } };
+static const struct xlator_api timed_both_api = { .type = "test/both",
+                                                  .fops = { .stat = timed_both_stat } };
 
 static unsigned behind; /* background requests under way; atomic */
 
@@ -126,13 +128,13 @@ struct stack {
 };
 
 static struct stack *
-stack_of (const struct xlator_api *upper)
+timed_stack_of (const struct xlator_api *upper)
 {
     struct stack *s = g_new0 (struct stack, 1);
 
-    in_pairs = upper == &both_api;
+    in_pairs = upper == &timed_both_api;
     pthread_create (&s->answerer, NULL, answer_run, NULL);
-    mock_xlator (&s->leaf, "leaf", &leaf_api, NULL);
+    mock_xlator (&s->leaf, "leaf", &timed_leaf_api, NULL);
     s->client = client_new (mock_xlator (&s->upper, "upper", upper, &s->leaf));
     s->all = g_ptr_array_new ();
     g_ptr_array_add (s->all, &s->upper);
@@ -142,11 +144,11 @@ stack_of (const struct xlator_api *upper)
 }
 
 static void
-stack_free (struct stack *s)
+timed_stack_free (struct stack *s)
 {
     while (__atomic_load_n (&behind, __ATOMIC_ACQUIRE) > 0)
         g_usleep (100);
-    calls_push (&calls);
+    calls_push (&timed_calls);
     pthread_join (s->answerer, NULL);
     timeline_end ();
     client_free (s->client);
@@ -158,7 +160,7 @@ stack_free (struct stack *s)
 }
 
 static int
-ask (struct stack *s)
+timed_ask (struct stack *s)
 {
     loc_t loc = { 0 };
 
@@ -168,7 +170,7 @@ ask (struct stack *s)
 static const struct timeline_settings usual = { .fops = OPSET_ALL, .memory = 1 << 20 };
 
 static char *
-print (enum timeline_format format)
+timed_print (enum timeline_format format)
 {
     GString *out = g_string_new (NULL);
     uint64_t at = 0;
@@ -180,7 +182,7 @@ print (enum timeline_format format)
 }
 
 static unsigned
-count_of (const char *text, const char *what)
+timed_count_of (const char *text, const char *what)
 {
     unsigned n = 0;
 
@@ -195,65 +197,66 @@ count_of (const char *text, const char *what)
 
 START_TEST (answer_on_another_thread_is_told)
 {
-    struct stack *s = stack_of (&both_api);
+    struct stack *s = timed_stack_of (&timed_both_api);
     struct timeline_counts counts;
 
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), -EALREADY);
-    ck_assert_int_eq (ask (s), -ENOSPC);
+    ck_assert_int_eq (timed_ask (s), -ENOSPC);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_int_eq (timeline_stop (-1, &counts), -ENOENT);
     ck_assert_uint_eq (counts.seen, 1);
     ck_assert_uint_eq (counts.at_start + counts.at_end + counts.broken + counts.lost, 0);
 
-    g_autofree char *text = print (TIMELINE_TEXT), *folded = print (TIMELINE_FOLDED),
-                    *json = print (TIMELINE_JSON);
+    g_autofree char *text = timed_print (TIMELINE_TEXT), *folded = timed_print (TIMELINE_FOLDED),
+                    *json = timed_print (TIMELINE_JSON);
     HAS (text, "upper: stat = -1 ENOSPC (answered on answerer)");
-    ck_assert_uint_eq (count_of (text, "      leaf: stat = -1 ENOSPC (answered on answerer)"), 2);
+    ck_assert_uint_eq (timed_count_of (text,
+                                       "      leaf: stat = -1 ENOSPC (answered on answerer)"), 2);
     HAS (folded, ";upper:stat;leaf:stat ");
     /* Two at once: the second has a lane of its own, and an arrow to it. */
-    ck_assert_uint_eq (count_of (json, "\"ph\":\"X\""), 4);
-    ck_assert_uint_eq (count_of (json, "\"ph\":\"s\""), 1);
-    ck_assert_uint_eq (count_of (json, "\"ph\":\"f\""), 1);
+    ck_assert_uint_eq (timed_count_of (json, "\"ph\":\"X\""), 4);
+    ck_assert_uint_eq (timed_count_of (json, "\"ph\":\"s\""), 1);
+    ck_assert_uint_eq (timed_count_of (json, "\"ph\":\"f\""), 1);
     HAS (json, "\"answered_on\":\"answerer\"");
-    stack_free (s);
+    timed_stack_free (s);
 }
 END_TEST
 
 START_TEST (background_work_is_under_its_cause)
 {
-    struct stack *s = stack_of (&behind_api);
+    struct stack *s = timed_stack_of (&behind_api);
     struct timeline_counts counts;
 
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (timed_ask (s), 0);
     while (__atomic_load_n (&behind, __ATOMIC_ACQUIRE) > 0)
         g_usleep (100);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 2);
 
-    g_autofree char *text = print (TIMELINE_TEXT), *json = print (TIMELINE_JSON),
-                    *folded = print (TIMELINE_FOLDED);
+    g_autofree char *text = timed_print (TIMELINE_TEXT), *json = timed_print (TIMELINE_JSON),
+                    *folded = timed_print (TIMELINE_FOLDED);
     HAS (text, "\n    request ");
     HAS (text, "in the background, caused by request ");
-    ck_assert_uint_eq (count_of (text, "\nrequest "), 1);
+    ck_assert_uint_eq (timed_count_of (text, "\nrequest "), 1);
     HAS (json, "\"name\":\"caused\"");
     HAS (json, "\"caused_by\":");
     HAS (folded, "upper (background);leaf:stat ");
-    stack_free (s);
+    timed_stack_free (s);
 }
 END_TEST
 
 START_TEST (slowest_are_kept_and_filters_leave_out)
 {
-    struct stack *s = stack_of (&both_api);
+    struct stack *s = timed_stack_of (&timed_both_api);
     struct timeline_settings settings = usual;
     struct timeline_counts counts;
 
     settings.slowest = 3;
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     for (int i = 0; i < 50; i++)
-        ask (s);
+        timed_ask (s);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 50);
     ck_assert_uint_eq (counts.kept, 3);
@@ -261,7 +264,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     settings = usual;
     settings.fops = OPSET_OF (FOP_writev);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
-    ask (s);
+    timed_ask (s);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.kept, 0);
     ck_assert_uint_eq (counts.filtered, 1);
@@ -269,7 +272,7 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     settings = usual;
     settings.min = 3600ULL * 1000000000;
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
-    ask (s);
+    timed_ask (s);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.filtered, 1);
 
@@ -277,24 +280,24 @@ START_TEST (slowest_are_kept_and_filters_leave_out)
     settings.memory = 4 * sizeof (struct timeline_request);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &settings), 0);
     for (int i = 0; i < 20; i++)
-        ask (s);
+        timed_ask (s);
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_gt (counts.dropped, 0);
     ck_assert_uint_eq (counts.kept + counts.dropped, 20);
-    stack_free (s);
+    timed_stack_free (s);
 }
 END_TEST
 
 /* Requests that are in flight at the start or the end are marked. */
 START_TEST (requests_under_way_are_said)
 {
-    struct stack *s = stack_of (&both_api);
+    struct stack *s = timed_stack_of (&timed_both_api);
     struct timeline_counts counts;
     call_stack_t *root = stack_new (&s->client->xlator), *late = stack_new (&s->client->xlator);
     call_frame_t *held;
 
     /* The answering thread waits for the queue, which this thread locks. */
-    calls_push (&calls);
+    calls_push (&timed_calls);
     pthread_join (s->answerer, NULL);
     STACK_WIND (&root->frames[0], behind_done, &s->leaf, stat, &(loc_t){ 0 }, NULL);
     ck_assert_int_eq (timeline_start (s->all, s->itable, &usual), 0);
@@ -305,7 +308,7 @@ START_TEST (requests_under_way_are_said)
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 1);
     ck_assert_uint_eq (counts.at_end, 1);
-    g_autofree char *text = print (TIMELINE_TEXT);
+    g_autofree char *text = timed_print (TIMELINE_TEXT);
     HAS (text, "leaf: stat: not answered when the recording ended");
 
     /* Its answer arrives while the next timeline records, and does not belong to that timeline. */
@@ -315,7 +318,7 @@ START_TEST (requests_under_way_are_said)
     ck_assert_int_eq (timeline_stop (-1, &counts), 0);
     ck_assert_uint_eq (counts.seen, 0);
     pthread_create (&s->answerer, NULL, answer_run, NULL);
-    stack_free (s);
+    timed_stack_free (s);
 }
 END_TEST
 
@@ -338,7 +341,7 @@ load_run (void *data)
 
 START_TEST (thousand_starts_under_load)
 {
-    struct stack *s = stack_of (&both_api);
+    struct stack *s = timed_stack_of (&timed_both_api);
     const int times = getenv ("RUN") ? 50 : 1000;     pthread_t loads[3];
     uint64_t seen = 0, broken = 0, lost = 0;
 
@@ -362,7 +365,7 @@ START_TEST (thousand_starts_under_load)
     if (!lost)
         ck_assert_uint_eq (broken, 0);
     ck_assert_uint_eq (stack_misuses (), 0);
-    stack_free (s);
+    timed_stack_free (s);
 }
 END_TEST
 
@@ -386,7 +389,7 @@ static call_frame_t frames[4];
 static const char *const volumes[4] = { "fuse", "a", "b", "c" };
 
 static struct ring_record
-wind (unsigned depth, uint64_t ticks)
+timed_wind (unsigned depth, uint64_t ticks)
 {
     return (struct ring_record){ .ticks = ticks,
                                  .request = 7,
@@ -399,7 +402,7 @@ wind (unsigned depth, uint64_t ticks)
 }
 
 static struct ring_record
-unwind (unsigned depth, uint64_t begin, uint64_t ticks)
+timed_unwind (unsigned depth, uint64_t begin, uint64_t ticks)
 {
     return (struct ring_record){ .ticks = ticks,
                                  .request = 7,
@@ -412,9 +415,9 @@ unwind (unsigned depth, uint64_t begin, uint64_t ticks)
 /* The request is the same in whichever order the records of the threads are concatenated. */
 START_TEST (records_in_any_order_are_one_request)
 {
-    const struct ring_record records[] = { wind (1, 10),       wind (2, 20),
-                                           wind (3, 30),       unwind (3, 30, 40),
-                                           unwind (2, 20, 50), unwind (1, 10, 60) };
+    const struct ring_record records[] = { timed_wind (1, 10),       timed_wind (2, 20),
+                                           timed_wind (3, 30),       timed_unwind (3, 30, 40),
+                                           timed_unwind (2, 20, 50), timed_unwind (1, 10, 60) };
     struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
                                                  note_whole, no_path, NULL);
     GRand *rand = g_rand_new_with_seed (_i);
@@ -455,8 +458,9 @@ START_TEST (call_to_a_server_is_below_its_frame)
                                 .call = { &frames[2], volumes[2], "server:/b", "WRITE", 15 } };
     struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
                                                  note_whole, no_path, NULL);
-    const struct ring_record records[] = { wind (1, 8), wind (2, 10), unwind (2, 10, 30),
-                                           unwind (1, 8, 40) };
+    const struct ring_record records[] = { timed_wind (1, 8), timed_wind (2, 10),
+                                           timed_unwind (2, 10, 30),
+                                           timed_unwind (1, 8, 40) };
     const struct timeline_request *request;
 
     wholes = g_ptr_array_new_with_free_func ((GDestroyNotify) timeline_request_free);
@@ -484,9 +488,9 @@ END_TEST
 /* If any record is lost, the request is still delivered in the end, and is consistent. */
 START_TEST (lost_records_leave_a_balanced_request)
 {
-    const struct ring_record records[] = { wind (1, 10),       wind (2, 20),
-                                           wind (3, 30),       unwind (3, 30, 40),
-                                           unwind (2, 20, 50), unwind (1, 10, 60) };
+    const struct ring_record records[] = { timed_wind (1, 10),       timed_wind (2, 20),
+                                           timed_wind (3, 30),       timed_unwind (3, 30, 40),
+                                           timed_unwind (2, 20, 50), timed_unwind (1, 10, 60) };
     struct assembler *assembler = assembler_new (5, g_hash_table_new (g_int64_hash, g_int64_equal),
                                                  note_whole, no_path, NULL);
     struct running_now now = { 100, g_hash_table_new (g_int64_hash, g_int64_equal) };

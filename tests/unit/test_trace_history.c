@@ -11,7 +11,7 @@
 enum { THREADS = 4, RECORDS = 20000, LONG_AGO = 1000000 };
 
 static void
-add (struct history *history, uint64_t number)
+trace_history_add (struct history *history, uint64_t number)
 {
     call_stack_t root = { .unique = number };
     call_frame_t frame = { .root = &root };
@@ -24,10 +24,10 @@ add (struct history *history, uint64_t number)
 }
 
 static void *
-add_many (void *history)
+trace_history_add_many (void *history)
 {
     for (int i = 1; i <= RECORDS; i++)
-        add (history, i);
+        trace_history_add (history, i);
     return NULL;
 }
 
@@ -64,7 +64,7 @@ START_TEST (threads_write_and_one_reads)
     uint64_t added = 0, lost;
 
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq (pthread_create (&threads[i], NULL, add_many, history), 0);
+        ck_assert_int_eq (pthread_create (&threads[i], NULL, trace_history_add_many, history), 0);
     while (added < (uint64_t) THREADS * RECORDS) {
         ck_assert_uint_le (check_lines (history), _i);
         history_counts (history, &added, &lost);
@@ -76,7 +76,7 @@ START_TEST (threads_write_and_one_reads)
     ck_assert_uint_eq (added, (uint64_t) THREADS * RECORDS);
     ck_assert_uint_lt (lost, added);
     for (int i = 0; i < _i; i++)
-        add (history, LONG_AGO);
+        trace_history_add (history, LONG_AGO);
     ck_assert_uint_eq (check_lines (history), _i);
     history_free (history);
 }
@@ -90,7 +90,7 @@ START_TEST (the_oldest_goes)
 
     ck_assert_uint_eq (check_lines (history), 0);
     for (int i = 1; i <= 5; i++)
-        add (history, i);
+        trace_history_add (history, i);
     history_print (history, out);
     found = out->str;
     for (int i = 3; i <= 5; i++) {

@@ -20,7 +20,7 @@ struct malformed {
 
 #define BRICK "volume b\n type storage/posix\n option directory /d\nend-volume\n" /* 4 lines */
 
-static const struct malformed malformed[] = {
+static const struct malformed volfile_malformed[] = {
     { "", { { 0, 0, "no volume is defined" } } },
     { " \t\r\n# nothing\n", { { 0, 0, "no volume is defined" } } },
     { "\xef\xbb\xbf", { { 0, 0, "no volume is defined" } } },
@@ -136,7 +136,7 @@ static const struct malformed malformed[] = {
 };
 
 static void
-check_problems (const struct volfile *volfile, const struct malformed *wanted)
+volfile_check_problems (const struct volfile *volfile, const struct malformed *wanted)
 {
     const size_t max = G_N_ELEMENTS (wanted->problems);
     size_t n = 0;
@@ -160,10 +160,10 @@ check_problems (const struct volfile *volfile, const struct malformed *wanted)
 
 START_TEST (each_malformed)
 {
-    const struct malformed *wanted = &malformed[_i];
+    const struct malformed *wanted = &volfile_malformed[_i];
     struct volfile *volfile = volfile_parse ("x.vol", wanted->text, strlen (wanted->text));
 
-    check_problems (volfile, wanted);
+    volfile_check_problems (volfile, wanted);
     volfile_free (volfile);
 }
 END_TEST
@@ -174,8 +174,9 @@ START_TEST (nul_bytes)
         "volume x\n type `a/b`\n option k a\0b\0c\n option l \"\0\"\nend-volume";
     struct volfile *volfile = volfile_parse ("x.vol", text, sizeof text - 1);
 
-    check_problems (volfile,
-                    &(struct malformed){ "", { { 3, 12, "not text: there is a NUL byte" } } });
+    volfile_check_problems (volfile,
+                            &(struct malformed){ "",
+                                                 { { 3, 12, "not text: there is a NUL byte" } } });
     volfile_free (volfile);
 }
 END_TEST
@@ -305,7 +306,7 @@ TEST_PROGRAM (test_volfile)
     Suite *suite = suite_create ("volfile");
     TCase *tcase = tcase_create ("grammar");
 
-    tcase_add_loop_test (tcase, each_malformed, 0, G_N_ELEMENTS (malformed));
+    tcase_add_loop_test (tcase, each_malformed, 0, G_N_ELEMENTS (volfile_malformed));
     tcase_add_test (tcase, nul_bytes);
     tcase_add_test (tcase, well_formed);
     tcase_add_test (tcase, many_errors);

@@ -12,72 +12,78 @@
 /* --- translators: leaf that fails or is slow, pass on, hand on, fan-out --- */
 
 static bool leaf_fails;
-static gulong nap; /* microseconds */
+static gulong watch_nap; /* microseconds */
 
 static void
-leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+watch_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct iatt buf = { .ia_size = 42 };
 
-    g_usleep (nap);
+    g_usleep (watch_nap);
     if (leaf_fails)
         STACK_UNWIND (stat, frame, -1, EIO, NULL, NULL);
     else
         STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
 }
 
-static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { .stat = leaf_stat } };
+static const struct xlator_api watch_leaf_api = { .type = "test/leaf",
+                                                  .fops = { .stat = watch_leaf_stat } };
 
-static stat_cbk pass_stat_cbk;
+static stat_cbk watch_pass_stat_cbk;
 
 static void
-pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+watch_pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    STACK_WIND (frame, pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, watch_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
 }
 
 static void
-pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-               struct iatt *buf, dict_t *xdata)
+watch_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                     int32_t op_errno,
+                     struct iatt *buf, dict_t *xdata)
 {
     STACK_UNWIND (stat, frame, op_ret, op_ret < 0 ? ESTALE : 0, buf, xdata);
 }
 
-static const struct xlator_api pass_api = { .type = "test/pass", .fops = { .stat = pass_stat } };
+static const struct xlator_api watch_pass_api = { .type = "test/pass",
+                                                  .fops = { .stat = watch_pass_stat } };
 
 static void
-tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+watch_tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
 }
 
-static const struct xlator_api tail_api = { .type = "test/tail", .fops = { .stat = tail_stat } };
+static const struct xlator_api watch_tail_api = { .type = "test/tail",
+                                                  .fops = { .stat = watch_tail_stat } };
 
-static stat_cbk again_stat_cbk;
+static stat_cbk watch_again_stat_cbk;
 
 static void
-again_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+watch_again_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     int *rounds = frame_local_new (frame, sizeof (int));
 
     *rounds = 3;
-    STACK_WIND (frame, again_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, watch_again_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
 }
 
 static void
-again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
-                struct iatt *buf, dict_t *xdata)
+watch_again_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno,
+                      struct iatt *buf, dict_t *xdata)
 {
     int *rounds = frame->local;
     loc_t loc = { 0 };
 
     if (--*rounds > 0)
-        STACK_WIND (frame, again_stat_cbk, FIRST_CHILD (this), stat, &loc, NULL);
+        STACK_WIND (frame, watch_again_stat_cbk, FIRST_CHILD (this), stat, &loc, NULL);
     else
         STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
 }
 
-static const struct xlator_api again_api = { .type = "test/again", .fops = { .stat = again_stat } };
+static const struct xlator_api watch_again_api = { .type = "test/again",
+                                                   .fops = { .stat = watch_again_stat } };
 
 struct stack {
     xlator_t leaf, middle, upper;
@@ -86,11 +92,11 @@ struct stack {
 };
 
 static struct stack *
-stack_of (const struct xlator_api *upper, const struct xlator_api *middle)
+watch_stack_of (const struct xlator_api *upper, const struct xlator_api *middle)
 {
     struct stack *s = g_new0 (struct stack, 1);
 
-    mock_xlator (&s->leaf, "leaf", &leaf_api, NULL);
+    mock_xlator (&s->leaf, "leaf", &watch_leaf_api, NULL);
     mock_xlator (&s->middle, "middle", middle, &s->leaf);
     s->client = client_new (mock_xlator (&s->upper, "upper", upper, &s->middle));
     s->all = g_ptr_array_new ();
@@ -102,7 +108,7 @@ stack_of (const struct xlator_api *upper, const struct xlator_api *middle)
 }
 
 static void
-stack_free (struct stack *s)
+watch_stack_free (struct stack *s)
 {
     client_free (s->client);
     g_ptr_array_unref (s->all);
@@ -113,7 +119,7 @@ stack_free (struct stack *s)
 }
 
 static int
-ask (struct stack *s)
+watch_test_ask (struct stack *s)
 {
     loc_t loc = { 0 };
 
@@ -123,8 +129,8 @@ ask (struct stack *s)
 /* --- a watcher that records its calls --------------------------------------------------------- */
 
 static GString *story;
-static uint64_t whole[3], own[3]; /* nanoseconds of leaf, middle, upper */
-static const char *const names[] = { "leaf", "middle", "upper" };
+static uint64_t whole[3], watch_own[3]; /* nanoseconds of leaf, middle, upper */
+static const char *const watch_names[] = { "leaf", "middle", "upper" };
 
 static void
 note_wind (const struct watch_event *event)
@@ -141,9 +147,9 @@ note_unwind (const struct watch_event *event)
     g_string_append_printf (story, "%s<%s=%d ", event->caller->name, event->callee->name,
                             event->op_ret < 0 ? -event->op_errno : event->op_ret);
     for (int i = 0; i < 3; i++)
-        if (strcmp (names[i], event->callee->name) == 0) {
+        if (strcmp (watch_names[i], event->callee->name) == 0) {
             whole[i] = ticks_to_ns (event->ticks - event->begin);
-            own[i] = whole[i] - ticks_to_ns (event->below);
+            watch_own[i] = whole[i] - ticks_to_ns (event->below);
         }
 }
 
@@ -156,7 +162,7 @@ static char *
 story_of (struct stack *s, int expected)
 {
     story = g_string_new (NULL);
-    ck_assert_int_eq (ask (s), expected);
+    ck_assert_int_eq (watch_test_ask (s), expected);
     return g_string_free (g_steal_pointer (&story), FALSE);
 }
 
@@ -164,20 +170,20 @@ story_of (struct stack *s, int expected)
 
 START_TEST (each_wind_is_told_and_each_unwind)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
     told = story_of (s, 0);
     ck_assert_str_eq (
         told, "client>upper upper>middle middle>leaf middle<leaf=0 upper<middle=0 client<upper=0 ");
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (nothing_is_told_when_it_is_off)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
@@ -185,26 +191,26 @@ START_TEST (nothing_is_told_when_it_is_off)
     watch_set (s->all, &noter, false);
     told = story_of (s, 0);
     ck_assert_str_eq (told, "");
-    ck_assert_ptr_eq (s->upper.routes.stat.call, pass_stat);
-    stack_free (s);
+    ck_assert_ptr_eq (s->upper.routes.stat.call, watch_pass_stat);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (one_alone_can_be_watched)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
     g_autofree char *told = NULL;
 
     watch_set_one (&s->middle, &noter, true);
     told = story_of (s, 0);
     ck_assert_str_eq (told, "upper>middle upper<middle=0 ");
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (who_hands_its_request_on_is_answered_for_too)
 {
-    struct stack *s = stack_of (&tail_api, &tail_api);
+    struct stack *s = watch_stack_of (&watch_tail_api, &watch_tail_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
@@ -212,13 +218,13 @@ START_TEST (who_hands_its_request_on_is_answered_for_too)
     ck_assert_str_eq (
         told,
         "client>upper upper>middle! middle>leaf! middle<leaf=0 upper<middle=0 client<upper=0 ");
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (a_frame_that_winds_again_is_told_each_time)
 {
-    struct stack *s = stack_of (&again_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_again_api, &watch_pass_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
@@ -227,33 +233,34 @@ START_TEST (a_frame_that_winds_again_is_told_each_time)
                             "upper>middle middle>leaf "
                             "middle<leaf=0 upper<middle=0 upper>middle middle>leaf middle<leaf=0 "
                             "upper<middle=0 client<upper=0 ");
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (time_is_told_apart_from_that_of_children)
 {
-    struct stack *s = stack_of (_i ? &tail_api : &again_api, _i ? &tail_api : &pass_api);
+    struct stack *s = watch_stack_of (_i ? &watch_tail_api : &watch_again_api,
+                                      _i ? &watch_tail_api : &watch_pass_api);
     const unsigned rounds = _i ? 1 : 3;
 
     watch_set (s->all, &noter, true);
     g_free (story_of (s, 0)); /* code may take long on its first run */
-    nap = 200000;
+    watch_nap = 200000;
     g_free (story_of (s, 0));
-    nap = 0;
+    watch_nap = 0;
     ck_assert_uint_ge (whole[0], 199980000); /* in the first second a tick is known to a
                                                 ten-thousandth */
     ck_assert_uint_ge (whole[2], rounds * 199980000);
-    ck_assert_uint_eq (own[0], whole[0]);
-    ck_assert_uint_lt (own[1], whole[1] / 2);
-    ck_assert_uint_lt (own[2], whole[2] / 2);
-    stack_free (s);
+    ck_assert_uint_eq (watch_own[0], whole[0]);
+    ck_assert_uint_lt (watch_own[1], whole[1] / 2);
+    ck_assert_uint_lt (watch_own[2], whole[2] / 2);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (a_failed_answer_leaves_its_errno_in_the_frame)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
@@ -261,7 +268,7 @@ START_TEST (a_failed_answer_leaves_its_errno_in_the_frame)
     told = story_of (s, -ESTALE);
     ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=-5 "
                             "upper<middle=-116 client<upper=-116 ");
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
@@ -286,23 +293,23 @@ static const struct watcher looker = { .name = "looker", .wind = look_wind, .unw
 
 START_TEST (who_failed_first_is_known_without_watching)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
 
     watch_set_one (&s->upper, &looker, true); /* tells when to look; others are not watched */
     leaf_fails = true;
-    ck_assert_int_eq (ask (s), -ESTALE);
+    ck_assert_int_eq (watch_test_ask (s), -ESTALE);
     ck_assert_int_eq (errnos[0], EIO);
     ck_assert_int_eq (errnos[1], ESTALE);
     leaf_fails = false;
-    ck_assert_int_eq (ask (s), 0);
+    ck_assert_int_eq (watch_test_ask (s), 0);
     ck_assert_int_eq (errnos[0], 0);
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 
 START_TEST (work_knows_the_request_that_caused_it)
 {
-    struct stack *s = stack_of (&pass_api, &pass_api);
+    struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
     call_stack_t *first = stack_new (&s->upper),
                  *second = stack_new_like (&s->middle, &first->frames[0]);
 
@@ -312,7 +319,7 @@ START_TEST (work_knows_the_request_that_caused_it)
     first = stack_new (&s->upper);
     ck_assert_uint_eq (first->caused_by, 0);
     stack_done (first);
-    stack_free (s);
+    watch_stack_free (s);
 }
 END_TEST
 

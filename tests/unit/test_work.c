@@ -34,7 +34,7 @@ meet (struct work_item *work)
 }
 
 static void
-put (unsigned n)
+work_test_put (unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct work_item *work = g_new (struct work_item, 1);
@@ -49,9 +49,9 @@ START_TEST (a_thread_comes_for_each_that_is_blocked)
     work_use ();
     meeting.meet = 40;
     ck_assert_uint_eq (work_count ().threads, 0);
-    put (39);
+    work_test_put (39);
     ck_assert (!work_wait (clock_now () + MS));
-    put (1);
+    work_test_put (1);
     ck_assert (work_wait (-1));
     ck_assert_uint_eq (meeting.done, 40);
     ck_assert_uint_eq (meeting.most_here, 40);
@@ -63,7 +63,7 @@ END_TEST
 static void *
 bring (void *unused)
 {
-    put (100);
+    work_test_put (100);
     return NULL;
 }
 
@@ -124,7 +124,7 @@ START_TEST (the_last_user_waits_for_all_and_another_may_come)
         work_use ();
         work_use ();
         meeting.met = true;
-        put (50);
+        work_test_put (50);
         work_leave ();
         work_leave ();
         ck_assert_uint_eq (meeting.done, (round + 1) * 50);

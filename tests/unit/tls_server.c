@@ -54,7 +54,7 @@ identity (void)
 }
 
 static struct tls_context *
-client_of (const char *ciphers)
+tls_server_client_of (const char *ciphers)
 {
     g_autofree char *file = g_strdup_printf ("%s/tls-%d.pem", g_get_tmp_dir (), getpid ()),
                     *error = NULL;
@@ -79,7 +79,7 @@ client_of (const char *ciphers)
 struct tls_context *
 tls_server_client (void)
 {
-    return client_of (NULL);
+    return tls_server_client_of (NULL);
 }
 
 static SSL_CTX *
@@ -102,7 +102,7 @@ shake_hands (void *ssl)
 char *
 tls_server_refused (const char *ciphers)
 {
-    struct tls_context *context = client_of (ciphers);
+    struct tls_context *context = tls_server_client_of (ciphers);
     SSL_CTX *server = server_of ();
     SSL *ssl;
     struct tls *tls;

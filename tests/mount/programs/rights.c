@@ -67,7 +67,7 @@ main (int argc, char **argv)
     state = strtoull (argv[3], NULL, 10);
     cases = (unsigned) atoi (argv[4]);
     for (unsigned i = 0; i < cases && differ < 5; i++)
-        differ += !agree (argv, cases == 1 ? state : draw (&state), argc > 5);
+        differ += !agree (argv, cases == 1 ? state : rights_draw (&state), argc > 5);
     printf ("seed %s: %u cases, %u differ\n", argv[3], cases, differ);
     return differ ? 1 : 0;
 }

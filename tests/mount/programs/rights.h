@@ -34,7 +34,7 @@
 #define ACL_DEFAULT "system.posix_acl_default"
 #define GROUPS_MAX 3
 
-enum verb {
+enum rights_verb {
     V_LOOK,
     V_OPEN,
     V_OPENDIR,
@@ -85,7 +85,7 @@ struct rcase {
     int ngroups;
     gid_t groups[GROUPS_MAX];
     mode_t umask;
-    enum verb verb;
+    enum rights_verb verb;
     const char *dir, *name, *dir2, *name2; /* "a", "file" */
     uint32_t flags; /* of open, rename */
     unsigned mode;  /* of a new file, or of chmod; of access */
@@ -100,7 +100,7 @@ struct rcase {
 /* --- chance ----------------------------------------------------------------------------------- */
 
 static uint64_t
-draw (uint64_t *state)
+rights_draw (uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
 
@@ -110,15 +110,15 @@ draw (uint64_t *state)
 }
 
 static unsigned
-pick (uint64_t *state, unsigned n)
+rights_pick (uint64_t *state, unsigned n)
 {
-    return (unsigned) (draw (state) >> 20) % n;
+    return (unsigned) (rights_draw (state) >> 20) % n;
 }
 
 #define PICK(state_, first_, ...)                                                                  \
     ({                                                                                             \
         const __typeof__ (0 ? (first_) : (first_)) of_[] = { first_, __VA_ARGS__ };                \
-        of_[pick (state_, G_N_ELEMENTS (of_))];                                                    \
+        of_[rights_pick (state_, G_N_ELEMENTS (of_))];                                             \
     })
 
 static uid_t
@@ -126,7 +126,7 @@ pick_uid (uint64_t *state)
 {
     static const uid_t uids[] = { 1000, 1000, 1001, 1002, 0 };
 
-    return uids[pick (state, 5)];
+    return uids[rights_pick (state, 5)];
 }
 
 static gid_t
@@ -134,13 +134,14 @@ pick_gid (uint64_t *state)
 {
     static const gid_t gids[] = { 2000, 2001, 2002, 0 };
 
-    return gids[pick (state, 4)];
+    return gids[rights_pick (state, 4)];
 }
 
 static unsigned
 pick_perm (uint64_t *state)
 {
-    return pick (state, 3) ? 7 & (draw (state) >> 30 | draw (state) >> 30) : 7 & draw (state) >> 30;
+    return rights_pick (state, 3) ? 7 & (rights_draw (state) >> 30 | rights_draw (state) >> 30)
+                                  : 7 & rights_draw (state) >> 30;
 }
 
 static void
@@ -163,17 +164,17 @@ pick_acl (uint64_t *state)
     memcpy (acl.bytes, &version, sizeof version);
     acl_put (&acl, 1, pick_perm (state), 0);
     for (uid_t uid = 1000; uid <= 1002; uid++)
-        if (pick (state, 3) == 0) {
+        if (rights_pick (state, 3) == 0) {
             acl_put (&acl, 2, pick_perm (state), uid);
             named = true;
         }
     acl_put (&acl, 4, pick_perm (state), 0);
     for (gid_t gid = 2000; gid <= 2002; gid++)
-        if (pick (state, 3) == 0) {
+        if (rights_pick (state, 3) == 0) {
             acl_put (&acl, 8, pick_perm (state), gid);
             named = true;
         }
-    if (named || pick (state, 3) == 0)
+    if (named || rights_pick (state, 3) == 0)
         acl_put (&acl, 0x10, pick_perm (state), 0);
     acl_put (&acl, 0x20, pick_perm (state), 0);
     return acl;
@@ -185,11 +186,11 @@ pick_any_acl (uint64_t *state)
 {
     struct acl_bytes acl = pick_acl (state);
 
-    if (pick (state, 3) == 0)
-        acl.bytes[pick (state, (unsigned) acl.size)] = (unsigned char) PICK (state, 0, 1, 2, 4, 8,
-                                                                             9, 16, 32, 255);
-    if (pick (state, 8) == 0)
-        acl.size = pick (state, 2) ? 4 : pick (state, (unsigned) acl.size);
+    if (rights_pick (state, 3) == 0)
+        acl.bytes[rights_pick (state, (unsigned) acl.size)]
+            = (unsigned char) PICK (state, 0, 1, 2, 4, 8, 9, 16, 32, 255);
+    if (rights_pick (state, 8) == 0)
+        acl.size = rights_pick (state, 2) ? 4 : rights_pick (state, (unsigned) acl.size);
     return acl;
 }
 
@@ -198,11 +199,11 @@ pick_any_acl (uint64_t *state)
 static void
 pick_caller (struct rcase *c, uint64_t *state)
 {
-    c->uid = pick (state, 20) == 0 ? 0 : 1000 + pick (state, 3);
-    c->gid = pick (state, 2) ? 3000 : 2000 + pick (state, 3);
-    c->ngroups = (int) pick (state, GROUPS_MAX);
+    c->uid = rights_pick (state, 20) == 0 ? 0 : 1000 + rights_pick (state, 3);
+    c->gid = rights_pick (state, 2) ? 3000 : 2000 + rights_pick (state, 3);
+    c->ngroups = (int) rights_pick (state, GROUPS_MAX);
     for (int i = 0; i < c->ngroups; i++)
-        c->groups[i] = 2000 + pick (state, 3);
+        c->groups[i] = 2000 + rights_pick (state, 3);
     c->umask = PICK (state, 0, 022, 077, 027);
 }
 
@@ -236,7 +237,7 @@ pick_for_verb (struct rcase *c, uint64_t *state)
         c->name = "new";
         c->mode |= c->verb == V_MKNOD ? PICK (state, S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK)
                                       : 0;
-        c->rdev = S_ISCHR (c->mode) && pick (state, 2) ? 0 : 0x103;
+        c->rdev = S_ISCHR (c->mode) && rights_pick (state, 2) ? 0 : 0x103;
         break;
     case V_LINK:
         c->name2 = "new";
@@ -250,7 +251,7 @@ pick_for_verb (struct rcase *c, uint64_t *state)
         break;
     case V_UNLINK:
     case V_RMDIR:
-        c->name = pick (state, 2) ? c->name : "sub";
+        c->name = rights_pick (state, 2) ? c->name : "sub";
         break;
     case V_TRUNCATE:
     case V_CHMOD:
@@ -268,21 +269,21 @@ static struct rcase
 pick_case (uint64_t seed)
 {
     uint64_t state = seed;
-    struct rcase c = { .random = draw (&state) };
+    struct rcase c = { .random = rights_draw (&state) };
 
     pick_caller (&c, &state);
-    c.verb = pick (&state, N_VERBS);
+    c.verb = rights_pick (&state, N_VERBS);
     c.dir = PICK (&state, "a", "b");
     c.dir2 = PICK (&state, "a", "b");
     c.name = PICK (&state, "file", "file", "sub", "fifo", "link", "second");
     c.name2 = PICK (&state, "new", "new", "second", "sub", "file");
     c.flags = (uint32_t) PICK (&state, O_RDONLY, O_WRONLY, O_RDWR)
             | (uint32_t) PICK (&state, 0, 0, O_TRUNC, O_APPEND, O_NOATIME);
-    c.mode = pick (&state, 2) ? pick (&state, 01000) : pick (&state, 010000);
+    c.mode = rights_pick (&state, 2) ? rights_pick (&state, 01000) : rights_pick (&state, 010000);
     c.to_uid = PICK (&state, (uid_t) -1, 1000u, 1001u);
     c.to_gid = PICK (&state, (gid_t) -1, 2000u, 2001u, 2002u);
     c.times[0] = pick_time (&state);
-    c.times[1] = pick (&state, 2) ? c.times[0] : pick_time (&state);
+    c.times[1] = rights_pick (&state, 2) ? c.times[0] : pick_time (&state);
     /* needs no right, not even for the path */
     if (c.times[0].tv_nsec == UTIME_OMIT && c.times[1].tv_nsec == UTIME_OMIT)
         c.times[0].tv_nsec = UTIME_NOW;
@@ -315,12 +316,12 @@ dress (const char *path, uint64_t *state, unsigned kind, bool open)
 {
     const uid_t uid = pick_uid (state);
     const gid_t gid = pick_gid (state);
-    const unsigned perm = open && pick (state, 4)
+    const unsigned perm = open && rights_pick (state, 4)
                             ? 0777
                             : pick_perm (state) << 6 | pick_perm (state) << 3 | pick_perm (state);
-    const unsigned special = pick (state, 3) == 0 ? pick (state, 8) << 9 : 0;
-    const bool sticky = pick (state, 3) == 0, has_acl = pick (state, 2),
-               has_default = pick (state, 3) == 0, has_user = pick (state, 2);
+    const unsigned special = rights_pick (state, 3) == 0 ? rights_pick (state, 8) << 9 : 0;
+    const bool sticky = rights_pick (state, 3) == 0, has_acl = rights_pick (state, 2),
+               has_default = rights_pick (state, 3) == 0, has_user = rights_pick (state, 2);
     const struct acl_bytes acl = pick_acl (state), standard = pick_acl (state);
     const bool is_link = S_ISLNK (kind), is_dir = S_ISDIR (kind);
 
@@ -347,7 +348,7 @@ scene_file (const char *scene, const char *dir, const char *name, mode_t kind, u
         g_assert (symlink ("file", path) == 0);
     else
         g_assert (mknod (path, kind | 0600, 0) == 0);
-    if (S_ISDIR (kind) && pick (state, 2)) {
+    if (S_ISDIR (kind) && rights_pick (state, 2)) {
         g_autofree char *inner = g_build_filename (path, "inner", NULL);
         g_assert (mknod (inner, S_IFREG | 0600, 0) == 0);
     }
@@ -377,7 +378,7 @@ scene_make (const char *scene, uint64_t seed)
 }
 
 static int
-by_name (gconstpointer a, gconstpointer b)
+rights_by_name (gconstpointer a, gconstpointer b)
 {
     return strcmp (*(char *const *) a, *(char *const *) b);
 }
@@ -412,7 +413,7 @@ scene_print (const char *path, unsigned mask, bool owners, GString *out)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     for (const char *name; (name = g_dir_read_name (dir));)
         g_ptr_array_add (names, g_strdup (name));
-    g_ptr_array_sort (names, by_name);
+    g_ptr_array_sort (names, rights_by_name);
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *inner = g_build_filename (path, names->pdata[i], NULL);
         scene_print (inner, mask, owners, out);
@@ -530,7 +531,7 @@ do_by_path (const struct rcase *c, const char *path, const char *path2)
 
 /* Operations on a file that another user has opened. */
 static bool
-verb_is_by_fd (enum verb verb)
+verb_is_by_fd (enum rights_verb verb)
 {
     return verb == V_FCHMOD || verb == V_FUTIMES || verb == V_FSETXATTR || verb == V_FGETXATTR
         || verb == V_SETFLAGS;

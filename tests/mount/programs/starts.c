@@ -11,7 +11,7 @@
 #include <string.h>
 
 static int64_t
-tell (const char *mountpoint, const char *command, const char *line)
+starts_tell (const char *mountpoint, const char *command, const char *line)
 {
     g_autoptr (GBytes) input = g_bytes_new_static (line, strlen (line));
     g_autoptr (GString) answer = g_string_new (NULL);
@@ -26,7 +26,7 @@ tell (const char *mountpoint, const char *command, const char *line)
 }
 
 static int
-compare (const void *a, const void *b)
+starts_compare (const void *a, const void *b)
 {
     const int64_t left = *(const int64_t *) a, right = *(const int64_t *) b;
 
@@ -40,11 +40,11 @@ main (int argc, char **argv)
     g_autofree int64_t *start = g_new0 (int64_t, times), *stop = g_new0 (int64_t, times);
 
     for (int i = 0; i < times; i++) {
-        start[i] = tell (argv[1], "trace-start", argc > 3 ? argv[3] : "");
-        stop[i] = tell (argv[1], "trace-stop", "");
+        start[i] = starts_tell (argv[1], "trace-start", argc > 3 ? argv[3] : "");
+        stop[i] = starts_tell (argv[1], "trace-stop", "");
     }
-    qsort (start, times, sizeof *start, compare);
-    qsort (stop, times, sizeof *stop, compare);
+    qsort (start, times, sizeof *start, starts_compare);
+    qsort (stop, times, sizeof *stop, starts_compare);
     printf ("start %" G_GINT64_FORMAT " stop %" G_GINT64_FORMAT "\n", start[times / 2] / 1000,
             stop[times / 2] / 1000);
     return 0;
