@@ -376,7 +376,7 @@ volfile_add_subdir (struct program_options *options, char **ret_error)
 
     if (!options->subdir)
         return 0;
-    if (!volfile_is_on_server (name) || volfile_directory (name)) {
+    if (!volfile_is_on_server (name) || volfile_name_directory (name)) {
         *ret_error = g_strdup_printf (
             "option 'subdir-mount' is for SERVER:/VOLUME without a directory, got '%s'", name);
         return -EINVAL;

@@ -51,7 +51,7 @@ struct volfile *
 volfile_of_server_text (const char *name, const char *text)
 {
     struct volfile *volfile = volfile_parse (name, text, strlen (text));
-    const char *directory = volfile_directory (name);
+    const char *directory = volfile_name_directory (name);
 
     volfile->fetched = true;
     for (guint i = 0; directory && i < volfile->volumes->len; i++) {

@@ -50,7 +50,7 @@ connection_ready (struct loop_watch *watch, uint32_t events)
         c->blocked = false;
         loop_change (&c->watch, EPOLLIN);
         pthread_mutex_unlock (&c->lock);
-        connection_flush (c);
+        rpc_flush (c);
     }
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         connection_receive (c);

@@ -121,11 +121,11 @@ queue_take (struct call_queue *queue)
 /* connect.c */
 void connection_connect (struct work_item *work);
 
-/* send.c. connection_admit gives free slots to waiting calls. connection_flush writes the unsent
+/* send.c. connection_admit gives free slots to waiting calls. rpc_flush writes the unsent
  * calls, unless another thread is writing. */
 bool call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping, int64_t now);
 void connection_admit (struct rpc_connection *c);
-void connection_flush (struct rpc_connection *c);
+void rpc_flush (struct rpc_connection *c);
 
 /* receive.c */
 void connection_receive (struct rpc_connection *c);

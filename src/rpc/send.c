@@ -69,7 +69,7 @@ connection_admit (struct rpc_connection *c)
     }
     pthread_mutex_unlock (&c->lock);
     if (admitted)
-        connection_flush (c);
+        rpc_flush (c);
 }
 
 void
@@ -86,7 +86,7 @@ rpc_send (struct rpc_connection *c, struct rpc_call *call)
     }
     pthread_mutex_unlock (&c->lock);
     if (open)
-        connection_flush (c);
+        rpc_flush (c);
     else
         call_answer_error (call, ENOTCONN);
 }
@@ -197,7 +197,7 @@ sending_end_locked (struct rpc_connection *c, ssize_t r)
 }
 
 void
-connection_flush (struct rpc_connection *c)
+rpc_flush (struct rpc_connection *c)
 {
     g_autofree char *reason = NULL;
     struct send_batch batch;

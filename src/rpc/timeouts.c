@@ -100,7 +100,7 @@ connection_check_timeouts (struct loop_task *task)
     connection_tick_locked (c);
     pthread_mutex_unlock (&c->lock);
     if (pinged)
-        connection_flush (c);
+        rpc_flush (c);
     if (silent)
         rpc_hang_up (c, "the server has sent nothing for the time of ping-timeout");
     for (guint i = 0; i < overdue->len; i++)

@@ -32,7 +32,7 @@ START_TEST (a_hash_is_that_of_glusterfs)
 
     for (unsigned i = 0; i < known[_i].times; i++)
         g_string_append (name, known[_i].name);
-    ck_assert_uint_eq (hash_bytes (name->str, name->len), known[_i].hash);
+    ck_assert_uint_eq (distribute_hash_bytes (name->str, name->len), known[_i].hash);
 }
 END_TEST
 

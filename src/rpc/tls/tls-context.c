@@ -112,7 +112,7 @@ unreadable_hint (int error)
 /* Checks that a file can be read. what and option are words for the message, such as "the
  * certificate" and "ssl-own-cert". */
 static int
-file_check (const char *what, const char *file, const char *option, char **ret_error)
+tls_file_check (const char *what, const char *file, const char *option, char **ret_error)
 {
     const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat stat;
@@ -161,7 +161,7 @@ certificate_read (SSL_CTX *ssl, const char *file, char **ret_error)
 {
     g_autofree char *why = NULL;
 
-    if (file_check ("the certificate", file, "ssl-own-cert", ret_error) < 0)
+    if (tls_file_check ("the certificate", file, "ssl-own-cert", ret_error) < 0)
         return -1;
     if (SSL_CTX_use_certificate_chain_file (ssl, file) == 1)
         return certificate_check_time (SSL_CTX_get0_certificate (ssl), file, ret_error);
@@ -191,7 +191,7 @@ key_read (SSL_CTX *ssl, const char *file, const char *certificate, char **ret_er
     g_autofree char *why = NULL;
     bool passphrase = false;
 
-    if (file_check ("the private key", file, "ssl-private-key", ret_error) < 0)
+    if (tls_file_check ("the private key", file, "ssl-private-key", ret_error) < 0)
         return -1;
     key_warn (file);
     SSL_CTX_set_default_passwd_cb (ssl, passphrase_refuse);
@@ -220,7 +220,7 @@ ca_list_read (SSL_CTX *ssl, const char *file, char **ret_error)
 {
     g_autofree char *why = NULL;
 
-    if (file_check ("the list of trusted CAs", file, "ssl-ca-list", ret_error) < 0)
+    if (tls_file_check ("the list of trusted CAs", file, "ssl-ca-list", ret_error) < 0)
         return -1;
     if (SSL_CTX_load_verify_locations (ssl, file, NULL) == 1)
         return 0;

@@ -63,7 +63,7 @@ volfile_servers (const char *text)
 
 /* glusterd expects a slash before "snaps", and none before the name of an ordinary volume. */
 char *
-volfile_volume (const char *text)
+volfile_name_volume (const char *text)
 {
     const char *begin = volume_begin (text);
 
@@ -72,7 +72,7 @@ volfile_volume (const char *text)
 }
 
 const char *
-volfile_directory (const char *text)
+volfile_name_directory (const char *text)
 {
     const char *slash = volume_end (volume_begin (text));
 

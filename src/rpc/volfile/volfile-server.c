@@ -332,7 +332,7 @@ char *
 volfile_fetch (const char *text, char **ret_error)
 {
     g_auto (GStrv) servers = volfile_servers (text);
-    g_autofree char *volume = volfile_volume (text);
+    g_autofree char *volume = volfile_name_volume (text);
     g_autoptr (GString) reasons = g_string_new (NULL);
     struct tls_context *tls;
     char *spec = NULL;

@@ -21,8 +21,8 @@ const char *volfile_colon (const char *text);
  * g_strfreev; the volume, to be freed with g_free; the directory with the slash before it, as a
  * pointer into text, or NULL if the text has no directory. */
 char **volfile_servers (const char *text);
-char *volfile_volume (const char *text);
-const char *volfile_directory (const char *text);
+char *volfile_name_volume (const char *text);
+const char *volfile_name_directory (const char *text);
 
 /* Returns whether the text names a snapshot. Snapshots are mounted read-only. */
 bool volfile_is_snapshot (const char *text);

@@ -54,7 +54,7 @@ watch_server (struct volfile_watch *w)
 
 /* Logs a problem, unless one was logged since the last good reply. */
 static void
-watch_tell (struct volfile_watch *w, const char *problem)
+volfile_watch_tell (struct volfile_watch *w, const char *problem)
 {
     if (w->problem)
         return;
@@ -90,7 +90,7 @@ watch_read (struct volfile_watch *w, struct rpc_reply *reply)
     char *text = volfile_get_reply (&reply->results, watch_server (w), w->volume, &problem);
 
     if (!text) {
-        watch_tell (w, problem);
+        volfile_watch_tell (w, problem);
         return;
     }
     pthread_mutex_lock (&w->lock);
@@ -213,7 +213,7 @@ watch_closed (void *data, const char *reason)
     connection = g_steal_pointer (&w->connection);
     w->server = w->servers[w->server + 1] ? w->server + 1 : 0;
     if (++w->attempts > g_strv_length (w->servers) && !w->ending)
-        watch_tell (w, problem); /* every server was tried */
+        volfile_watch_tell (w, problem); /* every server was tried */
     if (!w->ending)
         w->again = timer_after (rpc_pause (w->attempts), watch_again, w);
     pthread_cond_broadcast (&w->ended);
@@ -259,7 +259,7 @@ volfile_watch_new (const char *name, const char *text, const struct volfile_watc
     }
     w = g_new0 (struct volfile_watch, 1);
     w->servers = volfile_servers (name);
-    w->volume = volfile_volume (name);
+    w->volume = volfile_name_volume (name);
     w->tls = tls;
     w->events = events;
     w->known = g_strdup (text);

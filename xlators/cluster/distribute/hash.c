@@ -50,7 +50,7 @@ word_of_rest (const char *bytes, size_t size, uint32_t pad)
 }
 
 uint32_t
-hash_bytes (const char *bytes, size_t size)
+distribute_hash_bytes (const char *bytes, size_t size)
 {
     const uint32_t length = (uint32_t) size, half = length | length << 8, pad = half | half << 16;
     struct hash_state state = { 0x9464a485, 0x542e1a94 };
@@ -131,5 +131,5 @@ hash_name (const struct hash_rules *rules, const char *name)
     if (!rules->has_extra || !rule_match (&rules->extra, name, &from, &size))
         if (rules->has_rsync)
             rule_match (&rules->rsync, name, &from, &size);
-    return hash_bytes (name + from, size);
+    return distribute_hash_bytes (name + from, size);
 }

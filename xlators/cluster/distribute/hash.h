@@ -27,7 +27,7 @@ int hash_rules_set (struct hash_rules *rules, const char *rsync, const char *ext
                     char *ret_reason, size_t size);
 void hash_rules_clear (struct hash_rules *rules);
 
-uint32_t hash_bytes (const char *bytes, size_t size);
+uint32_t distribute_hash_bytes (const char *bytes, size_t size);
 
 /* Returns the hash of a name, or of the part of it that the rules choose. */
 uint32_t hash_name (const struct hash_rules *rules, const char *name);

@@ -153,7 +153,7 @@ data_prepare (struct data_heal *data)
 
     if (r < 0)
         return r;
-    r = heal_look (data->heal, data->inode);
+    r = heal_refresh (data->heal, data->inode);
     source = r < 0 ? -1 : heal_direct (data->heal, data->inode, COUNTER_DATA, &direction);
     if (r >= 0)
         r = source >= 0 ? 1 : source == -1 ? 0 : source;

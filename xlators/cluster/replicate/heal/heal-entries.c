@@ -345,7 +345,7 @@ static int
 entries_direct (struct entries_heal *entries)
 {
     const replicate_t *priv = entries->heal->this->private;
-    const int r = heal_look (entries->heal, entries->directory);
+    const int r = heal_refresh (entries->heal, entries->directory);
 
     if (r < 0)
         return r;

@@ -143,7 +143,7 @@ metadata_heal_locked (struct heal *heal, inode_t *inode)
     struct direction direction;
     g_autofree char *names = NULL;
     copies_t unhealed;
-    int source, r = heal_look (heal, inode);
+    int source, r = heal_refresh (heal, inode);
 
     source = r < 0 ? -1 : heal_direct (heal, inode, COUNTER_METADATA, &direction);
     if (r < 0 || source < 0)

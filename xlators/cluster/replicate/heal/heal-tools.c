@@ -116,7 +116,7 @@ tell_lookup_failed (struct heal *heal, loc_t *loc, unsigned child, int error)
 }
 
 int
-heal_look (struct heal *heal, inode_t *inode)
+heal_refresh (struct heal *heal, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
     g_autoptr (dict_t) asked = changelog_asked (heal->this, NULL);

@@ -456,7 +456,7 @@ heals_fini (xlator_t *this)
 /* --- commands --------------------------------------------------------------------------------- */
 
 static char *
-input_text (GBytes *input)
+heal_input_text (GBytes *input)
 {
     gsize size;
     const char *bytes = g_bytes_get_data (input, &size);
@@ -481,7 +481,7 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
         return -ENOTCONN;
     }
     heal = heal_new (this, HEAL_ALL, there);
-    heal->path = input_text (input);
+    heal->path = heal_input_text (input);
     if (gone)
         heal_tell (heal, "not healed, since not connected: %s", missing);
     number = heal_begin (heal);
@@ -498,7 +498,7 @@ static int
 heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
 {
     struct heals *heals = heals_of (this);
-    g_autofree char *text = input_text (input);
+    g_autofree char *text = heal_input_text (input);
     const unsigned long number = strtoul (text, NULL, 10);
     struct heal *finished = NULL;
     int r = -ENOENT;

@@ -47,7 +47,7 @@ struct heal {
     GQueue objects;                      /* inodes still to heal, with references */
     struct client *self;                 /* makes synchronous calls to this translator */
     struct client *children[COPIES_MAX]; /* make synchronous calls to each copy */
-    struct copy copies[COPIES_MAX];      /* state of the object's copies at the last heal_look */
+    struct copy copies[COPIES_MAX];      /* state of the object's copies at the last heal_refresh */
     copies_t there;                      /* the copies that take part: at least two */
     int chosen;                          /* the copy that a user chose as source in a split-brain;
                                           * -1: favorite-child-policy decides */
@@ -94,7 +94,7 @@ void heal_unlock (struct heal *heal, struct heal_lock *lock);
 
 /* Looks the inode up on the copies that take part, and stores their states in heal->copies. Returns
  * 0 or a negative errno; -ESTALE if a copy has another object. */
-int heal_look (struct heal *heal, inode_t *inode);
+int heal_refresh (struct heal *heal, inode_t *inode);
 
 /* Decides from heal->copies which copies are sources and sinks. Returns the source; -1 if there is
  * no sink; -EIO if no copy can be the source, which it has reported. */
