@@ -278,7 +278,7 @@ START_TEST (root_is_not_told_to_be_root)
     char *root = machine_new (missing);
     g_autoptr (GPtrArray) findings = doctor_findings_new ();
 
-    ck_assert_str_eq (look (root, "/etc/mtab", findings)->mend,
+    ck_assert_str_eq (doctor_look (root, "/etc/mtab", findings)->mend,
                       "ln -s /proc/self/mounts /etc/mtab");
     machine_free (root);
 }
