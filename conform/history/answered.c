@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers to the clients: records them, and treats them as the kernel's bridge would. */
+/* Answers to the clients: this file records them, and updates inodes, names and open files as the
+ * bridge to the kernel does. */
 #include "conform/history/drive.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -28,7 +29,7 @@ answers_file (enum fop op)
     return op == FOP_lookup || op == FOP_create || op == FOP_mkdir || op == FOP_symlink;
 }
 
-/* Links the inode as the bridge does; the name may be gone by now, as it may there. */
+/* Links the inode as the bridge does, although another client may have removed the name by now. */
 static void
 link_answer (struct actor *actor, const struct answer *answer)
 {
@@ -96,10 +97,10 @@ dirent_letter (const gf_dirent_t *entry)
     return entry->d_type == DT_DIR ? 'd' : entry->d_type == DT_LNK ? 'l' : 'f';
 }
 
-#define CHANCE_ENTRY 200 /* a kind of chance */
+#define CHANCE_ENTRY 200 /* kind of drive_chance */
 
-/* Attributes that came with an entry are checked like those of a stat; only those of a single
- * entry, since a client has one operation at a time. */
+/* Records the attributes of one entry of a listing as a stat by another observer. One entry only,
+ * since an observer has one operation at a time. */
 static void
 see_entry_attributes (struct actor *actor, const struct answer *answer)
 {
@@ -133,7 +134,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
     g_ptr_array_add (drive->seens, seen);
 }
 
-/* Ignores the letter after a name. */
+/* Compares names without the letter for the type at their ends. */
 static int
 by_listed_name (const void *a, const void *b)
 {
@@ -156,17 +157,18 @@ see_entries (struct operation *seen, const struct answer *answer)
     g_ptr_array_sort (seen->names, by_listed_name);
 }
 
-/* Whether the attributes that came with a name are to be judged. cluster/replicate takes those of a
- * file that was there from a copy whose directory is good: its data may have missed a change. */
+/* Returns whether the model judges attributes in an answer of create and link. For a file that
+ * existed, cluster/replicate returns the attributes of a copy that its directory does not accuse.
+ * The data of that copy may have missed a change. */
 static bool
 judges_made (const struct actor *actor, const struct answer *answer)
 {
     return !actor->drive->has_copies || (answer->op != FOP_create && answer->op != FOP_link);
 }
 
-/* Records what the model checks. Not a rename's attributes: they are those of the inode that its
- * caller meant, which the name need not stand for any more. And not attributes before and after,
- * which may be NULL. */
+/* Records the results that the model checks. Attributes in the answer of a rename are left out:
+ * they belong to the inode of the call, and the name may mean another inode when the rename
+ * happens. Attributes before and after are left out since they may be NULL. */
 static void
 see_answer (struct actor *actor, struct operation *seen, const struct answer *answer)
 {
@@ -214,7 +216,7 @@ actor_keep_fd (struct actor *actor, const struct answer *answer)
                                               .below = actor->below };
 }
 
-/* A file is closed after close(2), whatever the answer is. */
+/* close(2) closes the file even if the flush fails. */
 static void
 actor_drop_fd (struct actor *actor)
 {
@@ -235,7 +237,7 @@ fd_answer (struct actor *actor, const struct answer *answer)
         actor_drop_fd (actor);
 }
 
-/* A directory is one operation from its opening to its end. */
+/* A listing is one operation, from its opendir to its last readdir. */
 static bool
 is_finished (const struct answer *answer)
 {
@@ -279,7 +281,7 @@ drive_answered (const struct answer *answer)
         seen->ret = answer->op_ret;
         seen->err = answer->op_errno;
         if (seen->ret < 0 && (seen->fault || seen->interrupted) && answers_file (answer->op))
-            seen->found = actor->drive->files++; /* a file that it may have made */
+            seen->found = actor->drive->files++; /* number of a file that it may have made */
         drive_late_answer (actor->drive, seen);
         seen->responded = actor->drive->clock++;
         actor_log (actor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on names: their effect on the model, and which of several possible errors comes
- * first. */
+/* Operations on names: their effect on the model, and the order in which the kernel and the file
+ * system check for errors. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define UMASK 022
 
-/* Returns true if the directory still exists. No entry can be made in a removed one. */
+/* Returns whether the directory still exists. The file system makes no entry in a removed one. */
 static bool
 directory_exists (const struct judge *judge, int directory)
 {
@@ -47,7 +47,7 @@ new_error (const struct judge *judge, int directory, const char *name)
     return directory_exists (judge, directory) ? 0 : ENOENT;
 }
 
-/* Makes a file of that type with the number in the answer. */
+/* Makes a file of that type; its number is the one in the answer. */
 static void
 apply_make (struct judge *judge, ia_type_t type, mode_t mode)
 {
@@ -90,7 +90,7 @@ apply_symlink (struct judge *judge)
     apply_new (judge, IA_IFLNK);
 }
 
-/* Opens an existing file, if open would. */
+/* A create without O_EXCL opens an existing file, or fails as an open of it would. */
 static void
 create_opens (struct judge *judge, int there)
 {
@@ -182,7 +182,7 @@ apply_rmdir (struct judge *judge)
 
 /* --- renaming ------------------------------------------------------------------------------- */
 
-/* Returns true if the directory is the other one, or below it. */
+/* Returns whether the directory is the other one, or below it. */
 static bool
 directory_is_below (const struct judge *judge, int directory, int other)
 {
@@ -192,7 +192,7 @@ directory_is_below (const struct judge *judge, int directory, int other)
     return directory == other;
 }
 
-/* In the order of Linux's checks: do_renameat2, vfs_rename, the file system. */
+/* The errors in the order of Linux's checks: do_renameat2, vfs_rename, the file system. */
 static int
 rename_error (const struct judge *judge, int from, int to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The effect of each operation on the model, and the comparison of its answer with the model's.
- * This file has operations on files; apply-names.c has those on names. */
+ * Operations on files are in this file, operations on names in apply-names.c. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ judge_number (struct judge *judge, const char *what, int64_t is, int64_t want)
         judge_wrong (judge, "%s is %" G_GINT64_FORMAT, what, want);
 }
 
-/* The bytes around the first difference. */
+/* Returns up to twelve bytes from an offset as text. */
 static char *
 excerpt (GBytes *bytes, size_t from)
 {
@@ -105,7 +105,8 @@ judge_iatt (struct judge *judge, int number)
         judge_wrong (judge, "its mtime is later");
 }
 
-/* A file that was made without a visible number gets its number now. */
+/* An operation whose answer was lost may have made the file under a provisional number. The file
+ * gets its number when an answer shows it for the first time. */
 void
 judge_found (struct judge *judge, int number)
 {
@@ -177,7 +178,8 @@ may_write (const struct model_fd *fd)
     return fd && (fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* The file that fd writes, for a change; or NULL if it can't be written, which is judged. */
+/* Returns the file of seen->fd, which the caller may change; NULL if the fd does not permit
+ * writing, after the answer was judged. */
 static struct model_node *
 written_node (struct judge *judge)
 {
@@ -318,7 +320,7 @@ copy_error (const struct operation *seen, const struct model_fd *from, const str
     return 0;
 }
 
-/* It may copy less than possible, but not nothing. */
+/* copy_file_range may copy fewer bytes than the file has, but at least one of them. */
 static void
 apply_copy (struct judge *judge)
 {
@@ -347,7 +349,7 @@ apply_nothing (struct judge *judge)
     judge_goes_on (judge, 0, true);
 }
 
-/* The client closes the file with it, whatever the answer is. */
+/* With seen->flags the client closes the file, even if the flush fails. */
 static void
 apply_flush (struct judge *judge)
 {
@@ -384,7 +386,7 @@ apply_setattr (struct judge *judge)
     if (seen->flags & IATT_MODE)
         node->mode = seen->mode;
     if (seen->flags & IATT_MTIME)
-        /* a shrunk script may have 0 */
+        /* Shrinking may have set the time to 0. */
         node->mtime = seen->offset > 0 ? seen->offset : TIME_UNKNOWN;
     judge_iatt (judge, seen->node);
 }

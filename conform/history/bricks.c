@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bricks of a history: each volume of type protocol/client has one in this process. They end and
- * begin as the seed decides, one at a time. Below cluster/replicate it is always the same one of a
- * history: until it is healed, the end of another would leave too few good copies. So there every
- * operation must succeed. */
+/* Bricks of a history: each volume of type protocol/client has one in this process. The seed
+ * decides when a brick is killed and when it starts again; at most one is down at a time. Below
+ * cluster/replicate a history kills always the same brick: until its copies are healed, the loss of
+ * another brick would leave too few good copies. So below cluster/replicate every operation must
+ * succeed. */
 #include "conform/history/drive.h"
 
 #include "core/time/scheduler.h"
@@ -15,9 +16,9 @@
 
 enum { CHANCE_KILL = 200, CHANCE_BEGIN, CHANCE_HASTE, CHANCE_PARCEL, CHANCE_PARCEL_TOO };
 
-#define KILL_ONE_IN 10 /* lines */
-#define BEGIN_ONE_IN 2
-#define HASTE_ONE_IN 6 /* lines that begin while protocol/client connects */
+#define KILL_ONE_IN 10 /* a brick is killed before one of so many lines */
+#define BEGIN_ONE_IN 2 /* it starts again before one of so many lines */
+#define HASTE_ONE_IN 6 /* one of so many lines does not wait until protocol/client is connected */
 #define STEPS_TO_CONNECT 10000
 
 #define WIRE_TYPE "protocol/client"
@@ -36,7 +37,7 @@ volfile_has (const struct volfile *volfile, const char *type)
     return found;
 }
 
-/* The wire has no flags of renameat2, and copies no copy_file_range. */
+/* The protocol has no flags of renameat2. cluster/replicate does not pass copy_file_range on. */
 unsigned
 history_inabilities (const struct conform_options *options)
 {
@@ -76,7 +77,8 @@ bricks_have_parts (const struct graph *graph)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-/* No timeout: a call must not be done after its caller was told that it was lost. */
+/* Without timeouts: a brick must not execute a call after protocol/client has given its caller
+ * ENOTCONN. */
 static void
 settings_add (GPtrArray *settings, const char *volume, const char *socket)
 {
@@ -89,8 +91,9 @@ settings_add (GPtrArray *settings, const char *volume, const char *socket)
                      g_strdup_printf ("%s.transport.socket.connect-path=%s", volume, socket));
 }
 
-/* A path of a socket has at most 107 bytes, and a scratch directory may have more. The directory
- * stays open as long as the process, which has one history. */
+/* The path of a socket has at most 107 bytes, and the path of a scratch directory may be longer. So
+ * the path leads through a descriptor, which stays open until the process ends, after its only
+ * history. */
 static char *
 socket_path (const char *scratch, unsigned number)
 {
@@ -187,7 +190,7 @@ is_connected (const struct drive *drive, const struct brick *brick)
     return up;
 }
 
-/* Returns whether protocol/client has connected to each brick that is there. */
+/* Returns whether protocol/client is connected to each brick that is not down. */
 static bool
 all_connected (const struct drive *drive)
 {
@@ -201,14 +204,14 @@ all_connected (const struct drive *drive)
     return connected;
 }
 
-/* Without this most lines would begin while a brick is connected to, and fail. */
+/* Most lines wait for the connections, since otherwise most operations would fail. */
 bool
 bricks_wait (const struct drive *drive, const struct script_line *line)
 {
     return !all_connected (drive) && !one_in (drive, CHANCE_HASTE, line->number, 0, HASTE_ONE_IN);
 }
 
-/* The minimum of two draws, as for what a gate holds. */
+/* The minimum of two random numbers, as for an event that a gate holds. */
 uint64_t
 parcel_worth (const struct drive *drive, unsigned brick, unsigned nth)
 {
@@ -234,7 +237,7 @@ bricks_all_begin (struct drive *drive)
         scheduler_step ();
     return all_connected (drive)
              ? NULL
-             : g_strdup ("a brick is there again, and protocol/client does not connect to it\n");
+             : g_strdup ("a brick was started again, and protocol/client does not connect to it\n");
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -255,8 +258,8 @@ bricks_hide_names (const struct drive *drive)
     return drive->has_parts && drive->kills > 0 && !drive->calm;
 }
 
-/* Returns whether the failure may come of the end of a brick. A file that was open, without a name,
- * has gone with it. */
+/* The kill of a brick is an excuse for ENOTCONN. It is an excuse for any failure of a client whose
+ * open file had no name any more: the brick loses such a file when it ends. */
 bool
 bricks_excuse (const struct actor *actor, const struct answer *answer)
 {

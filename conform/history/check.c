@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Checks whether there is an order of the operations in which the model gives each answer that was
- * seen, and in which an operation that was answered before another one began comes before it.
+ * Looks for an order of the operations in which the model gives each recorded answer. If one
+ * operation was answered before another one was called, it must come first in that order.
  * (Linearizability; Wing and Gong 1993, Lowe 2017.)
  *
- * The records are processed once, in time. At each answer there are as many states as possible
- * orders so far; in each of them an operation under way may have happened, or not. Since few
- * operations are under way at once there are few states, and equal ones are merged.
+ * The checker processes the answers in the order of their times. After each answer it has one state
+ * for each possible order so far: a model, and the set of current operations that have happened in
+ * this order. Few operations are current at once, and equal states are merged, so there are few
+ * states.
  */
 #include "conform/history/history.h"
 #include "core/table/opset.h"
@@ -14,18 +15,18 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 20000 /* when exceeded, the history can't be judged */
+#define STATES_MAX 20000 /* with more states, the history passes without a judgement */
 
 struct state {
     struct model *model;
-    uint32_t done; /* seers whose operation under way has happened */
+    uint32_t done; /* bits of observers whose current operation has happened */
 };
 
 struct checker {
     const struct operation *under_way[SEERS_MAX];
     GPtrArray *states; /* of struct state */
     GPtrArray *next;
-    GHashTable *expected; /* the answers of the models, as text */
+    GHashTable *expected; /* answers of the models, as text */
 };
 
 static void
@@ -60,7 +61,7 @@ states_add (GPtrArray *states, struct model *model, uint32_t done)
 
 /* --- one operation -------------------------------------------------------------------------- */
 
-/* Returns true if its answer was lost. */
+/* Returns whether the operation may have happened or not, whatever its answer is. */
 static bool
 was_lost (const struct operation *seen)
 {
@@ -81,7 +82,7 @@ extend_lost (struct checker *checker, const struct model *model, uint32_t done, 
     model_apply_unseen (copy, seen);
     extend (checker, copy, done | 1u << client, until);
     model_free (copy);
-    if (seen->op != FOP_flush) /* a flush closes the file in any case */
+    if (seen->op != FOP_flush) /* a flush closes the file even if it fails */
         extend (checker, model, done | 1u << client, until);
 }
 
@@ -101,7 +102,8 @@ extend_by (struct checker *checker, const struct model *model, uint32_t done, un
     model_free (copy);
 }
 
-/* Tries all orders of operations under way, until that client's operation has happened. */
+/* Tries all orders of the current operations, until the operation of the client `until` has
+ * happened. */
 static void
 extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until)
 {
@@ -121,7 +123,7 @@ extend (struct checker *checker, const struct model *model, uint32_t done, unsig
 
 /* --- whole history -------------------------------------------------------------------------- */
 
-/* A listing during which names change may show the changes or not. */
+/* A listing may contain a name that was added or removed during the listing, or not. */
 static void
 mark_inexact (const GPtrArray *seens)
 {
@@ -153,7 +155,7 @@ checker_complain (struct checker *checker, const struct operation *seen)
     return g_string_free (out, FALSE);
 }
 
-/* Processes an answer. Returns NULL or an error text. */
+/* Processes one answer. Returns NULL or an error text. */
 static char *
 checker_answer (struct checker *checker, const struct operation *seen)
 {
@@ -180,7 +182,7 @@ by_time (const void *a, const void *b)
     return (one->invoked > other->invoked) - (one->invoked < other->invoked);
 }
 
-/* The next record that is answered before that time; -1: none. */
+/* Returns the observer whose current operation is answered next, before that time; -1: none. */
 static int
 checker_next (const struct checker *checker, unsigned before)
 {

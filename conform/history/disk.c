@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The final content of the directory itself, read without the graph. */
+/* The final content of the directory of storage, read without the graph. */
 #include "conform/history/drive.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ disk_names (const char *directory)
     return names;
 }
 
-/* In the order of drive_look: the content of a directory comes after all directories beside it. */
+/* Breadth first, as drive_look_at_all: the entries of a directory follow after its siblings. */
 char *
 disk_tree (const char *directory)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The schedule: one event happens after the other, selected by the seed. An event is: a line
- * begins, when all lines before it have begun and its client is idle; a gate releases a held call
- * or answer; a thread runs; a timer is called.
+ * The schedule of a history. One event happens after the other; the event with the highest priority
+ * is next. The events are: a line begins, if all lines before it have begun and its client is idle;
+ * a gate releases a call or an answer; a brick or protocol/client receives a message; a thread
+ * runs; a timer fires.
  *
- * The priority of an event depends on the seed, the line and its progress, not on a count of
- * earlier events. So a history with one line removed runs nearly as before.
+ * The priority of an event depends on the seed, the line and the line's progress, not on the number
+ * of earlier events. So a script from which one line was removed runs nearly as before.
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
@@ -27,10 +28,10 @@ enum {
     CHANCE_BELOW,
 };
 
-#define LONG (700 * INT64_C (1000000000)) /* nanoseconds: all cached data expire */
-#define LONG_ONE_IN 3                     /* lines of a narrow history */
+#define LONG (700 * INT64_C (1000000000)) /* nanoseconds after which all caches have expired */
+#define LONG_ONE_IN 3 /* such a time passes before one of so many lines of a narrow script */
 
-#define TIMERS_IN_THE_END 1000 /* a timer that is set repeatedly would never end */
+#define TIMERS_IN_THE_END 1000 /* limit of the timers that fire, since some are set repeatedly */
 
 uint64_t
 drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event)
@@ -78,7 +79,8 @@ actor_end (struct actor *actor)
     actor->line = NULL;
 }
 
-/* Returns true if the path leads to the file itself, false if to the directory of its name. */
+/* Returns whether the client looks up the whole path. Otherwise it looks up the directory of the
+ * last name. */
 static bool
 leads_to_file (const struct script_line *line, bool second)
 {
@@ -98,7 +100,7 @@ actor_set_out (struct actor *actor, const char *path, bool second)
     actor->stage = STAGE_FIND;
 }
 
-/* Goes on to the next name, to the second path, or to the line's operation. */
+/* Looks up the next name, begins with the second path, or starts the line's operation. */
 static void
 actor_find (struct actor *actor)
 {
@@ -140,7 +142,7 @@ actor_start (struct actor *actor, const struct script_line *line)
     }
 }
 
-/* The actor's answer has come. */
+/* Processes the actor's answer. */
 static void
 actor_go_on (struct actor *actor)
 {
@@ -155,7 +157,7 @@ actor_go_on (struct actor *actor)
     }
 }
 
-/* Continues actors whose answers have come, until there are none. */
+/* Processes answers until no actor has one. */
 static void
 drive_settle (struct drive *drive)
 {
@@ -172,7 +174,7 @@ drive_settle (struct drive *drive)
 
 /* --- the schedule --------------------------------------------------------------------------- */
 
-/* The best event so far. */
+/* The event with the highest priority so far. */
 struct drive_event {
     enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_PARCEL, CHOOSE_THREAD,
            CHOOSE_TIMER } what;
@@ -187,8 +189,9 @@ drive_offer (struct drive_event *choice, int what, unsigned which, uint64_t wort
         *choice = (struct drive_event){ what, which, .worth = worth };
 }
 
-/* The minimum of two draws, so that more begins than ends. For an answer of storage in a narrow
- * history the minimum of four, so that other operations run meanwhile. */
+/* The minimum of two random numbers, so that lines begin sooner than held events are released. For
+ * an answer of storage in a narrow history the minimum of four, so that other operations run before
+ * the answer is released. */
 static uint64_t
 release_worth (const struct drive *drive, const struct held_event *held)
 {
@@ -215,8 +218,8 @@ drive_offer_parcels (struct drive_event *choice, const struct drive *drive)
     }
 }
 
-/* Timers are called rarely while there are other events: their work is mostly meant for idle
- * times. */
+/* Timers fire rarely before other events, since real timers mostly fire when nothing else
+ * happens. */
 static struct drive_event
 drive_choose (const struct drive *drive, const struct script_line *next, unsigned step)
 {
@@ -235,7 +238,8 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     return choice;
 }
 
-/* Advances the time so that cached data expire and storage is asked again. */
+/* In a narrow history time passes before some lines, so that cached data expire and the caches read
+ * from storage again. */
 static void
 drive_begin_line (struct drive *drive, const struct script_line *next)
 {
@@ -287,7 +291,7 @@ drive_stuck (const struct drive *drive)
             continue;
         g_autofree char *where = stack_describe (actor->root);
         g_string_append_printf (
-            out, "line %u, client %u: no answer, and nothing is left to wait for\n%s",
+            out, "line %u, client %u: no answer, and no event is left that could bring it\n%s",
             actor->line->number, i + 1, where);
     }
     return g_string_free (out, FALSE);
@@ -315,8 +319,9 @@ drive_lines (struct drive *drive)
 
 /* --- the end: reads everything back --------------------------------------------------------- */
 
-/* Runs one more line, by an actor without concurrent ones. Steps are counted here too: otherwise a
- * timer that is set repeatedly might always come before the thread that the line waits for. */
+/* Runs one more line, while all other actors are idle. The number of the step is part of the
+ * priorities. Otherwise a timer that is set repeatedly might always precede the thread that the
+ * line waits for. */
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
@@ -352,8 +357,8 @@ drive_close_all (struct drive *drive)
     return wrong;
 }
 
-/* Returns the last answer to the look, of those from number `first` on: an earlier one is of
- * another path. */
+/* Returns the last operation of this kind by the last actor, from record number `first` on. Earlier
+ * records are of other paths. */
 static const struct operation *
 last_operation (const struct drive *drive, guint first, enum fop op)
 {
@@ -365,7 +370,8 @@ last_operation (const struct drive *drive, guint first, enum fop op)
     return NULL;
 }
 
-/* A file, directory or link: adds its line to the tree, and the paths in a directory to todo. */
+/* Reads a file, directory or link. Adds its line to drive->tree, and the paths of a directory's
+ * entries to todo. */
 static char *
 drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
 {

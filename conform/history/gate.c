@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates: internal translators on every edge of the graph, and one above it. They hold calls and
- * answers back until the history's schedule releases them. The gate above storage also makes
+/* Gates: translators of the kit on each edge of the graph, and one above its top. They hold calls
+ * and answers until the schedule of the history releases them. A gate above storage also lets
  * operations fail. */
 #include "conform/history/drive.h"
 #include "core/edge/stub.h"
 
 #include <errno.h>
 
-/* Kinds of chance. */
+/* Kinds of drive_chance. */
 enum {
     CHANCE_HOLD = 100,
     CHANCE_FAULT,
@@ -16,13 +16,13 @@ enum {
 };
 
 #define HOLD_ONE_IN 3
-/* For narrow histories: answers of storage, calls of storage, and all others. */
+/* For narrow histories: answers of storage, calls of storage, and all other events. */
 #define HOLD_ANSWERS_ONE_IN 2
 #define HOLD_CALLS_ONE_IN 4
 #define HOLD_OTHERS_ONE_IN 10
 #define INTERRUPT_ONE_IN 40
 
-/* The client of the request, or NULL. */
+/* Returns the client of the request; NULL if a translator made the request by itself. */
 static struct actor *
 actor_of (const struct gate *gate, const call_frame_t *frame)
 {
@@ -31,7 +31,7 @@ actor_of (const struct gate *gate, const call_frame_t *frame)
 
 /* --- holding back --------------------------------------------------------------------------- */
 
-/* Identifies the event in the history: a line and a count. */
+/* An event is identified by its line and its number in the line. */
 static struct held_event
 gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
 {
@@ -44,8 +44,8 @@ gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
                           .actor = actor };
 }
 
-/* For narrow histories, in which one operation should be on its way for long. Lookups of the path
- * to its file are held as rarely as other events. */
+/* In a narrow history one operation should last long. The look-ups that precede the operation are
+ * held as rarely as other events. */
 static unsigned
 narrow_one_in (const struct gate *gate, const struct held_event *event)
 {
@@ -87,7 +87,7 @@ gate_keep (struct gate *gate, const struct held_event *event, void *stub)
     held_log (held, "holds");
 }
 
-/* The client interrupts the request; a later answer may be EINTR. */
+/* The client interrupts the request before its event is released. The answer may be EINTR then. */
 static void
 held_interrupt (const struct held_event *held)
 {
@@ -119,9 +119,9 @@ gate_release (struct drive *drive, unsigned i)
 
 /* --- failing -------------------------------------------------------------------------------- */
 
-/* The errno that storage fails with this time, or 0. Only clients' calls fail: for others, no
- * caller would be told. Exception: writes of a translator that has answered the clients' writes,
- * since it has to report the error. */
+/* Returns the errno with which storage fails the call or answer, or 0. Only calls of clients fail:
+ * no caller would get the error of another call. The exception is a write by a translator that
+ * answers clients' writes early, since it has to report the error to the clients. */
 static int
 gate_fault (const struct gate *gate, const struct held_event *event, enum fop op)
 {
@@ -147,9 +147,10 @@ fault_log (const struct held_event *event, int op_errno)
                event->answer ? "after it was done" : "before it is done", g_strerror (op_errno));
 }
 
-/* --- writes that a brick's end may lose ------------------------------------------------------- */
+/* --- writes that are lost when a brick ends --------------------------------------------------- */
 
-/* A write that a translator makes by itself: kept until its answer. */
+/* Returns a copy of a write that a translator makes by itself, for late_write_end; NULL for any
+ * other call. */
 static struct call *
 late_write_keep (const struct gate *gate, const struct call *call)
 {
@@ -241,7 +242,8 @@ static const struct xlator_api gate_api = {
     .any_fop_cbk = gate_any_fop_cbk,
 };
 
-/* Events from below pass a gate, too: it is the child of whose state a parent with several asks. */
+/* Notifications from below pass the gate too: they name the child that sends them, and a parent
+ * with several children finds the gate among these. */
 static void
 parent_replace (xlator_t *below, const xlator_t *parent, xlator_t *by)
 {
@@ -271,8 +273,8 @@ gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
     return gate;
 }
 
-/* The graph makes routes from the last translator to the first, so each gate precedes the
- * translator below it. */
+/* The graph makes routes from the last translator of its list to the first, so each gate stands
+ * before the translator below it. */
 void
 gates_insert (struct drive *drive)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The part of `windlass conform` that runs random histories, from a seed; the first one that fails
- * is shrunk and reported. */
+/* The part of `windlass conform` that runs random histories from a seed. It shrinks and reports the
+ * first one that fails. */
 #include "conform/history/history.h"
 #include "core/base/errors.h"
 #include "core/time/random.h"
@@ -12,7 +12,7 @@
 
 #define SHRINK_RUNS 2000
 
-/* The log without its first line, which only counts. */
+/* Appends the log without its first line, which is the number of operations. */
 static void
 history_report_log (GString *out, const char *log)
 {
@@ -22,8 +22,8 @@ history_report_log (GString *out, const char *log)
     g_string_append (out, start ? start + 1 : "");
 }
 
-/* Saves the shortened history, so that the user can run it again. Returns its path, freed with
- * g_free. */
+/* Saves the shortened script, so that the user can run it again. Returns the path of the file,
+ * freed with g_free; NULL on error. */
 static char *
 history_save (const struct conform_options *options, const struct script *script, const char *text)
 {
@@ -55,7 +55,7 @@ history_report (const struct conform_options *options, struct conform_report *re
     g_string_free (out, TRUE);
 }
 
-/* Includes a checksum of all events, which is the same whenever the same history is run. */
+/* The line contains a checksum of all events, which is equal for each run of the same script. */
 static void
 history_report_passed (struct conform_report *report, const char *name,
                        const struct history_verdict *verdict)
@@ -66,7 +66,7 @@ history_report_passed (struct conform_report *report, const char *name,
     conform_pass (report, text);
 }
 
-/* Returns 1 if it failed and was reported. */
+/* Returns 0 if the history passed, 1 if it failed and was reported, or a negative errno. */
 static int
 run_one (const struct conform_options *options, struct conform_report *report, const char *name,
          const struct script *script, bool shrink)
@@ -139,8 +139,8 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     return error_or_0 (r);
 }
 
-/* Each history has a scratch directory below a common one that has the keeper: a keeper for each
- * would cost as much as the history. */
+/* Each history has a scratch directory below a common one. The keeper is started once, for the
+ * common one: a keeper for each history would take as long as the history. */
 int
 conform_histories (const struct conform_options *options, struct conform_report *report)
 {

@@ -6,37 +6,43 @@
  *   make.c       makes the clients' scripts from a seed
  *   script.c     scripts as text: printing, reading
  *   gate.c       gates on every edge, which hold calls and answers back
- *   drive.c      the clients: lines become operations, which are wound and recorded
- *   run.c        one history, in a process of its own: graph, scheduler, disk, verdict
- *   late.c       writes that were answered and then failed: which clients have to be told
- *   model.c      a file system in memory; apply.c: the effect and answer of each operation
- *   check.c      is there an order in which the model gives every answer that was seen?
- *   shrink.c     shortens a history that fails
- *   bricks.c     ends and beginnings of the bricks below protocol/client: conform/brick
+ *   drive.c      the clients: each line becomes operations; the order of all events
+ *   wind.c       winds the operations of a line; answered.c records their answers
+ *   run.c        runs one history in a process of its own: graph, scheduler, verdict
+ *   late.c       writes that failed after their answer, and the fsyncs that must report them
+ *   model.c      a file system in memory; apply.c: the effect of each operation on it
+ *   check.c      looks for an order of the operations in which the model gives all answers
+ *   shrink.c     shortens the script of a history that fails
+ *   bricks.c     stops and starts the bricks below protocol/client (conform/brick)
  *   histories.c  the part of `windlass conform`
  *
- * Reasons, and what is judged:
+ * A script is the list of lines that the clients execute. A history is the record of one run: the
+ * operations of all clients, each with the times of its call and of its answer.
  *
- * - A history runs in a process of its own, which may crash or hang: 60 seconds.
- * - A random decision about a line depends on the seed, the line's number and its progress, never
- *   on a count of earlier decisions. So shrinking can remove a line and the rest goes on as before.
- * - A script leaves most kinds of operations out and has a favourite file and range: a script with
- *   a bit of everything hardly finds a stale cache. One of four is narrow: a few verbs of one theme
- *   about two or three names, answers of storage held back for long, and time that passes. A stale
- *   cache takes three clients: one asks, one changes and ends meanwhile, one asks again. If a cache
- *   has two guards, both have to be broken before a history can tell.
- * - core/time/scheduler.h gives the virtual clock, timers, order of threads and random_seed, to all
- *   that use clock_*, timer_*, thread_* and random_seed. A thread that waits in a system call keeps
- *   the baton and stops all, so record locks are not in histories.
- * - Files are identified by gfid: a file that changes its gfid fails, and so do two with the same.
- * - With TOUCHES_ANSWERS a translator's own writes fail at storage too (late.c). With --faults,
- *   errors are injected at storage into calls of clients, before or after they were done: the
- *   operation may have happened or not. Other calls that a translator makes by itself don't fail:
- *   no caller would be told.
- * - Not judged: attributes before and after, those of a read, a readlink or a rename, the names of
- *   a directory that is listed while they change, link counts and sizes of directories.
- * - For a graph that touches neither data, names nor attributes, the directory itself is compared
- *   too.
+ * - A history runs in a process of its own, since the tested code may crash or hang. After 60
+ *   seconds it counts as hung.
+ * - A random decision about a line depends on the seed, the line's number and the line's progress,
+ *   never on the number of earlier decisions. So shrinking can remove a line without changing the
+ *   decisions about the other lines.
+ * - A script uses a few verbs, and mostly one file and one range: with all verbs and many files it
+ *   hardly ever repeats an operation, which is needed to find a stale cache. One script of four is
+ *   narrow: a few verbs of one theme about two or three names. Its gates hold answers of storage
+ *   for long, and time passes. A stale cache takes three clients: one reads, one changes the file
+ *   meanwhile, one reads again. If a cache has two guards against this, a history finds an error
+ *   only if both guards are broken.
+ * - core/time/scheduler.h provides the virtual clock, the timers, the order of the threads and the
+ *   random numbers for all code that uses clock_*, timer_*, thread_* and random_seed. A thread that
+ *   waits in a system call would stop all others, so histories have no record locks.
+ * - The gfid identifies a file. A history fails if a file changes its gfid, or if two files have
+ *   the same one.
+ * - With --faults, gates above storage let calls of clients fail, before or after storage executes
+ *   them, so such an operation may have happened or not. They also let writes fail that a
+ *   translator with TOUCHES_ANSWERS makes by itself (late.c). Other calls that a translator makes
+ *   by itself don't fail, since no caller would get the error.
+ * - Not judged: attributes before and after an operation; attributes in the answers of read,
+ *   readlink and rename; a listing during which names change; link counts and sizes of directories.
+ * - If the graph changes neither data nor names nor attributes, the directory of storage is
+ *   compared with the mount's content too.
  */
 #ifndef WINDLASS_CONFORM_HISTORY_H
 #define WINDLASS_CONFORM_HISTORY_H
@@ -46,11 +52,11 @@
 #include "core/data/iatt.h"
 
 #define CLIENTS_MAX 8
-/* observers: clients, the one that reads everything back at the end, and for each of these one more
- * for attributes that came with a listing */
+/* Number of observers: the clients, the client that reads everything back at the end, and for each
+ * of these another one, for attributes that came with a listing. */
 #define SEERS_MAX (2 * (CLIENTS_MAX + 1))
-#define CLIENT_FDS 3       /* f0, f1, f2: a client's open files */
-#define FILE_SIZE_MAX 65536 /* maximum of offsets and of sizes */
+#define CLIENT_FDS 3        /* open files of a client: f0, f1, f2 */
+#define FILE_SIZE_MAX 65536 /* maximum of an offset and of a size in a script, in bytes */
 
 /* --- scripts: make.c, script.c ---------------------------------------------------------------- */
 
@@ -96,139 +102,145 @@ char verb_takes (enum verb verb, const char *letters);
 
 /* One action of one client. Fields that the verb does not use are 0 or NULL. */
 struct script_line {
-    unsigned number; /* stays when other lines are removed: random decisions about the line, and the
-                        bytes it writes, depend on it */
-    unsigned client; /* from 0 */
+    unsigned number; /* constant when shrinking removes other lines: random decisions about the
+                        line, and the bytes that it writes, depend on the number */
+    unsigned client; /* number of the client, from 0 */
     enum verb verb;
-    char *path, *word; /* word: the other path, a link's target, the name of an extended
-                          attribute */
-    unsigned fd, fd_out;
-    off_t offset, offset_out; /* the offset is also a file's new size, and the time of utime */
-    size_t size;
+    char *path;
+    char *word; /* second path, target of a link, or name of an extended attribute */
+    unsigned fd, fd_out;      /* numbers of open files of the client; fd_out: of copy's target */
+    off_t offset, offset_out; /* in bytes; offset: also a file's new size, and the time of utime in
+                                 seconds */
+    size_t size;              /* in bytes */
     uint32_t flags;
     mode_t mode;
-    bool calm; /* the line is not held back */
+    bool calm; /* whether gates pass the line's calls and answers at once, and no brick ends */
 };
 
 struct script {
     uint64_t seed;
     unsigned clients;
     unsigned faults;  /* failures per 1000 calls of storage */
-    GPtrArray *lines; /* of struct line */
+    GPtrArray *lines; /* of struct script_line, in the order in which the lines begin */
 };
 
 struct script *script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
                             unsigned abilities);
-/* One of four histories is narrow: some clients ask for an object, some change it, and answers of
- * storage are held back for long. So a cache that keeps an outdated answer returns it once more. */
+/* Returns whether the script of the seed is narrow: some clients read an object, others change it,
+ * and gates hold answers of storage for long. So a cache that stores an outdated answer is likely
+ * to return it later. */
 static inline bool
 script_is_narrow (uint64_t seed)
 {
     return seed % 4 == 1;
 }
 
-/* A history without lines. */
+/* Returns a script without lines. */
 struct script *script_begin (uint64_t seed, unsigned clients, unsigned faults);
-struct script *script_copy (const struct script *script); /* with lines of its own */
-void script_free (struct script *script);                  /* takes NULL */
+/* The copy has lines of its own. */
+struct script *script_copy (const struct script *script);
+void script_free (struct script *script); /* takes NULL */
 
-/* As text, a line for each; history_read parses it. Lines that begin with `#` are comments. Freed
- * with g_free. */
+/* Returns the script as text that script_read parses. The caller frees it with g_free. */
 char *script_text (const struct script *script);
 void line_print (const struct script_line *line, GString *out);
 
-/* Returns NULL on error, and *ret_error ("FILE:LINE: what is wrong, what is allowed"; freed with
- * g_free). */
+/* Reads a file. Returns NULL on error, and *ret_error, the text "FILE:LINE: problem: 'line'", which
+ * the caller frees with g_free. Lines that begin with `#` are comments. */
 struct script *script_read (const char *path, char **ret_error);
 
-/* The bytes that the line with that number writes. Freed with g_free. */
+/* Returns the bytes that the line with that number writes; freed with g_free. */
 char *line_bytes (unsigned number, size_t size);
 
-/* --- records: filled in by drive.c ------------------------------------------------------------ */
+/* --- records: filled in by wind.c and answered.c ---------------------------------------------- */
 
-/* A file has a number: that of its gfid, in the order of first appearance; 0 is the root. Opens are
- * numbered too, across all clients. -1: none. */
+/* One operation of a client, as it was seen. Files have numbers in the order in which their gfids
+ * appear; 0 is the root. Opens have numbers too, across all clients. -1: none. */
 struct operation {
-    enum fop op; /* FOP_readdir stands for a directory from opendir to its end */
-    unsigned line, client; /* below SEERS_MAX */
-    /* the request */
-    int node, parent, newparent;
+    enum fop op;     /* FOP_readdir: a whole listing, from opendir to the last readdir */
+    unsigned line;   /* number of the script's line */
+    unsigned client; /* number of the observer, below SEERS_MAX */
+    /* The call. */
+    int node;                   /* number of the file */
+    int parent, newparent;      /* numbers of the directories of name and newname */
     const char *name, *newname; /* owned by the record */
-    int fd, fd_out;
+    int fd, fd_out;             /* numbers of opens */
     off_t offset, offset_out;
     size_t size;
-    uint32_t flags;
+    uint32_t flags; /* of open, rename, fallocate and setxattr; IATT_* of setattr; of flush: whether
+                       the client closes the file */
     mode_t mode;
-    GBytes *bytes; /* written bytes; a link's target; an attribute's value */
-    /* the answer */
-    int ret, err; /* op_ret, and op_errno if that is negative */
-    int found;    /* the file in the answer */
+    GBytes *bytes; /* written bytes, target of a link, or value of an extended attribute */
+    /* The answer. */
+    int ret, err; /* op_ret, and op_errno if op_ret is negative */
+    int found;    /* number of the file in the answer */
     bool has_iatt;
     struct iatt iatt;
-    GBytes *data;     /* bytes read, link target, value */
-    GPtrArray *names; /* of a directory, sorted, each followed by a letter for its type: "af", "dd",
-                         "sl" */
-    /* times, on one count for all; responded G_MAXUINT: never */
-    unsigned invoked, responded;
-    bool refused;     /* by design: it must not have happened */
-    bool fault;       /* an error was injected: the operation may have happened or not */
-    bool late_fault;  /* it was answered, or will be, but failed later: late.c */
-    bool interrupted; /* interrupted: with the answer EINTR it may have happened or not */
-    bool inexact;     /* a directory that changed while it was read: not judged */
+    GBytes *data;     /* bytes read, target of a link, or value of an extended attribute */
+    GPtrArray *names; /* sorted names in a listing, each with a letter for its type at the end:
+                         "af", "dd", "sl" */
+    unsigned invoked;   /* time of the call, on a clock that counts the events of all clients */
+    unsigned responded; /* time of the answer; G_MAXUINT: none has come */
+    bool refused;     /* failure by design: the operation must not have happened */
+    bool fault;       /* injected error: the operation may have happened or not */
+    bool late_fault;  /* possible failure of a write after its answer: late.c */
+    bool interrupted; /* interrupted call: with the answer EINTR it may have happened or not */
+    bool inexact;     /* listing during which names changed: its names are not judged */
 };
 
 void operation_free (struct operation *seen);
-void operation_print (const struct operation *seen, GString *out); /* "write f3 4096 20 = 20" */
+/* Appends text like "writev fd3 offset 4096 size 20 = 20". */
+void operation_print (const struct operation *seen, GString *out);
 
 /* --- the model: model.c, apply.c -------------------------------------------------------------- */
 
 struct model;
 
-struct model *model_new (void); /* a model with an empty root */
+struct model *model_new (void); /* has an empty root */
 struct model *model_copy (const struct model *model);
 void model_free (struct model *model);
 bool model_equal (const struct model *a, const struct model *b);
 
-/* Applies the operation, if the model gives the same answer. Otherwise puts the model's answer in
- * expected (may be NULL); the model must not be used any more. */
+/* Applies the operation. Returns whether the model gives the same answer. Otherwise appends the
+ * model's answer to expected (may be NULL), and the caller must not use the model any more. */
 bool model_apply (struct model *model, const struct operation *seen, GString *expected);
 
-/* Applies the operation whatever its answer was, for an operation whose answer was lost. */
+/* Applies an operation whose answer was lost: the answer is not compared. */
 void model_apply_unseen (struct model *model, const struct operation *seen);
 
 /* --- judging: check.c ------------------------------------------------------------------------- */
 
-/* seens: of struct seen, in any order. Returns NULL if there is an order; else an error text, freed
- * with g_free. */
+/* seens: of struct operation, in any order. Returns NULL if the model gives all answers in some
+ * order of the operations; else an error text, which the caller frees with g_free. */
 char *check_order (const GPtrArray *seens);
 
 /* --- running: run.c --------------------------------------------------------------------------- */
 
 struct history_verdict {
     bool failed;
-    char *text;    /* the errors, as lines */
-    char *log;     /* the events, as lines: equal for equal histories */
-    unsigned seen; /* number of judged operations */
-    const char *by_design; /* the reason why the error is intended, by --allow, or NULL */
+    char *text;            /* errors, as lines */
+    char *log;             /* events, as lines; equal for each run of the same script */
+    unsigned seen;         /* number of judged operations */
+    const char *by_design; /* reason for which the file of --allow permits the error, or NULL */
 };
 
-/* Runs it in a child; any kind of end gives a verdict. Returns 0, or a negative errno after a
- * message if it could not be run at all. */
+/* Runs the script in a child process. Returns 0 with a verdict, also if the child crashes or hangs.
+ * Returns a negative errno after a message if the graph can't be started. */
 int history_run (const struct conform_options *options, const struct script *script,
                  struct history_verdict *ret_verdict);
 void verdict_clear (struct history_verdict *verdict);
 
-/* bricks.c: the abilities (CAN_*) that translators of the volfile take away. */
+/* bricks.c. Returns the abilities (CAN_*) that a graph of the volfile lacks on any file system. */
 unsigned history_inabilities (const struct conform_options *options);
 
-/* Finds the abilities of the scratch directories' file system. Returns 0, or a negative errno after
- * a message. */
+/* Finds the abilities (CAN_*) of the graph over the file system of the scratch directories. Returns
+ * 0, or a negative errno after a message. */
 int history_probe (const struct conform_options *options, unsigned *ret_abilities);
 
 /* --- shrinking: shrink.c ---------------------------------------------------------------------- */
 
-/* Returns a shorter history that fails too, possibly in another way; `runs` limits the number of
- * runs. */
+/* Returns a shorter script whose history fails too, possibly with another error. Runs at most
+ * `runs` histories. */
 struct script *script_shrink (const struct conform_options *options,
                               const struct script *script, unsigned runs);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A translator that answers writes before they are done (TOUCHES_ANSWERS) may have a write fail
- * that a client takes for done. Then the model may contain it or not. But the writer has to be
- * told, as fsync(2) specifies: by the next fsync of the description that it wrote to. A flush may
- * report it instead. So may the fsync of another description that wrote, or that asks first.
+ * A translator with TOUCHES_ANSWERS answers writes before storage has them, so a write may fail
+ * after the client got its success. The model accepts it whether such a write happened or not. But
+ * the next fsync of the open file description that wrote must fail, as fsync(2) specifies. An
+ * earlier flush may report the error instead. So may the first fsync of another description that
+ * wrote to the file.
  */
 #include "conform/history/drive.h"
 
 #include <fcntl.h>
 
-/* The open that made the description, or NULL. */
+/* Returns the open or create that made the description, or NULL. */
 static const struct operation *
 open_of (const struct drive *drive, int fd)
 {
@@ -64,8 +65,8 @@ asks (const struct operation *seen)
     return seen->op == FOP_fsync || seen->op == FOP_flush;
 }
 
-/* The time of the last earlier fsync or flush of the description that was answered with an error,
- * or 0. begun: the time of its call, else that of its answer. */
+/* Returns the time of the description's last fsync or flush that failed before this one was
+ * answered; 0: none did. begun: the time of its call, else the time of its answer. */
 static unsigned
 told_before (const struct drive *drive, const struct operation *seen, bool begun)
 {
@@ -80,8 +81,8 @@ told_before (const struct drive *drive, const struct operation *seen, bool begun
     return last;
 }
 
-/* The answer's error may be that of a late failure, unless an earlier error of the description has
- * reported it. A failure during that earlier operation may not have been included. */
+/* A failed fsync or flush may report a late write, unless an earlier error of the description has
+ * reported that write. A write that failed during the earlier operation may be unreported. */
 void
 drive_late_answer (struct drive *drive, struct operation *seen)
 {
@@ -94,8 +95,8 @@ drive_late_answer (struct drive *drive, struct operation *seen)
     }
 }
 
-/* Returns true if a write of the description was answered before the failure, and none of its
- * flushes may have reported it. */
+/* Returns whether a write of the description was answered before the late failure, and no flush of
+ * the description can have reported the failure. */
 static bool
 has_to_know (const struct drive *drive, const struct operation *fsync, const struct late *late)
 {
@@ -127,7 +128,7 @@ drive_late_check (const struct drive *drive)
                 && late->time > told_before (drive, seen, false) && has_to_know (drive, seen, late))
                 return g_strdup_printf ("line %u, client %u: fsync succeeds, but a write that was "
                                         "answered had failed before, and this "
-                                        "description was never told\n",
+                                        "description got no error\n",
                                         seen->line, seen->client + 1);
         }
     }

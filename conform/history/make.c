@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Makes histories from a seed: few names, so that clients meet; offsets near page boundaries, so
- * that writes overlap. Each history uses only some verbs, more often, and has one or two favourite
- * places: a history with a bit of everything rarely repeats an operation, which is needed to find
- * errors in caches. If the seed is a multiple of 3, files are read in order. And one of four is
- * narrow (history.h): few verbs, of one theme, about two or three names that exist from the
- * beginning.
+ * Makes scripts from a seed. A script has few names, so that the clients use the same files, and
+ * offsets near page boundaries, so that writes overlap. It uses only some of the verbs, and most of
+ * its lines use one path, one offset and one size: an error of a cache is found by repeated
+ * operations on one place. If the seed is a multiple of 3, the clients read files in order. One
+ * script of four is narrow (history.h): it has a few verbs of one theme and two or three names,
+ * and the first of these names exists from the beginning.
  */
 #include "conform/history/history.h"
 #include "core/time/random.h"
@@ -19,25 +19,25 @@
 struct maker {
     struct random_source random;
     unsigned abilities; /* CAN_* */
-    bool open[CLIENTS_MAX][CLIENT_FDS]; /* as far as the script determines it */
-    uint32_t left_out; /* bits of verbs */
-    char *path;        /* favourites */
+    bool open[CLIENTS_MAX][CLIENT_FDS]; /* whether the file is open, if no earlier line fails */
+    uint32_t left_out; /* bits of the verbs that the script does not use */
+    char *path;        /* path, offset and size of most lines */
     off_t offset;
     size_t size;
-    bool in_order;     /* most reads begin where the last one of the same open file ended */
+    bool in_order;     /* whether most reads begin where the last read of the open file ended */
     off_t next[CLIENTS_MAX][CLIENT_FDS];
-    const struct theme *theme; /* of a narrow history, or NULL */
-    uint32_t asks, changes;    /* bits of verbs, of the theme */
-    bool apart;                /* the first client changes, the others ask */
+    const struct theme *theme; /* theme of a narrow script, or NULL */
+    uint32_t asks, changes;    /* bits of the theme's verbs that the script uses */
+    bool apart;                /* whether the first client only changes and the others only read */
 };
 
 #define BIT(verb_) (1u << VERB_##verb_)
 
-/* The subject of a narrow history: asking and changing clients use the same object. */
+/* A theme of narrow scripts: some verbs read an object (asks), others change it. */
 static const struct theme {
     uint32_t asks, changes;
-    const char *paths[3]; /* the first is the most likely */
-    enum verb begins;     /* makes the first one at the beginning; VERB_MAX: none */
+    const char *paths[3]; /* in the order of their likelihood */
+    enum verb begins;     /* verb that makes the first path at the beginning; VERB_MAX: none */
 } themes[] = {
     { BIT (stat) | BIT (fstat),
       BIT (write) | BIT (truncate) | BIT (ftruncate) | BIT (chmod),
@@ -91,7 +91,7 @@ theme_path (struct maker *maker)
     return g_strdup (maker->theme->paths[MIN (one, other)]);
 }
 
-/* Earlier ones are more likely. */
+/* Paths at the beginning of the list are more likely. */
 static char *
 any_path (struct maker *maker)
 {
@@ -179,7 +179,7 @@ some_word (struct maker *maker, enum verb verb)
     }
 }
 
-/* One of the client's files that is open, or that is not; -1: there is none. */
+/* Returns the number of a file that the client has open (open), or has not; -1: none. */
 static int
 some_fd (struct maker *maker, unsigned client, bool open)
 {
@@ -191,7 +191,7 @@ some_fd (struct maker *maker, unsigned client, bool open)
     return -1;
 }
 
-/* Half of all lines ask, half change, some open files for these. */
+/* About half of all lines read, half change, and some open files for the others. */
 static unsigned
 theme_weight (const struct maker *maker, unsigned client, enum verb verb)
 {
@@ -231,7 +231,8 @@ some_verb (struct maker *maker, unsigned client)
     }
 }
 
-/* A client without an open file opens one instead; a client with too many closes one. */
+/* The line gets another verb if its verb needs an open file and the client has none: it opens one.
+ * If its verb opens a file and the client has the maximum open, it closes one. */
 static void
 line_choose_fd (struct maker *maker, struct script_line *line)
 {
@@ -250,8 +251,8 @@ line_choose_fd (struct maker *maker, struct script_line *line)
     maker->open[line->client][fd] = line->verb != VERB_close;
 }
 
-/* The first read of a newly opened file begins at its start; and writes are large enough to be
- * read. Makes no random choice, so that other histories stay the same. */
+/* Reads begin where the last read of the file ended, and writes are large, so that there is much to
+ * read. This function draws no random number, so that it changes no other line. */
 static void
 line_put_in_order (struct maker *maker, struct script_line *line)
 {
@@ -272,7 +273,7 @@ line_put_in_order (struct maker *maker, struct script_line *line)
 static struct script_line *
 line_make (struct maker *maker, unsigned number, unsigned clients)
 {
-    /* The model knows no rights: an owner who isn't root may search each directory, too. */
+    /* The model does not check rights. So each mode lets the owner read, write and search. */
     static const mode_t modes[] = { 0744, 0700, 0755, 0711 };
     struct script_line *line = g_new0 (struct script_line, 1);
 
@@ -303,7 +304,7 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
     return line;
 }
 
-/* Most of them, at least one. */
+/* Returns most of the bits, at least one. */
 static uint32_t
 some_bits (struct maker *maker, uint32_t bits)
 {
@@ -314,7 +315,7 @@ some_bits (struct maker *maker, uint32_t bits)
     return some & bits;
 }
 
-/* The lines that make the initial objects. */
+/* Adds the line that makes the first path of the theme. */
 static void
 theme_begin (struct maker *maker, struct script *script)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file system in memory. Copies are cheap: they share each file until it is changed. */
+/* A file system in memory. A copy of a model is cheap: both models share each file until one of
+ * them changes it. */
 #include "conform/history/model.h"
 
 #include <string.h>

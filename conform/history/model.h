@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside the model: shared by model.c and apply.c. */
+/* The inside of the model: shared by model.c, apply.c and apply-names.c. */
 #ifndef WINDLASS_CONFORM_MODEL_H
 #define WINDLASS_CONFORM_MODEL_H
 
@@ -7,7 +7,8 @@
 
 #define XATTRS 2 /* "user.x", "user.y" */
 
-/* A time that no client has set, and one that is not known. Others were set by utime. */
+/* Modification times that are not those of a utime: TIME_MOVED after a change, which sets the
+ * current time; TIME_UNKNOWN after an operation that may set the current time or not. */
 #define TIME_MOVED 0
 #define TIME_UNKNOWN (-1)
 
@@ -16,18 +17,19 @@ struct model_entry {
     int node;
 };
 
-/* A file, shared by all models that contain it unchanged: only change it through model_change. */
+/* A file. All models in which it is equal share it, so only model_change may return it for a
+ * change. */
 struct model_node {
     int refs;
     ia_type_t type;
     mode_t mode;
-    int nlink; /* of a directory: it exists */
-    int parent; /* of a directory */
-    bool unseen; /* made by an operation whose answer was lost: its number is provisional */
+    int nlink;   /* number of names; of a directory: 1 while it exists */
+    int parent;  /* number of the directory that contains this directory */
+    bool unseen; /* an operation whose answer was lost made the file: its number is provisional */
     int64_t mtime;
     GBytes *bytes;           /* a file's content, or a link's target */
     GBytes *xattrs[XATTRS];  /* NULL: not set */
-    GArray *entries;         /* of struct entry, by name; NULL unless a directory */
+    GArray *entries;         /* of struct model_entry, sorted by name; NULL: not a directory */
 };
 
 struct model_fd {
@@ -36,33 +38,34 @@ struct model_fd {
 };
 
 struct model {
-    GPtrArray *nodes; /* by number; NULL: not known */
+    GPtrArray *nodes; /* of struct model_node, by number; NULL: no such file */
     GArray *fds;      /* of struct model_fd */
 };
 
 /* Returns NULL if there is none. */
 struct model_node *model_node (const struct model *model, int number);
-/* The same, as this model's own copy, which may be changed. */
+/* Returns the file for a change, as this model's own copy. */
 struct model_node *model_change (struct model *model, int number);
 struct model_fd *model_fd (const struct model *model, int number); /* NULL: not open */
 void model_open (struct model *model, int number, int node, uint32_t flags);
 void model_close (struct model *model, int number);
 
-/* Makes a node with that number, which must be unused; it has no name. */
+/* Makes a file without a name. No other file may have the number. */
 struct model_node *model_make (struct model *model, int number, ia_type_t type, mode_t mode);
 
-/* Returns true if no client can reach it any more. */
+/* Returns whether the file has no name any more and no client has it open. */
 bool model_is_dead (const struct model *model, int number);
 
-/* Gives a node that was made unseen another number. */
+/* Gives a file with a provisional number its real one. */
 void model_renumber (struct model *model, int from, int to);
 
-/* Names. model_find: -1 if there is none. model_name and model_unname update the link count. */
+/* model_find returns the number of the file with that name, or -1. model_name adds a name and
+ * model_unname removes one; both update the link count of the file. */
 int model_find (const struct model *model, int directory, const char *name);
 void model_name (struct model *model, int directory, const char *name, int node);
 void model_unname (struct model *model, int directory, const char *name);
 
-/* The index of an attribute, or -1. */
+/* Returns the index of an extended attribute in xattrs, or -1. */
 int xattr_index (const char *name);
 
 /* --- apply.c, apply-names.c: judges one answer ------------------------------------------- */
@@ -70,31 +73,32 @@ int xattr_index (const char *name);
 struct judge {
     struct model *model;
     const struct operation *seen;
-    GString *expected; /* NULL: not wanted */
-    bool unseen;       /* the answer was lost: it is not compared */
+    GString *expected; /* appended to if the answer is wrong; may be NULL */
+    bool unseen;       /* whether the answer was lost, so that it is not compared */
     bool wrong;
 };
 
-/* Returns true if the operation goes on to its effect. want: 0, or the errno it fails with;
- * reachable: its object has not been removed; otherwise ESTALE and ENOENT are valid answers too.
- * Any other answer is wrong. */
+/* Compares success or failure with the model's. want: the errno of the model, or 0. reachable:
+ * whether the object still exists; if not, ESTALE and ENOENT are right too. Returns whether the
+ * operation has its effect. */
 bool judge_goes_on (struct judge *judge, int want, bool reachable);
 
 /* Compares one value of the answer with the model's. */
 void judge_number (struct judge *judge, const char *what, int64_t is, int64_t want);
 void judge_bytes (struct judge *judge, const char *what, GBytes *is, GBytes *want);
 
-/* Compares the file in the answer, with its attributes. */
+/* Compares the file in the answer (judge_found), and its attributes (both). */
 void judge_found (struct judge *judge, int node);
 void judge_iatt (struct judge *judge, int node);
 
-/* Replaces size bytes of a file from offset by bytes (NULL: zeros), with zeros in a gap before. */
+/* Replaces size bytes of a file from offset on by bytes (NULL: by zeros). A gap before offset
+ * becomes zeros. */
 void node_put (struct model_node *node, const void *bytes, off_t offset, size_t size);
 void node_resize (struct model_node *node, size_t size);
-/* the existing bytes in that range; freed with g_bytes_unref */
+/* Returns the bytes of the file in that range, fewer at its end; freed with g_bytes_unref. */
 GBytes *node_get (const struct model_node *node, off_t offset, size_t size);
 
-/* Operations on names. */
+/* The effects of operations on names: apply-names.c. */
 typedef void apply_fn (struct judge *judge);
 apply_fn apply_lookup, apply_create, apply_mkdir, apply_symlink, apply_link, apply_unlink,
     apply_rmdir, apply_rename, apply_readdir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Prints records in readable form. */
+/* Records of operations as text. */
 #include "conform/history/history.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs one history: a graph over a fresh directory, under a scheduler, in a process of its own,
+/* Runs one history: a graph over a fresh directory, with a virtual clock, in a process of its own,
  * since the tested code may crash or hang. */
 #include "conform/history/drive.h"
 #include "core/base/log.h"
@@ -18,20 +18,20 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define PATIENCE 60      /* seconds for one history */
-#define INODE_LIMIT 4    /* small, so that translators have to forget inodes */
-#define STDERR_MAX 4000  /* bytes of the child's stderr */
+#define PATIENCE 60     /* seconds after which a history counts as hung */
+#define INODE_LIMIT 4   /* inodes; few, so that translators often forget some */
+#define STDERR_MAX 4000 /* bytes of the child's stderr in a verdict */
 
 /* Exit statuses of the child. */
 enum {
     CHILD_PASSED = 0,
     CHILD_FAILED = 1,
-    CHILD_UNABLE = 2, /* the graph can't be started */
+    CHILD_UNABLE = 2, /* the graph could not be started */
 };
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* Gives each storage a directory of its own. Returns the number of storages. */
+/* Gives each volume of type storage/posix a directory of its own. Returns their number. */
 static unsigned
 replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings)
 {
@@ -49,7 +49,8 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
     return storages;
 }
 
-/* The kit's settings come first: the first of two settings counts. Returns NULL after a message. */
+/* Returns NULL after a message. Of two settings of one option the first one counts, so the kit's
+ * own settings precede those of the user. */
 static struct graph *
 history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
               GPtrArray *bricks, unsigned *ret_storages)
@@ -113,7 +114,7 @@ drive_begin (struct drive *drive, const struct conform_options *options,
     drive->log = g_string_new (NULL);
     drive->tree = g_string_new (NULL);
     drive->size_max = 2 * FILE_SIZE_MAX;
-    for (guint i = 0; i < script->lines->len; i++) { /* all are opened for appending */
+    for (guint i = 0; i < script->lines->len; i++) { /* as if all writes append */
         const struct script_line *line = script->lines->pdata[i];
         drive->size_max += line->verb == VERB_write ? line->size : 0;
     }
@@ -136,7 +137,7 @@ drive_clear (struct drive *drive)
     g_string_free (drive->tree, TRUE);
 }
 
-/* The first line that only one of the trees has. */
+/* Returns a text about the first line in which the trees differ, freed with g_free; NULL: none. */
 static char *
 tree_difference (const char *tree, const char *disk)
 {
@@ -152,7 +153,7 @@ tree_difference (const char *tree, const char *disk)
                             ours[i] ? ours[i] : "nothing", theirs[i] ? theirs[i] : "nothing");
 }
 
-/* Returns true if the directory's content can be compared with the data that were read. */
+/* Returns whether the directory of storage has the same content as the graph's mount. */
 static bool
 is_plain (const struct graph *graph, unsigned storages)
 {
@@ -160,7 +161,7 @@ is_plain (const struct graph *graph, unsigned storages)
         && !(graph_touches (graph) & (TOUCHES_DATA | TOUCHES_NAMES | TOUCHES_METADATA));
 }
 
-/* Returns NULL or an error text. The log, a FILE of the parent's, is equal for equal histories. */
+/* Returns NULL or an error text. Writes the number of operations and all events to the log. */
 static char *
 drive_judge (struct drive *drive, FILE *log)
 {
@@ -197,7 +198,7 @@ history_child_run (const struct conform_options *options, const struct script *s
         return CHILD_UNABLE;
     bricks_calm (&drive, false);
     wrong = drive_judge (&drive, log);
-    if (wrong) { /* held calls are not released: there is no orderly end */
+    if (wrong) { /* gates still hold calls, so the graph can't be stopped */
         fprintf (text, "%s", wrong);
         return CHILD_FAILED;
     }
@@ -216,7 +217,7 @@ history_child_run (const struct conform_options *options, const struct script *s
 
 /* --- in the parent -------------------------------------------------------------------------- */
 
-/* An unnamed file, for the child's output. */
+/* Returns a file without a name, for output of the child; NULL on error. */
 static FILE *
 paper (void)
 {
@@ -225,7 +226,7 @@ paper (void)
     return fd < 0 ? NULL : fdopen (fd, "w+");
 }
 
-/* Its whole content; freed with g_free. */
+/* Closes the file. Returns its whole content, freed with g_free. */
 static char *
 paper_read (FILE *paper)
 {
@@ -308,7 +309,8 @@ verdict_clear (struct history_verdict *verdict)
     *verdict = (struct history_verdict){ 0 };
 }
 
-/* A history ends at the first error: if the author allows one line of it, it is allowed. */
+/* A history ends at its first error. If the file of --allow permits one line of the error text, it
+ * permits the error. */
 static void
 verdict_allow (const struct conform_options *options, struct history_verdict *verdict)
 {

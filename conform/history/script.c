@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Histories as text: one line for each action of a client, in the order in which they begin.
+ * Scripts as text: one line for each action of a client, in the order in which the actions begin.
  *
  *   seed 42
  *   clients 2
  *   1 c1 create f0 a rw 0644
  *   2 c2 write f1 4096 20 calm
  *
- * The first number is the line's own. `calm`: the line is not held back.
+ * The first number is the number of the line. `calm`: the gates hold none of the line's calls.
  */
 #include "conform/history/history.h"
 
@@ -25,9 +25,9 @@ verb_takes (enum verb verb, const char *letters)
     return found ? *found : '\0';
 }
 
-/* Flags as words that a line joins by +. */
+/* The words of flags. A line joins several with +. */
 static const struct flag {
-    char argument; /* letter of verbs.def */
+    char argument; /* letter of the kind of flags, as in verbs.def */
     const char *name;
     uint32_t bits;
 } flags[] = {
@@ -100,7 +100,8 @@ script_begin (uint64_t seed, unsigned clients, unsigned faults)
     return script;
 }
 
-/* Blocks of eight bytes: the position in the write, and letters that identify the write. */
+/* Each block of eight bytes is a digit for its position in the write, and seven letters for the
+ * write. */
 char *
 line_bytes (unsigned number, size_t size)
 {
@@ -211,7 +212,7 @@ read_flags (char argument, const char *word, uint32_t *ret_flags)
     return true;
 }
 
-/* All components of a path must be names; "." alone is the root. */
+/* Returns whether the word is a path: names with / between them, or "." for the root. */
 static bool
 is_path (const char *word)
 {

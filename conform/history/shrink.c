@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shortens a history that fails: fewer lines, in chunks of half and less (Zeller and Hildebrandt's
- * ddmin); lines not held back if that is not needed; smaller sizes and offsets; fewer clients. Then
- * repeats from the start, until no step helps. */
+/* Shortens the script of a history that fails. It removes chunks of lines, first half of them, then
+ * fewer (ddmin of Zeller and Hildebrandt). Then it makes lines calm, sizes and offsets small, and
+ * clients few. It repeats all this until no step gives a script that fails. */
 #include "conform/history/history.h"
 
 struct shrinker {
     const struct conform_options *options;
     struct script *best;
-    unsigned runs; /* runs that are left */
+    unsigned runs; /* number of histories that may still be run */
 };
 
-/* Takes ownership of the candidate. It becomes the best if it fails. */
+/* Runs the candidate, and takes ownership of it. A candidate that fails becomes the best script. */
 static bool
 shrinker_try (struct shrinker *shrinker, struct script *candidate)
 {
@@ -30,8 +30,8 @@ shrinker_try (struct shrinker *shrinker, struct script *candidate)
     return failed;
 }
 
-/* Tries to remove chunks of that many lines; later ones first, since later lines depend on earlier
- * ones. */
+/* Tries to remove each chunk of that many lines. Chunks at the end come first, since later lines
+ * depend on earlier ones. */
 static bool
 shrink_chunks (struct shrinker *shrinker, unsigned chunk)
 {
@@ -59,7 +59,7 @@ shrink_lines (struct shrinker *shrinker)
 
 /* --- one line ------------------------------------------------------------------------------- */
 
-/* Changes the line; returns true if there was something to change. */
+/* Simplifies the line. Returns false if it was as simple before. */
 typedef bool change_fn (struct script_line *line);
 
 static bool
@@ -98,7 +98,7 @@ change_offset (struct script_line *line)
     return changes;
 }
 
-/* Rounds to a number that is easy to read. */
+/* Rounds the offset down to a page. */
 static bool
 change_round (struct script_line *line)
 {
@@ -159,7 +159,7 @@ shrink_once (struct shrinker *shrinker)
     return any;
 }
 
-/* Reduces the number of clients to those that lines name. */
+/* Lowers the number of clients to the highest one that a line uses. */
 static void
 drop_clients (struct script *script)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operations of a line, made as the kernel's bridge would make them, and the handling of their
- * answers. */
+/* Winds the operations of a line, as the bridge winds them for requests of the kernel. */
 #include "conform/history/drive.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -37,7 +36,7 @@ operation_new (struct actor *actor, enum fop op)
     return seen;
 }
 
-/* The wind comes last: the answer may have arrived when it returns. */
+/* Callers use the actor no more after this call: the answer may have come when it returns. */
 static void
 actor_wind (struct actor *actor, enum fop op, const void *args)
 {
@@ -78,7 +77,7 @@ actor_look_up (struct actor *actor)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The last name of the first path, whose directory was found before. */
+/* Begins the record of an operation on the last name of the line's path, and of its second path. */
 static struct operation *
 seen_name (struct actor *actor, enum fop op)
 {
@@ -181,7 +180,7 @@ wind_rename (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* For a link the first path leads to the file, not to its directory. */
+/* The first path of a link was looked up to the file, not to its directory. */
 static void
 wind_link (struct actor *actor)
 {
@@ -345,7 +344,7 @@ seen_fd (struct actor *actor, enum fop op)
     return seen;
 }
 
-/* cat reads the whole file. */
+/* Starts a read of the line's range; for cat, of the whole file. */
 static void
 wind_read (struct actor *actor)
 {
@@ -382,7 +381,7 @@ wind_write (struct actor *actor)
     iobref_unref (iobref);
 }
 
-/* The kernel sends a flush for close(2) too, and then closes the file: seen->flags. */
+/* close(2) flushes too. seen->flags: whether the client closes the file. */
 static void
 wind_flush (struct actor *actor)
 {
@@ -448,8 +447,8 @@ wind_zerofill (struct actor *actor)
                     .fd = actor_file (actor)->fd, .offset = line->offset, .len = line->size });
 }
 
-/* copy_file_range(2) fails earlier for a destination that is not open for writing, or that is open
- * for appending. */
+/* The kernel sends no copy_file_range to a file that is not open for writing, or is open for
+ * appending. */
 static void
 wind_copy (struct actor *actor)
 {
@@ -502,7 +501,7 @@ fd_fits (const fd_t *fd)
     }
 }
 
-/* Returns whether the kernel would send the line's operation for that object or open file. */
+/* Returns whether the kernel sends the line's operation for this object or open file. */
 static bool
 fits (const struct actor *actor, const fd_t *fd)
 {
@@ -513,7 +512,8 @@ fits (const struct actor *actor, const fd_t *fd)
     return !fd && (wanted == FITS_ANY || inode_fits (actor->inode) & wanted);
 }
 
-/* An answer that comes during the wind may end the line: the references last until its return. */
+/* The answer may come before the wind function returns, and end the line. So this function keeps
+ * references on the objects of the call until then. */
 void
 actor_do (struct actor *actor)
 {
@@ -545,7 +545,7 @@ wind_readdir (struct actor *actor, fd_t *fd, off_t offset)
                     &(struct readdir_call){ .fd = fd, .size = 4096, .offset = offset });
 }
 
-/* Called after an answer: starts the line's remaining operations, those of cat and ls. */
+/* Starts the next operation of a line of cat or ls. Any other line ends. */
 void
 actor_more (struct actor *actor)
 {
