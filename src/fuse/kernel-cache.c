@@ -60,26 +60,26 @@ kernel_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iat
         return;
     inode = inode_of_nodeid (bridge->graph->itable, nodeid);
     if (inode)
-        __atomic_add_fetch (&inode->told_of_privileges, 1, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch (&kernel_view (inode)->privileges, 1, __ATOMIC_SEQ_CST);
 }
 
 bool
 kernel_knows_privileges (const inode_t *inode)
 {
-    return __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST) != 0;
+    return __atomic_load_n (&kernel_view (inode)->privileges, __ATOMIC_SEQ_CST) != 0;
 }
 
 /* Keeps the count if another request told the kernel of the mode meanwhile. */
 void
 kernel_forget_mode (struct bridge *bridge, inode_t *inode)
 {
-    uint32_t told = __atomic_load_n (&inode->told_of_privileges, __ATOMIC_SEQ_CST);
+    uint32_t *privileges = &kernel_view (inode)->privileges;
+    uint32_t told = __atomic_load_n (privileges, __ATOMIC_SEQ_CST);
 
     if (G_LIKELY (told == 0))
         return;
     fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), -1, 0);
-    __atomic_compare_exchange_n (&inode->told_of_privileges, &told, 0, false, __ATOMIC_SEQ_CST,
-                                 __ATOMIC_SEQ_CST);
+    __atomic_compare_exchange_n (privileges, &told, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
@@ -88,19 +88,21 @@ void
 kernel_note_open (const fd_t *fd, int change)
 {
     if (!(fd->flags & O_DIRECT))
-        __atomic_add_fetch (&fd->inode->cached_opens, change, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch (&kernel_view (fd->inode)->cached_opens, change, __ATOMIC_SEQ_CST);
 }
 
 bool
 kernel_note_direct_write (inode_t *inode)
 {
-    __atomic_store_n (&inode->written_past, true, __ATOMIC_SEQ_CST);
-    return __atomic_load_n (&inode->cached_opens, __ATOMIC_SEQ_CST) > 0;
+    __atomic_store_n (&kernel_view (inode)->direct_writes, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n (&kernel_view (inode)->cached_opens, __ATOMIC_SEQ_CST) > 0;
 }
 
 bool
 kernel_may_keep_pages (inode_t *inode)
 {
-    return !__atomic_load_n (&inode->written_past, __ATOMIC_RELAXED)
-        || !__atomic_exchange_n (&inode->written_past, false, __ATOMIC_SEQ_CST);
+    uint32_t *direct_writes = &kernel_view (inode)->direct_writes;
+
+    return !__atomic_load_n (direct_writes, __ATOMIC_RELAXED)
+        || !__atomic_exchange_n (direct_writes, 0, __ATOMIC_SEQ_CST);
 }

@@ -8,6 +8,26 @@
 
 #include "fuse/state.h"
 
+/* What the bridge notes of an inode for the kernel's sake. It lies in the inode itself, in
+ * inode->maker, so that it costs no memory and no look-up of its own. All are atomic. */
+struct kernel_view {
+    uint32_t privileges;     /* how often the kernel was told that the file is setuid or setgid,
+                              * since it was last told to ask again */
+    uint32_t cached_opens;   /* descriptors of the kernel that may use its page cache */
+    uint32_t direct_writes;  /* 1: a write bypassed that cache since the last open */
+    uint32_t listed_at;      /* begin of the last listing with attributes, in milliseconds */
+    uint32_t no_default_acl; /* when the directory was last seen without a default ACL, in
+                              * milliseconds; 0: never */
+};
+
+G_STATIC_ASSERT (sizeof (struct kernel_view) <= sizeof ((inode_t *) NULL)->maker);
+
+static inline struct kernel_view *
+kernel_view (const inode_t *inode)
+{
+    return (struct kernel_view *) inode->maker;
+}
+
 /* --- facts as the kernel gets them --- */
 
 /* Returns st_blksize for the kernel, in bytes. A directory's is at least 128 KiB, since readdir(3)

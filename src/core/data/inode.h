@@ -33,6 +33,7 @@ struct dentry;
 struct itable;
 
 #define INODE_MAGIC 0x494e4f44u
+#define INODE_MAKER_WORDS 5
 
 /* A slot (xlator.inode_slot) names the graph in the table, and the translator in the graph. */
 #define ITABLE_GRAPHS 4
@@ -46,11 +47,8 @@ struct inode {
     ia_type_t ia_type;    /* set by inode_link, then constant */
     uint32_t slot;        /* in table->slots; constant */
     uint32_t generation;  /* of the slot; constant */
-    uint32_t told_of_privileges; /* for the bridge, as the next two: fuse/ops/write.c; atomic */
-    uint32_t cached_opens; /* descriptors of the kernel that may use its page cache; atomic */
-    bool written_past;    /* a write bypassed that cache since the last open; atomic */
-    uint32_t listed_at;   /* for the bridge, milliseconds: fuse/ops/dir.c; atomic */
-    uint32_t no_default_acl; /* for the bridge, milliseconds: fuse/ops/umask.c; atomic */
+    uint32_t maker[INODE_MAKER_WORDS]; /* of whoever makes requests, as call_stack_t.maker: the
+                                        * bridge keeps a struct of its own here; 0 in a new inode */
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
     struct dentry *names; /* table->lock */

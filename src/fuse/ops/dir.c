@@ -205,11 +205,12 @@ attributes_are_known (call_frame_t *frame, inode_t *directory)
     const struct bridge *bridge = frame->this->private;
     const double seconds = MIN (bridge->settings.attribute_timeout, bridge->settings.entry_timeout);
     const uint32_t now = (uint32_t) (frame->root->begin / 1000000);
-    const uint32_t age = now - __atomic_load_n (&directory->listed_at, __ATOMIC_RELAXED);
+    uint32_t *listed_at = &kernel_view (directory)->listed_at;
+    const uint32_t age = now - __atomic_load_n (listed_at, __ATOMIC_RELAXED);
 
     if (age < MIN (seconds, 1) * 1000 / 2)
         return true;
-    __atomic_store_n (&directory->listed_at, now, __ATOMIC_RELAXED);
+    __atomic_store_n (listed_at, now, __ATOMIC_RELAXED);
     return false;
 }
 

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether the caller's umask counts for a new object: it does unless the directory has a default
- * ACL (acl(5)). Local storage sees that itself. A brick heeds the umask of a call only if it has
- * features/access-control, so over servers the bridge applies it: it asks for the default ACL, once
- * a second for each directory in which something is made.
+ * Whether the caller's umask counts for a new object: it does, unless the directory has a default
+ * ACL (acl(5)). Local storage sees the ACL itself, and applies the umask or not. A brick heeds the
+ * umask of a call only if it has features/access-control. So over servers the bridge applies the
+ * umask: it asks for the default ACL first, at most once a second for each directory.
  */
 #include "fuse/ops/ops.h"
 
+#include "fuse/kernel-cache.h"
+
 #include <errno.h>
 
-#define KNOWN_FOR 1000 /* milliseconds */
+#define KNOWN_FOR 1000 /* milliseconds for which a directory is taken to have no default ACL */
 
-static getxattr_cbk default_acl_cbk;
+static getxattr_cbk fuse_default_acl_cbk;
 
+/* Returns the time at which the request began, in milliseconds; never 0. */
 static uint32_t
-milliseconds (const call_frame_t *frame)
+request_milliseconds (const call_frame_t *frame)
 {
-    return (uint32_t) (frame->root->begin / 1000000) | 1; /* 0 stands for never */
+    return (uint32_t) (frame->root->begin / 1000000) | 1;
 }
 
 bool
@@ -24,12 +27,12 @@ umask_is_settled (call_frame_t *frame, mode_t mode)
 {
     const struct bridge *bridge = frame->this->private;
     struct fuse_local *local = frame->local;
-    uint32_t then;
+    uint32_t seen;
 
     if (!bridge->terms.remote || !(mode & frame->root->umask))
         return true;
-    then = __atomic_load_n (&local->parent->no_default_acl, __ATOMIC_RELAXED);
-    local->masks = then && milliseconds (frame) - then < KNOWN_FOR;
+    seen = __atomic_load_n (&kernel_view (local->parent)->no_default_acl, __ATOMIC_RELAXED);
+    local->masks = seen && request_milliseconds (frame) - seen < KNOWN_FOR;
     return local->masks;
 }
 
@@ -44,28 +47,30 @@ umask_settle (call_frame_t *frame, call_stub_t *make)
         return;
     }
     local->make = make;
-    STACK_WIND (frame, default_acl_cbk, FIRST_CHILD (frame->this), getxattr, &loc,
+    STACK_WIND (frame, fuse_default_acl_cbk, FIRST_CHILD (frame->this), getxattr, &loc,
                 "system.posix_acl_default", NULL);
     loc_wipe_path (&loc);
 }
 
-/* An error means none, or that the operation itself will fail. */
+/* An error counts as no default ACL. If storage can't be reached, making the object will fail
+ * anyway. */
 static void
-default_acl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                 int32_t op_errno, dict_t *dict, dict_t *xdata)
+fuse_default_acl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                      int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     struct fuse_local *local = frame->local;
 
     local->masks = op_ret < 0;
     if (local->masks)
-        __atomic_store_n (&local->parent->no_default_acl, milliseconds (frame), __ATOMIC_RELAXED);
+        __atomic_store_n (&kernel_view (local->parent)->no_default_acl,
+                          request_milliseconds (frame), __ATOMIC_RELAXED);
     call_resume (g_steal_pointer (&local->make));
 }
 
 void
 umask_forget (inode_t *directory)
 {
-    __atomic_store_n (&directory->no_default_acl, 0, __ATOMIC_RELAXED);
+    __atomic_store_n (&kernel_view (directory)->no_default_acl, 0, __ATOMIC_RELAXED);
 }
 
 mode_t
