@@ -42,6 +42,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_tls.c \
     %D%/unit/test_trace_history.c \
     %D%/unit/test_volfile.c \
+    %D%/unit/test_wait_for_end.c \
     %D%/unit/test_watch.c \
     %D%/unit/test_work.c \
     %D%/unit/test_wire.c \

@@ -349,6 +349,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
     thread_cond_init (&bridge->changed);
+    thread_cond_init (&bridge->quiet);
     thread_cond_init (&bridge->device.needed);
     bridge->transport = bridge->transports[0] = &device_transport;
     pthread_mutex_init (&bridge->fds_lock, NULL);

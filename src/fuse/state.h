@@ -118,6 +118,7 @@ struct bridge {
                        * be started */
     pthread_mutex_t lock; /* guards the fields below; only timers.lock is taken under it */
     pthread_cond_t changed;
+    pthread_cond_t quiet; /* a thread isn't busy any more, while requests are held */
     enum bridge_state state;
     struct privileges_ask asks[PRIVILEGES_ASKS];
     unsigned timers; /* pending timers that refer to the bridge, which lives until they are done */

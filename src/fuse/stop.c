@@ -5,6 +5,7 @@
  * that exceed it are logged.
  */
 #include "control/control.h"
+#include "core/edge/stack.h"
 #include "core/report/request-snapshot.h"
 #include "fuse/groups.h"
 #include "fuse/move/old-graphs.h"
@@ -198,24 +199,17 @@ report_one (const call_stack_t *root, void *data)
     log_text (text);
 }
 
-/* Returns whether no request or stub refers to the graph any more. */
+/* Waits for requests that translators have set aside. Returns whether no request or stub refers to
+ * the graph any more. */
 static bool
-all_is_answered (void)
-{
-    return stack_count () == 0 && stack_count_kept () == 0;
-}
-
-/* Waits for requests that translators have set aside. */
-static void
 wait_for_answers (struct bridge *bridge)
 {
-    const int64_t until = clock_now () + PATIENCE;
+    const bool ended = stack_wait_for_end (true, clock_now () + PATIENCE);
 
-    while (!all_is_answered () && clock_now () < until)
-        g_usleep (10000);
     xlators_pin ();
     stack_foreach (report_one, bridge);
     xlators_unpin ();
+    return ended;
 }
 
 static void
@@ -237,7 +231,7 @@ forget_all (struct bridge *bridge)
 void
 bridge_stop (struct bridge *bridge)
 {
-    bool stopped;
+    bool stopped, ended;
     int r;
 
     if (!bridge->mounted)
@@ -249,8 +243,8 @@ bridge_stop (struct bridge *bridge)
     stopped = request_threads_stop (bridge, PATIENCE);
     if (r < 0)
         bridge_unmount_again (bridge);
-    wait_for_answers (bridge);
-    if (!stopped || !all_is_answered ())
+    ended = wait_for_answers (bridge);
+    if (!stopped || !ended)
         bridge->stuck = true;
     else
         forget_all (bridge);
@@ -317,6 +311,7 @@ bridge_free (struct bridge *bridge)
     g_ptr_array_unref (bridge->xlator.settings);
     g_string_free (bridge->libfuse_says, TRUE);
     pthread_cond_destroy (&bridge->changed);
+    pthread_cond_destroy (&bridge->quiet);
     pthread_cond_destroy (&bridge->device.needed);
     pthread_mutex_destroy (&bridge->lock);
     g_free (bridge->mountpoint);

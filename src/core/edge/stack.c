@@ -17,6 +17,7 @@
 struct stack_cache {
     call_stack_t *free;
     unsigned n;
+    bool gives_back; /* cache_give_back runs when the thread ends */
     uint64_t unique, unique_end;
 };
 
@@ -32,6 +33,7 @@ static struct {
     uint64_t unique;      /* atomic */
     unsigned misuses;     /* atomic */
     unsigned kept;        /* atomic */
+    unsigned awaited;     /* threads in stack_wait_for_end; atomic */
     pthread_key_t key;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -47,6 +49,7 @@ cache_give_back (void *unused)
         pool.free = root;
     }
     cache.n = 0;
+    cache.gives_back = false;
     pthread_mutex_unlock (&pool.lock);
 }
 
@@ -86,7 +89,6 @@ stack_refill (void)
 {
     call_stack_t *root;
 
-    pthread_setspecific (pool.key, &cache);
     pthread_mutex_lock (&pool.lock);
     root = pool.free;
     if (root)
@@ -341,6 +343,62 @@ stack_retire (call_stack_t *root)
     return oldest;
 }
 
+/* --- waiting for the end of all requests ------------------------------------------------------ */
+
+/* A request ends with unique = 0, and then looks at pool.awaited; a waiting thread raises
+ * pool.awaited, and then looks at each unique. thread_barrier orders the two, so that the end costs
+ * no barrier: either the waiting thread sees that the request has ended, or the request sees that a
+ * thread waits. In the second case stack_tell_waiting takes the lock, under which the waiting
+ * thread looks and begins to wait: so the signal can't come between. The same holds for pool.kept.
+ *
+ * Where the kernel has no such barrier, the waiting thread looks again after WAIT_SLICE. */
+#define WAIT_SLICE INT64_C (10000000) /* nanoseconds */
+
+static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
+static pthread_cond_t waiting_changed;
+
+static void __attribute__ ((constructor))
+waiting_init (void)
+{
+    thread_cond_init (&waiting_changed);
+}
+
+static void __attribute__ ((noinline))
+stack_tell_waiting (void)
+{
+    pthread_mutex_lock (&waiting_lock);
+    thread_cond_broadcast (&waiting_changed);
+    pthread_mutex_unlock (&waiting_lock);
+}
+
+/* Called after a request has ended, or is no longer kept. */
+static inline void
+stack_has_ended (void)
+{
+    thread_keep_order ();
+    if (G_UNLIKELY (__atomic_load_n (&pool.awaited, __ATOMIC_RELAXED)))
+        stack_tell_waiting ();
+}
+
+bool
+stack_wait_for_end (bool kept, int64_t until)
+{
+    bool ordered, idle;
+
+    __atomic_add_fetch (&pool.awaited, 1, __ATOMIC_SEQ_CST);
+    ordered = thread_barrier ();
+    pthread_mutex_lock (&waiting_lock);
+    while (!(idle = stack_count () == 0 && (!kept || stack_count_kept () == 0))
+           && clock_now () < until)
+        (void) thread_cond_wait_until (&waiting_changed, &waiting_lock,
+                                       ordered ? until : MIN (until, clock_now () + WAIT_SLICE));
+    pthread_mutex_unlock (&waiting_lock);
+    __atomic_sub_fetch (&pool.awaited, 1, __ATOMIC_SEQ_CST);
+    return idle;
+}
+
+/* --- the end of a request --------------------------------------------------------------------- */
+
 void (*stack_background_done) (const call_stack_t *root);
 
 void
@@ -351,6 +409,7 @@ stack_done (call_stack_t *root)
     if (G_UNLIKELY (pending)) {
         stack_report_unanswered (root, pending);
         __atomic_store_n (&root->unique, 0, __ATOMIC_RELEASE);
+        stack_has_ended ();
         return;
     }
     if (G_UNLIKELY (root->caused_by && stack_background_done))
@@ -361,14 +420,15 @@ stack_done (call_stack_t *root)
         stack_free_strands (root);
     stack_forget_caller (root);
     __atomic_store_n (&root->unique, 0, __ATOMIC_RELEASE);
+    stack_has_ended ();
     if (G_UNLIKELY (audit) && !(root = stack_retire (root)))
         return;
     root->next = cache.free;
     cache.free = root;
     if (++cache.n > CACHE_MAX)
         cache_give_back (NULL);
-    else if (cache.n == 1)
-        pthread_setspecific (pool.key, &cache);
+    else if (G_UNLIKELY (!cache.gives_back))
+        cache.gives_back = pthread_setspecific (pool.key, &cache) == 0;
 }
 
 void *
@@ -475,6 +535,8 @@ void
 stack_keep (int by)
 {
     __atomic_add_fetch (&pool.kept, by, __ATOMIC_ACQ_REL);
+    if (by < 0)
+        stack_has_ended ();
 }
 
 void

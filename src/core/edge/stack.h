@@ -40,6 +40,11 @@ struct watcher;
 extern const struct watcher watch_log;
 unsigned watch_bit_locked (const struct watcher *watcher);
 
+/* Waits until no request is in use, and if kept is true until no call is set aside; or until a time
+ * of clock_now. Returns whether that is so. Meanwhile each request that ends takes a lock; while no
+ * thread waits, it only looks at a flag. */
+bool stack_wait_for_end (bool kept, int64_t until);
+
 /* Returns how many requests have been allocated: at least as many as were ever in use at a time. */
 unsigned stack_count_made (void);
 

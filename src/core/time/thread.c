@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <glib.h>
 #include <linux/capability.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -223,6 +224,22 @@ thread_join (pthread_t thread)
     if (G_UNLIKELY (scheduler_on))
         scheduler_join (thread);
     pthread_join (thread, NULL);
+}
+
+static bool
+membarrier_works (int command)
+{
+    return syscall (SYS_membarrier, command, 0, 0) == 0;
+}
+
+/* The system call fails with EPERM if the process isn't registered. */
+bool
+thread_barrier (void)
+{
+    if (membarrier_works (MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+        return true;
+    return errno == EPERM && membarrier_works (MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+        && membarrier_works (MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 void

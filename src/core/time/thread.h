@@ -54,6 +54,23 @@ extern __thread void (*thread_before_other) (void);
 void thread_set_idle (bool idle);
 bool thread_is_idle (pid_t thread);
 
+/* Makes every other thread of the process pass a full memory barrier before this returns, and the
+ * calling thread, too (membarrier(2)). So a rare path can pay for the order that a frequent path
+ * needs:
+ *
+ *     rare path       store x; thread_barrier; load y
+ *     frequent path   store y; thread_keep_order; load x
+ *
+ * At least one of the two paths sees the other's store. If the frequent path had loaded x before
+ * the barrier, its earlier store of y has become visible with the barrier. Else it loads x after
+ * the barrier, and so after the store. thread_keep_order binds the compiler alone, and costs no
+ * instruction.
+ *
+ * Returns false if the kernel can't do this: then a frequent path may miss the store of x. The
+ * first call of a process may take milliseconds, later calls microseconds. */
+bool thread_barrier (void);
+#define thread_keep_order() __atomic_signal_fence (__ATOMIC_SEQ_CST)
+
 /* Waits until the thread ends. */
 void thread_join (pthread_t thread);
 

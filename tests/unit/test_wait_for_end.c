@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
+/* The end of the last request wakes a thread that waits for it. */
+#include "core/edge/stack.h"
+#include "core/time/clock.h"
+#include "mock.h"
+
+#include "../program.h"
+#include <sched.h>
+
+#define ENDS 1000
+
+static xlator_t leaf;
+
+static const struct xlator_api leaf_of_requests = { .type = "test/leaf" };
+
+/* Ends requests, and calls that are set aside, on another thread. */
+struct ender {
+    call_stack_t *root; /* the request to end next, or NULL; atomic */
+    bool keeps;         /* ends a call that is set aside after each */
+};
+
+static void *
+ender_run (void *data)
+{
+    struct ender *ender = data;
+    call_stack_t *root;
+
+    for (unsigned i = 0; i < ENDS; i++) {
+        while (!(root = __atomic_exchange_n (&ender->root, NULL, __ATOMIC_ACQ_REL)))
+            sched_yield ();
+        for (volatile unsigned spin = 0; spin < i % 64 * 8; spin++)
+            continue;
+        stack_done (root);
+        if (ender->keeps)
+            stack_keep (-1);
+    }
+    return NULL;
+}
+
+START_TEST (the_end_of_the_last_request_wakes_who_waits_for_it)
+{
+    const int64_t patience = 30LL * 1000000000;
+    struct ender ender = { .keeps = _i };
+    pthread_t thread;
+
+    mock_xlator (&leaf, "leaf", &leaf_of_requests, NULL);
+    ck_assert (!pthread_create (&thread, NULL, ender_run, &ender));
+    for (unsigned i = 0; i < ENDS; i++) {
+        const int64_t since = clock_now ();
+
+        if (ender.keeps)
+            stack_keep (1);
+        __atomic_store_n (&ender.root, stack_new (&leaf), __ATOMIC_RELEASE);
+        ck_assert (stack_wait_for_end (ender.keeps, since + patience));
+        ck_assert_int_lt (clock_now () - since, patience / 2);
+    }
+    pthread_join (thread, NULL);
+    mock_free (&leaf);
+}
+END_TEST
+
+START_TEST (who_waits_for_the_end_of_all_requests_waits_until_a_time)
+{
+    call_stack_t *root;
+
+    mock_xlator (&leaf, "leaf", &leaf_of_requests, NULL);
+    root = stack_new (&leaf);
+    ck_assert (!stack_wait_for_end (false, clock_now () + 1000000));
+    stack_keep (1);
+    stack_done (root);
+    ck_assert (stack_wait_for_end (false, clock_now () + 1000000));
+    ck_assert (!stack_wait_for_end (true, clock_now () + 1000000));
+    stack_keep (-1);
+    ck_assert (stack_wait_for_end (true, clock_now ()));
+    mock_free (&leaf);
+}
+END_TEST
+
+TEST_PROGRAM (test_wait_for_end)
+{
+    Suite *suite = suite_create ("wait for end");
+    TCase *tcase = tcase_create ("wait for end");
+
+    tcase_set_timeout (tcase, 120);
+    tcase_add_loop_test (tcase, the_end_of_the_last_request_wakes_who_waits_for_it, 0, 2);
+    tcase_add_test (tcase, who_waits_for_the_end_of_all_requests_waits_until_a_time);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}
