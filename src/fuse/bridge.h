@@ -12,7 +12,8 @@
 
 /* Returns the version of libfuse that runs. */
 const char *bridge_library (void);
-/* What the libfuse that the program was built with cannot do, unlike a newer one; NULL: nothing. */
+/* Returns the features that the program's libfuse lacks, unlike a newer one; NULL: it lacks
+ * none. */
 const char *bridge_library_lacks (void);
 
 /* Values of the rows in bridge_options (windlass help mount/fuse). */

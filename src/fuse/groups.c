@@ -38,7 +38,7 @@ struct groups_entry {
 
 struct groups_cache {
     int64_t timeout;
-    bool warned;          /* of a caller in another pid namespace; atomic */
+    bool warned;          /* whether a caller in another pid namespace was logged; atomic */
     pthread_mutex_t lock; /* a leaf */
     GHashTable *entries;  /* lock; struct caller to struct groups_entry */
 };

@@ -195,7 +195,7 @@ const struct xlator_option bridge_options[] = {
 };
 
 static struct option_setting *
-setting_find (struct bridge *bridge, const char *key)
+bridge_setting_find (struct bridge *bridge, const char *key)
 {
     const struct xlator_option *row = option_find (bridge_options, key);
     GPtrArray *settings = bridge->xlator.settings;
@@ -208,10 +208,10 @@ setting_find (struct bridge *bridge, const char *key)
 
 /* If an option is given twice, the last value counts. */
 static int
-option_note (struct bridge *bridge, const char *pair, char **ret_error)
+bridge_option_note (struct bridge *bridge, const char *pair, char **ret_error)
 {
     g_auto (GStrv) words = g_strsplit (pair, "=", 2);
-    struct option_setting *setting = words[0] ? setting_find (bridge, words[0]) : NULL;
+    struct option_setting *setting = words[0] ? bridge_setting_find (bridge, words[0]) : NULL;
 
     if (!setting || !words[1]) {
         *ret_error = g_strdup_printf ("mount/fuse: there is no option '%s'", pair);
@@ -227,7 +227,7 @@ option_note (struct bridge *bridge, const char *pair, char **ret_error)
 }
 
 static int
-option_store (struct bridge *bridge, const struct option_setting *setting, char **ret_error)
+bridge_option_store (struct bridge *bridge, const struct option_setting *setting, char **ret_error)
 {
     const struct xlator_option *row = setting->option;
     g_autofree char *allowed = NULL;
@@ -248,7 +248,7 @@ static void
 meta_name_from_graph (struct bridge *bridge)
 {
     const xlator_t *top = bridge->graph->top;
-    struct option_setting *setting = setting_find (bridge, META_DIR_NAME);
+    struct option_setting *setting = bridge_setting_find (bridge, META_DIR_NAME);
 
     if (strcmp (top->api->type, "meta/meta") != 0 || setting->by != SET_BY_DEFAULT)
         return;
@@ -276,13 +276,13 @@ options_for_exclusive (struct bridge *bridge, char **ret_error)
     int r = 0;
 
     for (size_t i = 0; i < G_N_ELEMENTS (values) && r == 0; i++) {
-        struct option_setting *setting = setting_find (bridge, values[i][0]);
+        struct option_setting *setting = bridge_setting_find (bridge, values[i][0]);
 
         if (setting->by != SET_BY_DEFAULT)
             continue;
         g_free (setting->text);
         setting->text = g_strdup (values[i][1]);
-        r = option_store (bridge, setting, ret_error);
+        r = bridge_option_store (bridge, setting, ret_error);
     }
     return r;
 }
@@ -301,9 +301,9 @@ bridge_options_read (struct bridge *bridge, const char *const *options, char **r
         g_ptr_array_add (settings, setting);
     }
     for (size_t i = 0; r == 0 && options && options[i]; i++)
-        r = option_note (bridge, options[i], ret_error);
+        r = bridge_option_note (bridge, options[i], ret_error);
     meta_name_from_graph (bridge);
     for (guint i = 0; r == 0 && i < settings->len; i++)
-        r = option_store (bridge, settings->pdata[i], ret_error);
+        r = bridge_option_store (bridge, settings->pdata[i], ret_error);
     return r == 0 && bridge->settings.exclusive ? options_for_exclusive (bridge, ret_error) : r;
 }

@@ -217,7 +217,7 @@ backing_close (const struct bridge *bridge, int id)
 }
 
 static const char *
-refusal_text (int r)
+passthrough_refusal (int r)
 {
     switch (r) {
     case -ELOOP:
@@ -250,7 +250,7 @@ say_refused (struct bridge *bridge, inode_t *inode, int r)
     gf_log (
         &bridge->xlator, level,
         "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s", path,
-        refusal_text (r),
+        passthrough_refusal (r),
         said ? ""
              : ", and so are others that this happens to, of which nothing is said at this level");
 }
@@ -258,7 +258,7 @@ say_refused (struct bridge *bridge, inode_t *inode, int r)
 /* --- opens ------------------------------------------------------------------------------------ */
 
 static unsigned
-shard_of (const inode_t *inode)
+passthrough_shard_of (const inode_t *inode)
 {
     return ((uintptr_t) inode >> 6) % SHARDS;
 }
@@ -389,10 +389,10 @@ answer_passed (struct bridge *bridge, const struct passed *passed, call_frame_t 
 }
 
 static struct passed
-note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
+passthrough_note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
 {
     struct passthrough *all = bridge->passthrough;
-    const unsigned shard = shard_of (fd->inode);
+    const unsigned shard = passthrough_shard_of (fd->inode);
     struct passed *known, now;
 
     pthread_mutex_lock (&all->shards[shard].lock);
@@ -412,7 +412,7 @@ note_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, int flags)
 static void
 note_way (struct passthrough *all, const fd_t *fd, bool mixed, bool written)
 {
-    const unsigned shard = shard_of (fd->inode);
+    const unsigned shard = passthrough_shard_of (fd->inode);
     struct passed *known;
 
     if (mixed)
@@ -439,7 +439,7 @@ passthrough_open (struct bridge *bridge, call_frame_t *frame, fd_t *fd, struct f
 
     if (!all->on || fd->inode->ia_type != IA_IFREG)
         return;
-    now = note_open (bridge, frame, fd, fi->flags);
+    now = passthrough_note_open (bridge, frame, fd, fi->flags);
     if (!now.id) {
         if (__atomic_load_n (&all->any, __ATOMIC_RELAXED))
             fi->keep_cache = 0; /* the file may have been written past the cached pages */
@@ -463,7 +463,7 @@ void
 passthrough_release (struct bridge *bridge, const fd_t *fd)
 {
     struct passthrough *all = bridge->passthrough;
-    const unsigned shard = shard_of (fd->inode);
+    const unsigned shard = passthrough_shard_of (fd->inode);
     struct passed *known;
     int id = 0;
 
@@ -486,7 +486,7 @@ static struct passed
 passed_of (const struct bridge *bridge, const inode_t *inode)
 {
     struct passthrough *all = bridge->passthrough;
-    const unsigned shard = shard_of (inode);
+    const unsigned shard = passthrough_shard_of (inode);
     const struct passed *known;
     struct passed passed = { 0 };
 

@@ -335,7 +335,7 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
 /* Replaces the fd's inode: a file that existed already may be in the table as another inode than
  * the one that create was called with. */
 static void
-fd_adopt (fd_t *fd, inode_t *linked)
+request_fd_adopt (fd_t *fd, inode_t *linked)
 {
     inode_t *before = fd->inode;
 
@@ -355,7 +355,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     struct fuse_entry_param entry;
     inode_t *linked = request_link (inode, parent, name, iatt);
 
-    fd_adopt (fd, linked);
+    request_fd_adopt (fd, linked);
     kernel_entry (bridge, &entry, linked, iatt);
     inode_lookup (linked);
     request_fd_keep (bridge, fd);
@@ -445,7 +445,7 @@ fd_given (const struct fuse_file_info *fi)
 }
 
 fd_t *
-fd_of (const struct fuse_file_info *fi)
+fd_meant (const struct fuse_file_info *fi)
 {
     fd_t *fd = fd_given (fi);
 
@@ -455,7 +455,7 @@ fd_of (const struct fuse_file_info *fi)
 fd_t *
 request_fd (call_frame_t *frame, const struct fuse_file_info *fi)
 {
-    fd_t *fd = fd_of (fi);
+    fd_t *fd = fd_meant (fi);
 
     if (!fd) {
         request_err (frame, -1, EBADF);

@@ -16,20 +16,21 @@ struct fuse_local {
     inode_t *parent, *new_parent; /* lent, as root->maker.lent_inodes */
     const char *name, *new_name;  /* stored in text */
     struct fuse_file_info fi;
-    struct call_stub *make; /* a new object, while the bridge asks about its directory: umask.c */
-    bool masks;             /* the bridge applies the umask */
-    bool opens_as_daemon; /* open: the caller was refused, but has the right that matters: open.c */
+    struct call_stub *make; /* making of an object, while the bridge asks its directory for a
+                             * default ACL: umask.c */
+    bool masks;             /* whether the bridge applies the umask */
+    bool opens_as_daemon;   /* open: storage refused the caller, so the daemon opens: open.c */
     struct iatt attributes; /* setattr: the attributes that remain to be set */
-    uint32_t valid;
-    uint32_t wound; /* setattr: the attributes that the last wind was to set, IATT_* */
-    bool keeps_size; /* fallocate: is to zero a range and keep the size of the file */
-    size_t size; /* readdir, getxattr: size of the kernel's buffer; fallocate: length */
-    struct iobref *iobref; /* with a reference: the buffer of a write of cached pages */
-    struct iovec rest;     /* the part of that write that remains */
-    off_t offset;          /* and its offset in the file; fallocate: the same; readdir: the one that
-                            * the kernel knows */
-    off_t from;            /* readdir: of storage, of the last wind */
-    unsigned passed;       /* readdir: entries that were not for the kernel */
+    uint32_t valid;         /* setattr: which of them remain, IATT_*; rename: its flags */
+    uint32_t wound;         /* setattr: the attributes that the last wind was to set, IATT_* */
+    bool keeps_size;        /* fallocate: whether zeroing a range keeps the size of the file */
+    size_t size;            /* readdir, getxattr: size of the kernel's buffer; fallocate: length */
+    struct iobref *iobref;  /* buffer of a write of cached pages, with a reference */
+    struct iovec rest;      /* the part of that write that remains */
+    off_t offset;           /* write, fallocate: offset in the file; readdir: the offset that the
+                             * kernel sent */
+    off_t from;             /* readdir: storage's offset, from which the last wind listed */
+    unsigned passed;        /* readdir: number of entries that were not for the kernel */
     char text[];
 };
 
@@ -94,10 +95,10 @@ bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);
 bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name);
 /* Returns the open file of a request; NULL if the request was answered. */
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
-/* fd_given returns the fd as the kernel names it, fd_now and fd_of the one that it stands for since
- * the mount has moved to another graph. */
+/* fd_given returns the fd as the kernel names it, fd_now and fd_meant the one that it stands for
+ * since the mount has moved to another graph. */
 fd_t *fd_given (const struct fuse_file_info *fi);
-fd_t *fd_of (const struct fuse_file_info *fi);
+fd_t *fd_meant (const struct fuse_file_info *fi);
 
 static inline fd_t *
 fd_now (fd_t *fd)

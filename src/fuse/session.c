@@ -60,7 +60,7 @@ static const struct xlator_api bridge_api = {
 /* --- negotiation --- */
 
 static void
-want (struct fuse_conn_info *conn, unsigned cap, bool on)
+session_want (struct fuse_conn_info *conn, unsigned cap, bool on)
 {
     if (on)
         conn->want |= conn->capable & cap;
@@ -76,7 +76,7 @@ want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
     bridge->terms.remote = xlator_is_remote (bridge->graph->top);
     bridge->terms.locks = choice == SWITCH_ON
                        || (choice == SWITCH_AUTO && bridge->terms.remote);
-    want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
+    session_want (conn, FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS, bridge->terms.locks);
 }
 
 /* Has the kernel leave the removal of setuid, setgid and file capabilities to storage, which writes
@@ -84,15 +84,16 @@ want_locks (struct bridge *bridge, struct fuse_conn_info *conn)
 static void
 want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
 {
-    want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
+    session_want (conn, FUSE_CAP_HANDLE_KILLPRIV, false);
     if (bridge->terms.idmapped)
         return;
     if (bridge->terms.remote) {
-        want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false); /* the kernel truncates, and removes them */
+        /* The kernel truncates itself, and removes them. */
+        session_want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
         return;
     }
 #ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
-    want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
+    session_want (conn, FUSE_CAP_HANDLE_KILLPRIV_V2, true);
 #endif
     bridge->terms.init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
@@ -125,7 +126,7 @@ want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
     if (!bridge->terms.idmapped)
         return;
     bridge->terms.init.wanted |= FLAG_ALLOW_IDMAP;
-    want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
+    session_want (conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 }
 
 #define FLAG_CREATE_SUPP_GROUP (1ULL << 34) /* since kernel 6.3: groups.c */
@@ -136,7 +137,7 @@ want_idmap (struct bridge *bridge, struct fuse_conn_info *conn)
                                                 * too */
 
 static void
-session_init (void *userdata, struct fuse_conn_info *conn)
+session_negotiate (void *userdata, struct fuse_conn_info *conn)
 {
     struct bridge *bridge = userdata;
     const struct bridge_settings *settings = &bridge->settings;
@@ -144,22 +145,22 @@ session_init (void *userdata, struct fuse_conn_info *conn)
 
     /* No splice: answers come from memory, and requests go to the buffers that are wound, so a pipe
      * in between has no use. */
-    want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
-    want (conn,
-          FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC
-              | FUSE_CAP_EXPORT_SUPPORT,
-          true);
+    session_want (conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
+    session_want (conn,
+                  FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ATOMIC_O_TRUNC
+                      | FUSE_CAP_EXPORT_SUPPORT,
+                  true);
     want_locks (bridge, conn);
-    want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
-    want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
+    session_want (conn, FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR, true);
+    session_want (conn, FUSE_CAP_CACHE_SYMLINKS, true);
     /* Requests carry the umask, so that a default ACL can replace it. */
-    want (conn, FUSE_CAP_DONT_MASK, true);
+    session_want (conn, FUSE_CAP_DONT_MASK, true);
     /* With this flag the kernel always checks rights. */
-    want (conn, FUSE_CAP_POSIX_ACL,
-          bridge->terms.checked && settings->acl == DECIDES_KERNEL);
-    want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
-    want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
-    want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
+    session_want (conn, FUSE_CAP_POSIX_ACL,
+                  bridge->terms.checked && settings->acl == DECIDES_KERNEL);
+    session_want (conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, settings->readdirp);
+    session_want (conn, FUSE_CAP_AUTO_INVAL_DATA, settings->auto_invalidation);
+    session_want (conn, FUSE_CAP_WRITEBACK_CACHE, settings->writeback);
     want_idmap (bridge, conn);
     want_killpriv (bridge, conn);
     bridge->terms.init.wanted |= FUSE_PARALLEL_DIROPS | FLAG_CREATE_SUPP_GROUP;
@@ -222,7 +223,7 @@ bridge_split_options (const char *options)
 }
 
 static bool
-has_option (const char *options, const char *name)
+mount_has_option (const char *options, const char *name)
 {
     g_auto (GStrv) words = bridge_split_options (options);
     size_t len = strlen (name);
@@ -237,9 +238,9 @@ has_option (const char *options, const char *name)
 static bool
 is_for_all (const char *options)
 {
-    return has_option (options, "allow_other")
-        || (geteuid () == 0 && !has_option (options, "allow_root")
-            && !has_option (options, "no_allow_other"));
+    return mount_has_option (options, "allow_other")
+        || (geteuid () == 0 && !mount_has_option (options, "allow_root")
+            && !mount_has_option (options, "no_allow_other"));
 }
 
 /* Returns the options of -o, completed. */
@@ -249,20 +250,20 @@ session_options (struct bridge *bridge, const char *given)
     const char *path = bridge->graph->volfile->path;
     GString *out = g_string_new (given);
 
-    if (!has_option (given, "fsname")) {
+    if (!mount_has_option (given, "fsname")) {
         /* Not the path alone: df (1) takes a source that names a file for that file, and shows the
          * file's mount instead. */
         g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
         g_string_append_printf (out, ",fsname=windlass:%s", source);
     }
-    if (!has_option (given, "subtype"))
+    if (!mount_has_option (given, "subtype"))
         g_string_append (out, ",subtype=windlass");
-    if (is_for_all (given) && !has_option (given, "allow_other"))
+    if (is_for_all (given) && !mount_has_option (given, "allow_other"))
         g_string_append (out, ",allow_other");
-    if (bridge->settings.read_only && !has_option (given, "ro"))
+    if (bridge->settings.read_only && !mount_has_option (given, "ro"))
         g_string_append (out, ",ro");
     /* As in libfuse by default: the kernel checks the caller's rights before it sends a request. */
-    if (bridge->terms.checked && !has_option (given, "default_permissions"))
+    if (bridge->terms.checked && !mount_has_option (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
         g_string_erase (out, 0, 1);
@@ -305,7 +306,7 @@ session_make (struct bridge *bridge, const char *options, char **ret_error)
     g_autofree char *ours = without_ours (options);
     char *argv[] = { "windlass", "-o", ours, NULL };
     struct fuse_args args = FUSE_ARGS_INIT (3, argv);
-    struct fuse_lowlevel_ops ops = { .init = session_init };
+    struct fuse_lowlevel_ops ops = { .init = session_negotiate };
 
     entry_handlers (&ops);
     names_handlers (&ops);
@@ -369,12 +370,12 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     bridge_fill (bridge, graph, mountpoint);
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
-        bridge->terms.checked = !has_option (mount_options, "no_default_permissions");
-        bridge->terms.for_others = has_option (mount_options, "allow_other")
-                          || has_option (mount_options, "allow_root");
+        bridge->terms.checked = !mount_has_option (mount_options, "no_default_permissions");
+        bridge->terms.for_others = mount_has_option (mount_options, "allow_other")
+                          || mount_has_option (mount_options, "allow_root");
         if (bridge->settings.acl == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge,
-                                            has_option (mount_options, "default_permissions"),
+                                            mount_has_option (mount_options, "default_permissions"),
                                             ret_error);
     }
     if (r == 0 && !bridge->terms.checked && is_for_all (mount_options))
@@ -392,7 +393,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
             bridge->short_numbers = short_numbers_new (SHORT_OFFSETS);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        bridge->terms.times = has_option (all, "ro") || has_option (all, "noatime")
+        bridge->terms.times = mount_has_option (all, "ro") || mount_has_option (all, "noatime")
                                 ? TIMES_NOT_OF_READING
                                 : 0;
         r = session_make (bridge, all, ret_error);

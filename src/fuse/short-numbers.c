@@ -24,7 +24,7 @@ struct short_numbers {
     unsigned limit;                     /* of recent; constant */
     struct short_key keys[SHORT_TRIES]; /* constant */
     pthread_mutex_t lock;               /* a leaf */
-    GHashTable *recent, *before; /* lock; sets of struct short_pair, by directory and given */
+    GHashTable *recent, *before; /* sets of struct short_pair, keyed by directory and given; lock */
 };
 
 /* Mixes all bits of a number into all others, since numbers of file systems differ in few. */

@@ -98,8 +98,8 @@ struct bridge {
     const struct transport *transport;     /* one of them; atomic */
     const char *why_device; /* the reason why requests don't come through io_uring; set before the
                              * first request */
-    struct ring *ring;     /* NULL: no ring; set before the first thread starts, freed after the
-                            * last one ends */
+    struct fuse_ring *ring; /* NULL: no ring; set before the first thread starts, freed after the
+                             * last one ends */
     struct dying_callers dying;
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* the fds that the kernel has open; fds_lock */

@@ -213,19 +213,19 @@ wait_for_answers (struct bridge *bridge)
 }
 
 static void
-forget_one (inode_t *inode, void *data)
+stop_forget_one (inode_t *inode, void *data)
 {
     inode_forget (inode, UINT64_MAX);
 }
 
 /* Drops the references that the kernel held and will not return. */
 static void
-forget_all (struct bridge *bridge)
+stop_forget_all (struct bridge *bridge)
 {
     request_fds_release (bridge);
-    itable_foreach (bridge->itable, forget_one, NULL);
+    itable_foreach (bridge->itable, stop_forget_one, NULL);
     if (bridge->hidden.graph)
-        itable_foreach (bridge->hidden.graph->itable, forget_one, NULL);
+        itable_foreach (bridge->hidden.graph->itable, stop_forget_one, NULL);
 }
 
 void
@@ -247,7 +247,7 @@ bridge_stop (struct bridge *bridge)
     if (!stopped || !ended)
         bridge->stuck = true;
     else
-        forget_all (bridge);
+        stop_forget_all (bridge);
     trim_end (bridge); /* before the graph is freed */
     bridge->mounted = false;
 }
@@ -276,7 +276,7 @@ bridge_is_stuck (const struct bridge *bridge)
  * skips it if the device reports an error, as a pipe without a reader does. The device is closed,
  * and with it the rest of the mount. */
 static void
-session_end (struct fuse_session *session)
+stop_end_session (struct fuse_session *session)
 {
     int ends[2];
 
@@ -301,7 +301,7 @@ bridge_free (struct bridge *bridge)
     bridge->graph->top->parents = NULL;
     ring_end (bridge);
     if (bridge->session)
-        session_end (bridge->session);
+        stop_end_session (bridge->session);
     groups_cache_free (bridge->groups);
     short_numbers_free (bridge->short_numbers);
     passthrough_free (bridge->passthrough);

@@ -16,13 +16,13 @@
 
 static cpu_set_t place_all;
 
-/* Does the same as readers.c after a turn of the given nanoseconds. */
+/* Does the same as threads/device.c after a turn of the given nanoseconds. */
 static void
-turns (struct place *place, unsigned n, uint64_t nanoseconds, pid_t asks)
+turns (struct thread_place *place, unsigned n, uint64_t nanoseconds, pid_t asks)
 {
     for (unsigned i = 0; i < n; i++) {
-        place_turn (place, nanoseconds, asks);
-        place_answered (place);
+        thread_place_turn (place, nanoseconds, asks);
+        thread_place_answered (place);
     }
 }
 
@@ -118,9 +118,9 @@ check_follows (void *unused)
 {
     const int first = nth (0), second = nth (1);
     struct caller caller;
-    struct place place;
+    struct thread_place place;
 
-    place_begin (&place);
+    thread_place_begin (&place);
     caller_start (&caller, second);
     turns (&place, 100, QUICK, caller.id);
     ck_assert (!is_only_on (second)); /* a fast reader does not move */
@@ -160,12 +160,12 @@ note_mine (void *ret_set)
 static void *
 check_others (void *unused)
 {
-    struct place place;
+    struct thread_place place;
     struct caller caller;
     pthread_t thread;
     cpu_set_t theirs;
 
-    place_begin (&place);
+    thread_place_begin (&place);
     caller_start (&caller, nth (0));
     turns (&place, 8, SLOW, caller.id);
     ck_assert (is_only_on (nth (0)));
@@ -188,10 +188,10 @@ END_TEST
 static void *
 check_unseen (void *unused)
 {
-    struct place place;
+    struct thread_place place;
     cpu_set_t set;
 
-    place_begin (&place);
+    thread_place_begin (&place);
     turns (&place, 1000, SLOW, 0);           /* the kernel has no number for the caller here */
     turns (&place, 1000, SLOW, 0x7ffffffe);  /* the caller has ended */
     set = place_mine ();

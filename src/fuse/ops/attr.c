@@ -22,7 +22,7 @@ static statfs_cbk fuse_statfs_cbk;
 static void
 fuse_getattr (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    fd_t *fd = fd_of (fi);
+    fd_t *fd = fd_meant (fi);
     call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 
@@ -86,7 +86,7 @@ valid_of (int to_set)
 /* Winds the attributes that remain to be set, to the open file if there is one, else to the
  * inode. */
 static void
-setattr_wind (call_frame_t *frame)
+fuse_setattr_wind (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     uint32_t valid = local->valid;
@@ -105,7 +105,7 @@ setattr_wind (call_frame_t *frame)
 /* Winds a change of size as a truncate, so that a translator handles it in one place. The other
  * attributes follow. */
 static void
-truncate_wind (call_frame_t *frame)
+fuse_truncate_wind (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     off_t size = local->attributes.ia_size;
@@ -156,7 +156,7 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set,
         return;
     local = request_local (frame, NULL, NULL);
     local->inode = inode_ref (loc.inode);
-    local->fd = fd_ref (fd_of (fi));
+    local->fd = fd_ref (fd_meant (fi));
     iatt_of_stat (&local->attributes, st);
     local->valid = valid_of (to_set);
     if ((to_set & ~FUSE_SET_ATTR_CTIME) == 0)
@@ -164,10 +164,10 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set,
     if (local->valid & IATT_SIZE) {
         /* A truncate clears setuid, setgid and capabilities as well. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
-        truncate_wind (frame);
+        fuse_truncate_wind (frame);
         return;
     }
-    setattr_wind (frame);
+    fuse_setattr_wind (frame);
 }
 
 static void
@@ -191,7 +191,7 @@ truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt 
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else if (local->valid)
-        setattr_wind (frame);
+        fuse_setattr_wind (frame);
     else if (postbuf)
         request_attr (frame, postbuf);
     else
@@ -256,7 +256,7 @@ setattr_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *
     }
     request_act_as_daemon (frame);
     local->valid = local->wound;
-    setattr_wind (frame);
+    fuse_setattr_wind (frame);
 }
 
 static void
@@ -343,7 +343,7 @@ static fstat_cbk fuse_fstatx_cbk;
 static void
 fuse_statx (fuse_req_t req, fuse_ino_t ino, int flags, int mask, struct fuse_file_info *fi)
 {
-    fd_t *fd = fd_of (fi);
+    fd_t *fd = fd_meant (fi);
     call_frame_t *frame = request_begin (req, ino, fd ? FOP_fstat : FOP_stat);
     g_auto (loc_t) loc = { 0 };
 

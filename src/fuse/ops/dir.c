@@ -30,7 +30,7 @@ readdir_begin (fuse_req_t req, fuse_ino_t ino, enum fop op, size_t size, struct 
     if (!frame || !request_fd (frame, fi))
         return NULL;
     local = request_local (frame, NULL, NULL);
-    local->fd = fd_ref (fd_of (fi));
+    local->fd = fd_ref (fd_meant (fi));
     local->size = MIN (size, REPLY_MAX);
     return frame;
 }

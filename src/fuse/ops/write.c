@@ -30,8 +30,8 @@ write_flags (const fd_t *fd, uint32_t flags)
 }
 
 static struct fuse_local *
-keep (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iovec vector,
-      off_t offset)
+write_keep (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iovec vector,
+            off_t offset)
 {
     struct fuse_local *local = request_local (frame, NULL, NULL);
 
@@ -45,7 +45,7 @@ keep (call_frame_t *frame, fd_t *fd, const struct fuse_file_info *fi, struct iov
 }
 
 static void
-wind_kept (call_frame_t *frame)
+write_wind_kept (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     struct iovec vector = local->rest;
@@ -59,7 +59,7 @@ wind_kept (call_frame_t *frame)
  * is then under way. The kernel writes cached pages at any time, and ignores how much was written:
  * the rest would be lost, and no fsync would report it. A program checks the length itself. */
 static bool
-goes_on (call_frame_t *frame, size_t written)
+write_goes_on (call_frame_t *frame, size_t written)
 {
     struct fuse_local *local = frame->local;
 
@@ -68,7 +68,7 @@ goes_on (call_frame_t *frame, size_t written)
     local->rest.iov_base = (char *) local->rest.iov_base + written;
     local->rest.iov_len -= written;
     local->offset += written;
-    wind_kept (frame);
+    write_wind_kept (frame);
     return true;
 }
 
@@ -114,13 +114,13 @@ fuse_write_kill_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
                 XATTR_NAME_CAPS, NULL);
 }
 
-/* Most files have none. Storage removes them with the write, too; but a translator may answer the
- * write before. */
+/* Most files have no capabilities, so a failure doesn't matter. Storage removes capabilities with
+ * the write, too, but a translator may answer the write before storage does. */
 static void
 fuse_write_capability_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                            int32_t op_errno, dict_t *xdata)
 {
-    wind_kept (frame);
+    write_wind_kept (frame);
 }
 
 /* --- cached pages ----------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ struct stale_pages {
 };
 
 static void
-answer (call_frame_t *frame, size_t written)
+write_answer (call_frame_t *frame, size_t written)
 {
     fuse_reply_write (request_answer (frame), written);
     stack_done (frame->root);
@@ -148,7 +148,7 @@ forget_and_answer (struct work_item *work)
 
     fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (local->fd->inode),
                                       local->offset, (off_t) stale->written);
-    answer (frame, stale->written);
+    write_answer (frame, stale->written);
     g_free (stale);
 }
 
@@ -184,7 +184,7 @@ fuse_write (fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t 
     frame->root->lk_owner = fi->lock_owner;
     const bool takes = takes_privileges (frame, fd->inode, fi);
     if (fi->writepage || takes || (fi->flags | fd->flags) & O_DIRECT)
-        (void) keep (frame, fd, fi, vector, offset);
+        (void) write_keep (frame, fd, fi, vector, offset);
     if (takes)
         take_privileges (frame, fd->inode);
     else
@@ -197,12 +197,12 @@ own_write_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
 {
     const struct fuse_local *local = frame->local;
 
-    if (op_ret > 0 && goes_on (frame, op_ret))
+    if (op_ret > 0 && write_goes_on (frame, op_ret))
         return;
     if (op_ret <= 0) /* another try might repeat for ever */
         request_err (frame, -1, op_ret == 0 ? EIO : op_errno);
     else
-        answer (frame, local->size);
+        write_answer (frame, local->size);
 }
 
 static void
@@ -216,7 +216,7 @@ fuse_writev_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     else if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else if (!local || !pages_are_stale (frame, op_ret))
-        answer (frame, op_ret);
+        write_answer (frame, op_ret);
 }
 
 void

@@ -154,7 +154,7 @@ ring_handle (struct ring_worker *worker, struct ring_entry *entry)
 }
 
 static struct ring_entry *
-entry_of (struct bridge *bridge, uint64_t request)
+ring_entry_of (struct bridge *bridge, uint64_t request)
 {
     const struct ring_queue *queue =
         &bridge->ring->queues[(request & ~RING_REQUEST) >> RING_QUEUE_SHIFT];
@@ -164,10 +164,10 @@ entry_of (struct bridge *bridge, uint64_t request)
 
 /* Answers a request of the ring. */
 static ssize_t
-answer_here (struct bridge *bridge, const struct iovec *iov, int count)
+ring_answer_here (struct bridge *bridge, const struct iovec *iov, int count)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
-    struct ring_entry *entry = entry_of (bridge, header->unique);
+    struct ring_entry *entry = ring_entry_of (bridge, header->unique);
     const size_t size = iov_length (iov + 1, count - 1);
     uint64_t number = header->unique;
     int error = header->error;
@@ -191,7 +191,7 @@ ring_answer (struct bridge *bridge, int fd, const struct iovec *iov, int count)
 {
     const struct fuse_out_header *header = iov[0].iov_base;
 
-    return header->unique & RING_REQUEST ? answer_here (bridge, iov, count)
+    return header->unique & RING_REQUEST ? ring_answer_here (bridge, iov, count)
                                          : writev (fd, iov, count);
 }
 
@@ -218,7 +218,7 @@ ring_interrupt (struct bridge *bridge, void *message, size_t size)
 {
     const struct fuse_in_header *header = message;
     struct fuse_interrupt_in *interrupt = (struct fuse_interrupt_in *) (header + 1);
-    const struct ring *ring = bridge->ring;
+    const struct fuse_ring *ring = bridge->ring;
     const uint64_t unique = interrupt->unique;
 
     if (size < sizeof *header + sizeof *interrupt)

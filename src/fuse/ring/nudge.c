@@ -23,7 +23,7 @@ struct message {
 };
 
 static bool
-ask_about (struct ring *ring, uint64_t nodeid)
+nudge_ask_about (struct fuse_ring *ring, uint64_t nodeid)
 {
     const struct message message = {
         .header = { .len = sizeof message, .error = FUSE_NOTIFY_RETRIEVE },
@@ -39,17 +39,17 @@ ask_about (struct ring *ring, uint64_t nodeid)
 }
 
 static void
-ask (struct ring *ring)
+nudge_ask (struct fuse_ring *ring)
 {
     const uint64_t last = __atomic_load_n (&ring->file, __ATOMIC_RELAXED);
     uint64_t nodeids[TRIES];
     unsigned n = 0, i = 0;
-    bool asked = last && ask_about (ring, last);
+    bool asked = last && nudge_ask_about (ring, last);
 
     if (!asked)
         n = itable_known_files (ring->bridge->itable, nodeids, TRIES);
     while (!asked && i < n)
-        asked = ask_about (ring, nodeids[i++]);
+        asked = nudge_ask_about (ring, nodeids[i++]);
     if (!asked)
         gf_log (&ring->bridge->xlator, GF_LOG_DEBUG,
                 "the kernel can't be asked for a request: of %u files it knows none", n);
@@ -68,7 +68,7 @@ ring_nudge (struct ring_queue *queue)
         CPU_SET (queue->number, &there);
         moves = sched_setaffinity (0, sizeof there, &there) == 0;
     }
-    ask (queue->ring);
+    nudge_ask (queue->ring);
     if (moves)
         (void) sched_setaffinity (0, sizeof before, &before);
 }

@@ -92,7 +92,7 @@ ring_queue_free (struct ring_queue *queue)
 int
 ring_worker_start_locked (struct ring_worker *worker)
 {
-    struct ring *ring = worker->queue->ring;
+    struct fuse_ring *ring = worker->queue->ring;
     char name[32]; /* the system takes 15 bytes of it */
     int r;
 

@@ -57,7 +57,7 @@ count_processors (void)
 }
 
 static void
-ring_free (struct ring *ring)
+ring_free (struct fuse_ring *ring)
 {
     for (unsigned i = 0; i < ring->n_queues; i++)
         ring_queue_free (&ring->queues[i]);
@@ -77,10 +77,10 @@ workers_most (unsigned n_queues)
     return (unsigned) MAX (limit.rlim_cur / 16, n_queues);
 }
 
-static struct ring *
+static struct fuse_ring *
 ring_new (struct bridge *bridge, int *ret_error)
 {
-    struct ring *ring = g_new0 (struct ring, 1);
+    struct fuse_ring *ring = g_new0 (struct fuse_ring, 1);
     int r = 0;
 
     ring->bridge = bridge;
@@ -190,7 +190,7 @@ ring_refused (struct bridge *bridge, const char *why)
 static int
 ring_start (struct bridge *bridge)
 {
-    struct ring *ring = bridge->ring;
+    struct fuse_ring *ring = bridge->ring;
     g_autofree char *reason = NULL;
     int r = 0;
 
@@ -211,7 +211,7 @@ ring_start (struct bridge *bridge)
 static void
 ring_agreed (struct bridge *bridge)
 {
-    const struct ring *ring = bridge->ring;
+    const struct fuse_ring *ring = bridge->ring;
 
     gf_log (&bridge->xlator, GF_LOG_INFO,
             "requests come through io_uring: a queue for each of %u processors, with up to %u "
@@ -234,7 +234,7 @@ bridge_uses_io_uring (const struct bridge *bridge)
 static void
 ring_signal_locked (struct bridge *bridge)
 {
-    const struct ring *ring = bridge->ring;
+    const struct fuse_ring *ring = bridge->ring;
 
     ring_unwatch_locked (bridge);
     for (unsigned i = 0; i < ring->n_queues; i++)
@@ -245,7 +245,7 @@ ring_signal_locked (struct bridge *bridge)
 static void
 ring_stop (struct bridge *bridge)
 {
-    struct ring *ring = bridge->ring;
+    struct fuse_ring *ring = bridge->ring;
 
     for (unsigned i = 0; i < ring->n_queues; i++)
         for (unsigned j = 0; j < ring->queues[i].n_workers; j++)
@@ -258,7 +258,7 @@ ring_stop (struct bridge *bridge)
 static void
 ring_describe (const struct bridge *bridge, GString *out)
 {
-    const struct ring *ring = bridge->ring;
+    const struct fuse_ring *ring = bridge->ring;
 
     g_string_append_printf (out,
                             "requests come through io_uring: a queue for each of %u processors, "
@@ -271,7 +271,7 @@ ring_describe (const struct bridge *bridge, GString *out)
 static void
 ring_dump (const struct bridge *bridge, GString *out)
 {
-    const struct ring *ring = bridge->ring;
+    const struct fuse_ring *ring = bridge->ring;
     unsigned entries = 0, in_use = 0, workers;
 
     for (unsigned i = 0; i < ring->n_queues; i++) {

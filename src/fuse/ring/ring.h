@@ -109,7 +109,7 @@ struct ring_worker {
 #define RING_WORKERS_MAX 64 /* for a queue */
 
 struct ring_queue {
-    struct ring *ring;
+    struct fuse_ring *ring;
     unsigned number;  /* of the processor */
     unsigned waiting; /* workers that wait for a request; atomic */
     unsigned in_use;  /* entries with a request, until a worker gives the answer to the kernel;
@@ -133,7 +133,7 @@ struct ring_queue {
 
 enum ring_go { RING_WAITS, RING_GOES, RING_DOESNT };
 
-struct ring {
+struct fuse_ring {
     struct bridge *bridge;
     unsigned n_queues, depth, most_workers;
     bool pinned;
@@ -214,7 +214,7 @@ bool ring_is_nudge (const struct ring_entry *entry);
 
 /* Has a timer look at the callers of requests until none is in use. Called after a request was
  * counted as in use. */
-void ring_watch (struct ring *ring);
+void ring_watch (struct fuse_ring *ring);
 /* No request is looked at any more; under bridge->lock. */
 void ring_unwatch_locked (struct bridge *bridge);
 

@@ -24,7 +24,7 @@ __thread struct ring_worker *ring_self;
 /* --- resting workers -------------------------------------------------------------------------- */
 
 static void
-rest_locked (struct ring_worker *worker)
+ring_rest_locked (struct ring_worker *worker)
 {
     struct ring_queue *queue = worker->queue;
 
@@ -65,7 +65,7 @@ void
 ring_rest (struct ring_worker *worker)
 {
     pthread_mutex_lock (&worker->queue->lock);
-    rest_locked (worker);
+    ring_rest_locked (worker);
     pthread_mutex_unlock (&worker->queue->lock);
 }
 
@@ -183,16 +183,16 @@ steal_mine (struct ring_worker *worker)
 #define LATE_FOR 16
 #define LATE_MOST INT64_C (2000000000) /* nanoseconds */
 
-static void look (void *data);
+static void ring_share_look (void *data);
 
 static void
-ring_look (struct ring *ring)
+ring_look (struct fuse_ring *ring)
 {
     if (__atomic_load_n (&ring->looking, __ATOMIC_SEQ_CST)
         || __atomic_exchange_n (&ring->looking, true, __ATOMIC_SEQ_CST))
         return;
     bridge_timer_begins (ring->bridge);
-    timer_after (LOOK, look, ring);
+    timer_after (LOOK, ring_share_look, ring);
 }
 
 static void
@@ -207,7 +207,7 @@ late_since (struct ring_worker *worker, uint64_t begin, uint64_t now)
 
 /* Returns whether an answer of this worker waits. */
 static bool
-look_at (struct ring_worker *worker)
+ring_share_look_at (struct ring_worker *worker)
 {
     const uint64_t since = __atomic_load_n (&worker->goes_on, __ATOMIC_RELAXED), now = ticks_now ();
     struct ring_entry *entry;
@@ -222,9 +222,9 @@ look_at (struct ring_worker *worker)
 }
 
 static void
-look (void *data)
+ring_share_look (void *data)
 {
-    struct ring *ring = data;
+    struct fuse_ring *ring = data;
     struct bridge *bridge = ring->bridge;
     bool any = false;
 
@@ -232,7 +232,7 @@ look (void *data)
     for (unsigned i = 0; i < ring->n_queues; i++)
         for (unsigned j = 0; j < __atomic_load_n (&ring->queues[i].n_workers, __ATOMIC_ACQUIRE);
              j++)
-            any |= look_at (ring->queues[i].workers[j]);
+            any |= ring_share_look_at (ring->queues[i].workers[j]);
     if (any)
         ring_look (ring);
     bridge_timer_ends (bridge);
@@ -240,7 +240,7 @@ look (void *data)
 
 /* Called when this thread begins other work after it has answered its request. */
 static void
-goes_on (void)
+ring_goes_on (void)
 {
     struct ring_worker *self = ring_self;
     const uint64_t now = ticks_now ();
@@ -281,7 +281,7 @@ ring_give (struct ring_entry *entry)
         return;
     }
     __atomic_store_n (&self->mine, entry, __ATOMIC_RELEASE);
-    thread_before_other = goes_on;
+    thread_before_other = ring_goes_on;
 }
 
 struct ring_entry *
@@ -301,7 +301,7 @@ ring_take_answered (struct ring_worker *worker, bool *ret_rests)
     *ret_rests = !entry && worker->idle == 0
               && __atomic_load_n (&queue->waiting, __ATOMIC_SEQ_CST) > 0;
     if (*ret_rests)
-        rest_locked (worker);
+        ring_rest_locked (worker);
     pthread_mutex_unlock (&queue->lock);
     return entry;
 }

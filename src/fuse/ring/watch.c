@@ -80,7 +80,7 @@ interrupt (struct bridge *bridge, uint64_t number)
 }
 
 static void
-look_at_old (struct ring *ring)
+look_at_old (struct fuse_ring *ring)
 {
     g_autoptr (GArray) found = g_array_new (false, false, sizeof (struct old_request));
     struct search_old search = { .before = ring->looked, .now = clock_now (), .found = found };
@@ -99,7 +99,7 @@ look_at_old (struct ring *ring)
  * before this looks at the requests: either ring_handle starts a timer, or this function sees its
  * request. */
 static bool
-any_in_use (const struct ring *ring)
+any_in_use (const struct fuse_ring *ring)
 {
     unsigned n = 0;
 
@@ -109,9 +109,9 @@ any_in_use (const struct ring *ring)
 }
 
 static void
-look (void *data)
+ring_watch_look (void *data)
 {
-    struct ring *ring = data;
+    struct fuse_ring *ring = data;
     struct bridge *bridge = ring->bridge;
 
     pthread_mutex_lock (&bridge->lock);
@@ -126,7 +126,7 @@ look (void *data)
 }
 
 void
-ring_watch (struct ring *ring)
+ring_watch (struct fuse_ring *ring)
 {
     struct bridge *bridge = ring->bridge;
 
@@ -136,7 +136,7 @@ ring_watch (struct ring *ring)
     pthread_mutex_lock (&bridge->lock);
     if (!bridge->stopping) {
         bridge->timers++;
-        ring->watch = timer_after (LOOK, look, ring);
+        ring->watch = timer_after (LOOK, ring_watch_look, ring);
     }
     pthread_mutex_unlock (&bridge->lock);
 }
@@ -144,7 +144,7 @@ ring_watch (struct ring *ring)
 void
 ring_unwatch_locked (struct bridge *bridge)
 {
-    struct ring *ring = bridge->ring;
+    struct fuse_ring *ring = bridge->ring;
 
     if (ring && ring->watch && timer_cancel (ring->watch)) {
         ring->watch = NULL;

@@ -8,7 +8,7 @@
 #define IN_VAIN INT64_C (2000000000) /* nanoseconds of waiting after which memory is returned */
 
 static bool
-wait_to_go (struct ring *ring)
+wait_to_go (struct fuse_ring *ring)
 {
     struct bridge *bridge = ring->bridge;
     bool goes;
@@ -125,7 +125,7 @@ worker_get_ready (struct ring_worker *worker)
 static void
 entry_is_gone (struct ring_worker *worker, const struct ring_entry *entry, int r)
 {
-    struct ring *ring = worker->queue->ring;
+    struct fuse_ring *ring = worker->queue->ring;
 
     worker->over = true;
     if (r == -ENOTCONN || r == -ECONNABORTED || r == -ENODEV || r == -ECANCELED)
@@ -164,7 +164,7 @@ worker_handle (struct ring_worker *worker, struct ring_entry *entry)
 static bool
 may_leave (struct ring_worker *worker)
 {
-    const struct ring *ring = worker->queue->ring;
+    const struct fuse_ring *ring = worker->queue->ring;
 
     if (worker->over || __atomic_load_n (&ring->bridge->gone, __ATOMIC_ACQUIRE))
         return true;

@@ -188,7 +188,7 @@ reader_loop (struct device_reader *reader)
     struct fuse_buf buf;
 
     if (follows)
-        place_begin (&reader->place);
+        thread_place_begin (&reader->place);
     while (!__atomic_load_n (&bridge->stopping, __ATOMIC_ACQUIRE)
            && !fuse_session_exited (bridge->session)) {
         if (!wait_begins (bridge)) {
@@ -212,13 +212,13 @@ reader_loop (struct device_reader *reader)
         const bool aside = is_aside (bridge, header->opcode);
         thread_may_not_block = idle == 0 && !aside && !reader_call (bridge);
         if (follows)
-            place_taken (&reader->place, header->pid);
+            thread_place_taken (&reader->place, header->pid);
         if (header->opcode == FUSE_INTERRUPT)
             bridge_transport (bridge)->interrupt (bridge, buf.mem, n);
         message_lend (reader->thread.iobref, buf.mem, buf.size);
         hold_process (&reader->thread, &buf);
         if (follows)
-            place_answered (&reader->place);
+            thread_place_answered (&reader->place);
         if (aside)
             let_gather (bridge);
     }

@@ -18,7 +18,7 @@
 
 struct device_reader {
     struct request_thread thread; /* first */
-    struct place place;
+    struct thread_place place;
 };
 
 /* Guarded by bridge->lock, where nothing else is said. */

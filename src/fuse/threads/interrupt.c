@@ -38,7 +38,7 @@ struct search {
 };
 
 LOOKS_AT_RUNNING_REQUESTS static void
-compare (const call_stack_t *root, void *data)
+interruption_compare (const call_stack_t *root, void *data)
 {
     struct search *search = data;
 
@@ -46,11 +46,11 @@ compare (const call_stack_t *root, void *data)
 }
 
 static bool
-is_under_way (const struct interruption *one)
+interruption_is_needed (const struct interruption *one)
 {
     struct search search = { .unique = one->unique };
 
-    stack_foreach (compare, &search);
+    stack_foreach (interruption_compare, &search);
     return search.found;
 }
 
@@ -79,7 +79,7 @@ note_dying (const struct interruption *one)
 }
 
 static void
-end_wait (struct interruption *one)
+interruption_end_wait (struct interruption *one)
 {
     const bool dies = process_is_dying (one->pid);
 
@@ -95,19 +95,19 @@ end_wait (struct interruption *one)
 
 /* Repeats until the request is over, since the request uses the lent inodes and fds. */
 static void
-look (void *data)
+interruption_look (void *data)
 {
     struct interruption *one = data;
 
-    if (!is_under_way (one)) {
+    if (!interruption_is_needed (one)) {
         one->work.run = interruption_free;
         work_put (&one->work);
         return;
     }
     if (!one->answered && !__atomic_load_n (&one->bridge->stopping, __ATOMIC_ACQUIRE))
-        end_wait (one);
+        interruption_end_wait (one);
     one->looks++;
-    timer_after (AGAIN, look, one);
+    timer_after (AGAIN, interruption_look, one);
 }
 
 /* With exclusive=on the kernel caches names for a day, so it must not be told that a change has
@@ -132,5 +132,5 @@ interrupt_request (fuse_req_t req, void *data)
         one->fds[i] = root->maker.lent_fds[i] ? fd_ref (root->maker.lent_fds[i]) : NULL;
     stack_interrupt (root);
     bridge_timer_begins (bridge);
-    timer_after (0, look, one);
+    timer_after (0, interruption_look, one);
 }

@@ -27,7 +27,7 @@
 static const struct class {
     const char *kind, *option, *name;
     unsigned old;
-} classes[LIMIT_CLASSES] = {
+} limits_classes[LIMIT_CLASSES] = {
     [LIMIT_DATA] = { "data operations", "data-limit", "data", 512 },
     [LIMIT_NAMES] = { "operations on names and attributes", "name-limit", "name", 384 },
     [LIMIT_SYNC] = { "sync operations", "sync-limit", "sync", 96 },
@@ -54,8 +54,9 @@ limits_begin (struct bridge *bridge)
     xlator_t *top = bridge->graph->top;
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++)
-        bridge->limits.classes[i] = limit_new (classes[i].kind, classes[i].option,
-                                        most_of (bridge->settings.limits[i]), AGE, classes[i].old);
+        bridge->limits.classes[i] = limit_new (limits_classes[i].kind, limits_classes[i].option,
+                                               most_of (bridge->settings.limits[i]), AGE,
+                                               limits_classes[i].old);
     limit_run_anyway (bridge->limits.classes[LIMIT_NAMES]); /* a getattr is answered even by the
                                                              * last thread that takes requests */
     for (unsigned op = 0; op < FOP_MAX; op++)
@@ -97,7 +98,7 @@ limits_dump (const struct bridge *bridge, GString *out)
 
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
         const struct limit_numbers n = limit_count (bridge->limits.classes[i]);
-        const char *name = classes[i].name;
+        const char *name = limits_classes[i].name;
 
         g_string_append_printf (
             out,
@@ -119,11 +120,11 @@ limits_explain (const struct bridge *bridge, GString *out)
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
         const struct limit_numbers n = limit_count (bridge->limits.classes[i]);
 
-        g_string_append_printf (out, "%s %u %s (%s)", i ? "," : "", n.most, classes[i].kind,
-                                classes[i].option);
+        g_string_append_printf (out, "%s %u %s (%s)", i ? "," : "", n.most, limits_classes[i].kind,
+                                limits_classes[i].option);
         if (n.running + n.old + n.waiting)
             g_string_append_printf (now, "%s: now %u run, and %u older ones; %u wait\n",
-                                    classes[i].kind, n.running, n.old, n.waiting);
+                                    limits_classes[i].kind, n.running, n.old, n.waiting);
     }
     g_string_append_printf (out, " that began within the last %.1f ms%s\n%s", AGE / 1e6,
                             now->len ? "" : "; now none", now->str);
@@ -133,11 +134,11 @@ limits_explain (const struct bridge *bridge, GString *out)
 
 /* Parses "data-limit=8". */
 static int
-parse (const char *word, enum limit_class *ret_class, unsigned *ret_most)
+limits_parse (const char *word, enum limit_class *ret_class, unsigned *ret_most)
 {
     for (unsigned i = 0; i < LIMIT_CLASSES; i++) {
-        const char *value = g_str_has_prefix (word, classes[i].option)
-                              ? word + strlen (classes[i].option)
+        const char *value = g_str_has_prefix (word, limits_classes[i].option)
+                              ? word + strlen (limits_classes[i].option)
                               : "";
         guint64 number;
 
@@ -158,7 +159,7 @@ bridge_set_limits (struct bridge *bridge, char *const *words, GString *answer)
     unsigned most;
 
     for (char *const *word = words; *word; word++) {
-        if (parse (*word, &class, &most) == 0)
+        if (limits_parse (*word, &class, &most) == 0)
             continue;
         g_string_append (answer, "'");
         line_append (answer, *word, 100);
@@ -170,7 +171,7 @@ bridge_set_limits (struct bridge *bridge, char *const *words, GString *answer)
         return -EINVAL;
     }
     for (char *const *word = words; *word; word++)
-        if (parse (*word, &class, &most) == 0)
+        if (limits_parse (*word, &class, &most) == 0)
             limit_set (bridge->limits.classes[class], most);
     limits_explain (bridge, answer);
     return 0;

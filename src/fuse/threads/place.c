@@ -31,9 +31,9 @@
 #define QUICK 15000
 #define PAUSE 2000000     /* nanoseconds; longer turns are the caller's own pauses and don't
                            * count */
-#define LOOK_AFTER 8      /* slow turns before the first check */
-#define LOOK_AFTER_MAX 1024 /* doubled after each check, up to this */
-#define SETTLED 64        /* quick turns in a row that reset it */
+#define LOOK_AFTER 8        /* slow turns before the first check; doubled after each check */
+#define LOOK_AFTER_MAX 1024 /* the most slow turns before a check */
+#define SETTLED 64          /* quick turns in a row after which LOOK_AFTER counts again */
 
 #define FIELD_PROCESSOR 39 /* field of /proc/PID/stat, counted from 1 */
 
@@ -62,14 +62,14 @@ processor_of (pid_t thread)
 }
 
 void
-place_begin (struct place *place)
+thread_place_begin (struct thread_place *place)
 {
-    *place = (struct place){ .cpu = -1, .after = LOOK_AFTER };
+    *place = (struct thread_place){ .cpu = -1, .after = LOOK_AFTER };
     (void) thread_come_first (0);
 }
 
 static void
-place_look (struct place *place)
+place_look (struct thread_place *place)
 {
     int cpu = processor_of (place->asks);
 
@@ -80,7 +80,7 @@ place_look (struct place *place)
 }
 
 void
-place_turn (struct place *place, uint64_t turn, pid_t asks)
+thread_place_turn (struct thread_place *place, uint64_t turn, pid_t asks)
 {
     if (turn < QUICK) {
         if (++place->quick < SETTLED)
@@ -95,13 +95,13 @@ place_turn (struct place *place, uint64_t turn, pid_t asks)
 }
 
 void
-place_taken (struct place *place, pid_t asks)
+thread_place_taken (struct thread_place *place, pid_t asks)
 {
-    place_turn (place, ticks_to_ns (ticks_now () - place->answered), asks);
+    thread_place_turn (place, ticks_to_ns (ticks_now () - place->answered), asks);
 }
 
 void
-place_answered (struct place *place)
+thread_place_answered (struct thread_place *place)
 {
     if (place->slow >= place->after && place->asks)
         place_look (place);

@@ -6,20 +6,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct place {
+struct thread_place {
     int cpu;           /* that the thread is bound to, or -1 */
     pid_t asks;        /* the last caller in a slow turn; 0: not visible in this pid namespace */
     uint64_t answered; /* ticks of the last answer */
     unsigned slow, quick, after; /* turns in a row; the thread checks after `after` slow ones */
 };
 
-void place_begin (struct place *ret_place);
+void thread_place_begin (struct thread_place *ret_place);
 
-/* place_taken: the thread has taken a request. place_answered: the request was handled. */
-void place_taken (struct place *place, pid_t asks);
-void place_answered (struct place *place);
+/* thread_place_taken: the thread has taken a request. thread_place_answered: the request was
+ * handled. */
+void thread_place_taken (struct thread_place *place, pid_t asks);
+void thread_place_answered (struct thread_place *place);
 
-/* Like place_taken, with the nanoseconds since the previous answer. */
-void place_turn (struct place *place, uint64_t nanoseconds, pid_t asks);
+/* Like thread_place_taken, with the nanoseconds since the previous answer. */
+void thread_place_turn (struct thread_place *place, uint64_t nanoseconds, pid_t asks);
 
 #endif
