@@ -213,8 +213,10 @@ static const struct {
       "AppArmor", DOCTOR_OK, "confines neither", NULL, NULL },
 
     { {}, "open files", DOCTOR_OK, "65536", NULL, NULL },
-    { { { "/proc/self/limits", "Max open files            1024                 524288\n" } },
+    { { { "/proc/self/limits", "Max open files            512                  1024\n" } },
       "open files", DOCTOR_NOTE, "at most 1024", "EMFILE", "ulimit -n" },
+    { { { "/proc/self/limits", "Max open files            1024                 524288\n" } },
+      "open files", DOCTOR_OK, "at most 524288", NULL, NULL },
     { { { "/proc/self/limits", "Max open files            unlimited            unlimited\n" } },
       "open files", DOCTOR_OK, "no limit", NULL, NULL },
     { {}, "threads", DOCTOR_OK, "enough", NULL, NULL },

@@ -46,9 +46,9 @@ bool doctor_exists (const struct doctor *doctor, const char *path);
  * it. */
 char *doctor_program (const struct doctor *doctor, const char *name);
 
-/* Returns the soft limit of a row in /proc/self/limits, "Max open files"; G_MAXUINT64 for
- * unlimited, 0 if it isn't known. */
-uint64_t doctor_limit (const struct doctor *doctor, const char *row);
+/* Returns the soft limit of a row in /proc/self/limits, "Max open files", or the hard one;
+ * G_MAXUINT64 for unlimited, 0 if it isn't known. */
+uint64_t doctor_limit (const struct doctor *doctor, const char *row, bool hard);
 
 /* Returns whether this process may mount as the machine's root may. */
 bool doctor_is_root (const struct doctor *doctor);

@@ -50,7 +50,7 @@ doctor_program (const struct doctor *doctor, const char *name)
 }
 
 uint64_t
-doctor_limit (const struct doctor *doctor, const char *row)
+doctor_limit (const struct doctor *doctor, const char *row, bool hard)
 {
     g_autofree char *limits = doctor_read (doctor, "/proc/self/limits");
     const char *at = limits ? strstr (limits, row) : NULL;
@@ -59,6 +59,10 @@ doctor_limit (const struct doctor *doctor, const char *row)
         return 0;
     at += strlen (row);
     at += strspn (at, " ");
+    if (hard) {
+        at += strcspn (at, " \n");
+        at += strspn (at, " ");
+    }
     return g_str_has_prefix (at, "unlimited") ? G_MAXUINT64 : g_ascii_strtoull (at, NULL, 10);
 }
 

@@ -9,10 +9,11 @@
 #define THREADS_FEW 256
 #define LOCKED_FEW (1 << 20) /* bytes: some twenty io_urings */
 
+/* storage/posix raises its soft limit to the hard one. */
 void
 doctor_open_files (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
-    const uint64_t most = doctor_limit (doctor, "Max open files");
+    const uint64_t most = doctor_limit (doctor, "Max open files", true);
 
     if (most == 0)
         return;
@@ -58,7 +59,7 @@ doctor_threads (const struct doctor *doctor, const char *name, GPtrArray *findin
     const uint64_t group = threads_of_group (doctor),
                    user = doctor_has_capability (doctor, CAP_SYS_RESOURCE)
                             ? G_MAXUINT64 /* exempt */
-                            : doctor_limit (doctor, "Max processes");
+                            : doctor_limit (doctor, "Max processes", false);
 
     if (group < THREADS_FEW)
         doctor_find (findings, name, DOCTOR_NOTE,
@@ -78,7 +79,7 @@ doctor_threads (const struct doctor *doctor, const char *name, GPtrArray *findin
 void
 doctor_locked_memory (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {
-    const uint64_t most = doctor_limit (doctor, "Max locked memory");
+    const uint64_t most = doctor_limit (doctor, "Max locked memory", false);
 
     if (most == 0 || most >= LOCKED_FEW || doctor_has_capability (doctor, CAP_IPC_LOCK))
         return;

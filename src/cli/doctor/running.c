@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RESTART                                                                                    \
+    "unmount it, and mount it again; for a view of windlass run, end its command, and run it again"
+
 #define GONE " (deleted)"
 #define PATIENCE 5000 /* milliseconds for the daemons of all mounts to say who they are */
 
@@ -84,7 +87,7 @@ running_program (const char *root, pid_t pid, GPtrArray *findings)
                            "needs restart: process %d runs %.*s as it was before it was replaced",
                            (int) pid, (int) (shown->len - strlen (GONE)), shown->str);
     finding->costs = g_strdup ("it goes on, with the faults that the new version mends");
-    finding->mend = g_strdup ("unmount it, and mount it again");
+    finding->mend = g_strdup (RESTART);
     return true;
 }
 
@@ -104,7 +107,7 @@ doctor_running (const char *root, pid_t pid, const char *mountpoint, GPtrArray *
         finding = doctor_find (findings, "libraries", DOCTOR_NOTE, "needs restart: replaced: %s",
                                libraries);
         finding->costs = g_strdup ("it goes on with those before");
-        finding->mend = g_strdup ("unmount it, and mount it again");
+        finding->mend = g_strdup (RESTART);
     }
     if (*modules && !upgraded) { /* else a reload leaves them */
         finding = doctor_find (findings, "translators", DOCTOR_NOTE, "replaced: %s", modules);
