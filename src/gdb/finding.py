@@ -67,7 +67,7 @@ def stacks():
     pool = file_static("stack_done", "pool")
     if pool is None:
         raise Problem("there is no debug information about requests: this isn't windlass, or it "
-                      "has none")
+                      "has none; for a package it is in windlass-dbgsym or windlass-debuginfo")
     return each_of_list(pool["all"], "all_next")
 
 

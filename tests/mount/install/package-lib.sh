@@ -7,6 +7,8 @@
 #   package_systems SUITE              $bare and $builder are roots of that Debian, to be changed
 #   package_build [OPTION...]          tools/make-deb in $builder, as a build daemon: no root, no
 #                                      network, no /dev/fuse; $packages has what it made
+#   package_walk                       what a new user types: to a mount by systemd, and a view
+#   package_translator                 what a new author types: to a translator under gdb
 #   in_root ROOT COMMAND...            as root
 #
 # Both Debians are kept in build/debian, where nothing is changed afterwards: the bare one has what
@@ -61,7 +63,7 @@ make_builder () {
     cp -r "$SOURCE_DIR/debian" "$new/tmp/source"
     system_files "$new"
     quietly in_root "$new" apt-get -q update
-    quietly in_root "$new" apt-get -qy --no-install-recommends install build-essential lintian
+    quietly in_root "$new" apt-get -qy --no-install-recommends install build-essential gdb lintian
     quietly in_root "$new" apt-get -qy --no-install-recommends build-dep /tmp/source
     quietly in_root "$new" apt-get -qy --no-install-recommends \
         -P pkg.windlass.private-libfuse build-dep /tmp/source
@@ -84,7 +86,7 @@ package_systems () {
     # shellcheck source=tools/elsewhere
     . "$SOURCE_DIR/tools/elsewhere"
     [ -n "$(elsewhere_mirror)" ] || skip "needs a mirror of Debian, and apt knows none"
-    wanted=$(sed '/^$/q' "$SOURCE_DIR/debian/control" | sha256sum)
+    wanted=$({ sed '/^$/q' "$SOURCE_DIR/debian/control"; declare -f make_builder; } | sha256sum)
     mkdir -p "$kept"
     exec 9>"$kept/lock"
     flock 9
@@ -208,10 +210,120 @@ package_removed () {
     expect "what is left" '' "$(diff before after)"
 }
 
-# windlass-dev is tried where there is a compiler.
+# page PAGE LANGUAGE [NUMBER]: what a page of doc/ shows in its nth block of that language.
+page () {
+    awk -v "begin=\`\`\`$2" -v "wanted=${3-1}" \
+        '/^```/ { on = !on && $0 == begin && ++n == wanted; next } on' "$SOURCE_DIR/doc/$1.md"
+}
+
+# manual PAGE NUMBER: the lines of the nth example of a manual page.
+manual () {
+    awk -v "wanted=$2" '/^\.nf/ { on = ++n == wanted; next } /^\.fi/ { on = 0 } on' \
+        "$SOURCE_DIR/man/$1.in" | sed 's/\\(aq/'"'"'/g; s/\\(ti/~/g; s/\\-/-/g'
+}
+
+# --- a machine ----------------------------------------------------------------------------------
+
+# A bare Debian with systemd as process 1, and an ordinary user. Sets $manager and $init.
+machine_begin () {
+    # shellcheck source=tests/mount/install/systemd-lib.sh
+    . "$SOURCE_DIR/tests/mount/install/systemd-lib.sh"
+    machine=$PWD/machine
+    layer "$kept/$suite" "$machine"
+    cp /etc/resolv.conf "$machine/etc"
+    system_files "$machine" fuse
+    mount -t sysfs sysfs "$machine/sys" && mount --rbind /sys/fs/cgroup "$machine/sys/fs/cgroup" ||
+        fail "/sys"
+    cp "$packages"/windlass_*.deb "$machine/root"
+    quietly in_root "$machine" apt-get -q update
+    quietly in_root "$machine" apt-get -qy --no-install-recommends install systemd
+    quietly in_root "$machine" useradd --create-home --shell /bin/bash ann
+    (
+        enter_cgroup system
+        # shellcheck disable=SC2016 # the other shell's
+        exec unshare --mount --pid --fork --kill-child --ipc --uts bash -c '
+            mount --make-rprivate / && mount -t proc proc "$0/proc" && cd "$0" && mkdir -p old &&
+            pivot_root . old && umount -l old && rmdir old &&
+            exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd
+        ' "$machine"
+    ) >manager.log 2>&1 </dev/null &
+    manager=$!
+    trap 'status=$?; machine_end; (exit $status); cleanup' EXIT
+    wait_until "init=\$(pgrep -P $manager) &&
+        in_machine systemctl is-active -q multi-user.target 2>/dev/null"
+}
+
+# in_machine COMMAND...: as root.
+in_machine () {
+    nsenter -t "$init" -m -p -i -u -- env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+        LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# typed WHO LINES: what somebody types, who gives up at the first error.
+typed () {
+    echo "$2" >"$machine/tmp/typed"
+    if [ "$1" = root ]; then in_machine sh -e /tmp/typed; else
+        in_machine su - "$1" -c 'sh -e /tmp/typed'; fi
+}
+
+machine_end () {
+    kill -9 "$manager"
+    wait "$manager" 2>/dev/null
+    wait_until cgroup_is_left
+}
+
+# As windlass@.service(8) and doc/quickstart-run.md say, and nothing else.
+package_walk () {
+    local who
+    machine_begin
+    quietly typed root 'apt-get -qy install /root/windlass_*.deb'
+
+    quietly typed root "$(manual windlass@.service.8 1)"
+    typed root 'echo hello >/srv/data/file'
+    expect "what the unit's mount stores" hello "$(cat "$machine/srv/export/file")"
+    expect_match "its log" "is mounted" "$(typed root 'journalctl -o cat -u windlass@data')"
+    quietly typed root 'systemctl disable --now windlass@data'
+
+    for who in root ann; do
+        expect "a view, for $who" "$(page quickstart-run text)" \
+            "$(typed $who "mkdir /tmp/t; $(page quickstart-run sh 6)")"
+        typed root 'rm -r /tmp/t'
+    done
+    machine_end
+    trap cleanup EXIT
+}
+
+# --- windlass-dev -------------------------------------------------------------------------------
+
+# As doc/quickstart-translator.md says: the module, and a mount under gdb that stops in it.
+package_gdb () {
+    local line
+    line=$(sed -n 's/^Under gdb: `gdb \(--args .*\)`, then$/\1/p' \
+        "$SOURCE_DIR/doc/quickstart-translator.md")
+    : >"$builder/dev/fuse"
+    mount --bind /dev/fuse "$builder/dev/fuse" || fail "/dev/fuse"
+    page quickstart-translator c >"$builder/root/keep.c"
+    {
+        echo 'cd'
+        page quickstart-translator sh 1
+        page quickstart-translator sh 2 | sed '/^windlass/,$d'
+        echo 'until mountpoint -q /tmp/import; do sleep 0.1; done && touch /tmp/import/a_file &&
+            rm -f /tmp/import/a_file &'
+        echo "gdb -batch -ex 'set breakpoint pending on' -ex 'break keep_unlink' -ex run \
+            -ex 'print loc->name' -ex kill $line"
+    } >"$builder/root/typed"
+    in_root "$builder" sh -e /root/typed >gdb.log 2>&1 || fail "gdb: $(cat gdb.log)"
+    expect_match "where gdb stops" 'Breakpoint 1[.0-9]*, keep_unlink \(frame=.* at keep.c:[0-9]+' \
+        "$(cat gdb.log)"
+    expect_match "what it prints" '"a_file"' "$(cat gdb.log)"
+    expect_ok in_root "$builder" windlass umount --dead /tmp/import
+}
+
+# Where there is a compiler.
 package_translator () {
     quietly in_root "$builder" sh -c \
         'dpkg -i --force-depends /build/packages/windlass_*.deb /build/packages/windlass-dev_*.deb'
     cp -r "$SOURCE_DIR/debian/tests" "$builder/build"
     quietly in_root "$builder" /build/tests/translator
+    package_gdb
 }
