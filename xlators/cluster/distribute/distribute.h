@@ -131,37 +131,37 @@ void dht_forget (xlator_t *this, inode_t *inode);
 
 /* State of the step that makes a linkto. */
 struct linkto {
-    unsigned on, to;
-    loc_t *loc;             /* of the operation */
-    gfid_t gfid;
-    struct iatt like;
-    bool retried;           /* one linkto was removed, or has vanished */
+    unsigned on, to;  /* subvolume of the linkto, and the subvolume that it names */
+    loc_t *loc;       /* name of the linkto; lent by the operation */
+    gfid_t gfid;      /* of the file */
+    struct iatt like; /* attributes with the owner and the group for the linkto */
+    bool retried;     /* another linkto of the name was removed, or has vanished */
     enum { LINKTO_BEGIN, LINKTO_MAKE, LINKTO_LOOK, LINKTO_REMOVE, LINKTO_OWN } phase;
 };
 
 /* State of the step that opens a file's fds on the subvolume that has it now. */
 struct following {
-    inode_t *inode;  /* with a reference */
-    GPtrArray *fds;  /* that are not open there; with references */
-    guint begun;     /* of them */
-    unsigned asked;  /* in this step */
-    unsigned child;
+    unsigned child;  /* subvolume on which the fds are opened */
+    inode_t *inode;  /* of the file; with a reference */
+    GPtrArray *fds;  /* fds that were not open on child; with references */
+    guint begun;     /* number of fds that are done */
+    unsigned asked;  /* number of fds that are being opened now */
 };
 
 struct op {
-    struct sequence seq;    /* first */
+    struct sequence seq;     /* table of steps at work; first member */
     xlator_t *this;
     dht_private_t *priv;
-    call_frame_t *frame;    /* the caller's */
-    struct fan_out fan;     /* of operations without a table: as the caller */
-    GArray *locks;          /* of struct lock: locks.c */
-    void (*clear) (struct op *op);      /* frees what the operation's own struct has; may be NULL */
-    int op_errno;
-    unsigned tries;
+    call_frame_t *frame;     /* the caller's */
+    struct fan_out fan;      /* answers of an operation without a table, asked as the caller */
+    GArray *locks;           /* of struct distribute_lock (locks.c), or NULL */
+    void (*clear) (struct op *op); /* frees members of the operation's own struct; may be NULL */
+    int op_errno;            /* last error of a step that goes on after errors */
+    unsigned tries;          /* number of attempts to find a file */
     struct linkto linkto;
     struct following following;
     loc_t loc, newloc;
-    dict_t *xdata;          /* the caller's, or NULL */
+    dict_t *xdata;           /* the caller's, or NULL */
 };
 
 #define OP_OF(frame_) ((void *) (frame_)->local)
@@ -312,50 +312,50 @@ dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);
 
 /* --- lookup.c, lookup-directory.c, heal.c ----------------------------------------------------- */
 
-struct lookup {
+struct distribute_lookup {
     struct op op;
-    dict_t *wanted;     /* what subvolumes are asked for */
-    inode_t *inode;     /* of the answer, as are the next three */
+    dict_t *wanted;     /* request: keys of the xattrs that the subvolumes add to their answers */
+    inode_t *inode;     /* of the answer, as are buf, postparent and found */
     struct iatt buf, postparent;
     dict_t *found;
-    int asked;          /* the subvolume that had the file before, or NO_CHILD */
-    int hashed;         /* or NO_CHILD */
-    int linked;         /* the subvolume that a linkto on `hashed` names, or NO_CHILD */
-    bool has_linkto;    /* `hashed` has one */
-    bool any_linkto;    /* a subvolume has one */
+    int asked;          /* subvolume that had the file before, or NO_CHILD */
+    int hashed;         /* hashed subvolume, or NO_CHILD */
+    int linked;         /* subvolume that the linkto on `hashed` names, or NO_CHILD */
+    bool has_linkto;    /* `hashed` has a linkto of the name */
+    bool any_linkto;    /* a subvolume has a linkto of the name */
     bool no_gfid;       /* a subvolume has an object without a gfid */
-    bool named;         /* such objects were given one */
+    bool named;         /* objects without a gfid were given one */
     bool absent;        /* `hashed` has nothing of the name */
-    gfid_t linkto_gfid;
-    bool by_name;       /* the caller asks for a name; else for an inode */
-    bool heals;         /* what is wrong */
-    bool sure;          /* the layout of its directory has been checked */
-    int down;           /* errno of a subvolume that could not say whether it has the name; or 0 */
+    gfid_t linkto_gfid; /* of the linkto on `hashed` */
+    bool by_name;       /* lookup of a name; else of an inode */
+    bool heals;         /* the lookup may heal */
+    bool sure;          /* the layout of the parent directory has been checked */
+    int down;           /* errno of a subvolume that did not answer for the name; or 0 */
     /* of a directory */
     struct layout *layout;
     struct layout_faults faults;
-    struct iatt *bufs;  /* of each subvolume; ia_type 0: it has none */
-    dict_t **dicts;
-    int mds;            /* the subvolume that says it is, or NO_CHILD */
-    int source;         /* the subvolume whose attributes count */
-    bool xattrs_differ; /* it says so */
-    bool *made;         /* subvolumes that lacked the directory */
-    bool *leftovers;    /* subvolumes that have a linkto of its name instead */
+    struct iatt *bufs;  /* attributes on each subvolume; ia_type 0: no directory there */
+    dict_t **dicts;     /* xattrs on each subvolume, or NULL */
+    int mds;            /* subvolume with the attribute of the MDS, or NO_CHILD */
+    int source;         /* subvolume whose attributes count */
+    bool xattrs_differ; /* the MDS counts changes that other subvolumes may lack */
+    bool *made;         /* by subvolume: the heal has made the directory there */
+    bool *leftovers;    /* by subvolume: a linkto of the name is in its place */
     /* of its heal */
     bool lacks;         /* a subvolume lacked the directory */
-    bool divides;       /* ranges are to be set */
-    bool divides_anew;  /* all of them */
+    bool divides;       /* ranges of hashes are to be set */
+    bool divides_anew;  /* on all subvolumes; else on those without a range */
 };
 
 lookup_fop dht_lookup;
-void lookup_all (struct lookup *lookup);      /* asks all subvolumes */
+void lookup_all (struct distribute_lookup *lookup);      /* asks all subvolumes */
 void lookup_answer (void *lookup);
-void lookup_directory (struct lookup *lookup); /* with all their answers */
-void heal_directory (struct lookup *lookup);
+void lookup_directory (struct distribute_lookup *lookup); /* with all their answers */
+void heal_directory (struct distribute_lookup *lookup);
 
 /* Takes over the answers of a step that asked all. false: the copies contradict each other. */
-bool directory_gather (struct lookup *lookup, struct fan_out *fan);
-bool directory_ails (const struct lookup *lookup);
+bool directory_gather (struct distribute_lookup *lookup, struct fan_out *fan);
+bool directory_ails (const struct distribute_lookup *lookup);
 
 /* Returns the layout of a new directory on the subvolumes whose state is RANGE_UNSET. */
 void layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *gfid,
@@ -491,21 +491,21 @@ enum {
 struct file_op {
     struct op op;
     unsigned todo;              /* FILE_* */
-    struct call_stub *call;     /* for another attempt */
-    struct answer_stub *answer; /* of the first subvolume, while the second does the same; or of one
-                                 * that may no longer have the file */
-    int answered;               /* the subvolume of `answer`, or NO_CHILD */
-    inode_t *inode;             /* with a reference, as is fd */
-    fd_t *fd;                   /* or NULL */
-    int child;                  /* that was asked */
-    int target;                 /* to which it is being copied, or NO_CHILD */
-    bool chosen;                /* child, for the next attempt */
-    bool both;                  /* this is the second subvolume */
-    bool settled;               /* no move that began before the operation goes on */
-    bool dirty;                 /* it has changed the data of a linkto, on `answered` */
-    bool checks;                /* a success calls file_check */
-    uint32_t rights;            /* IATT_*: owner, group, mode, if it sets them */
-    struct iatt changed;        /* what they are then */
+    struct call_stub *call;     /* the call, for another attempt; or NULL */
+    struct answer_stub *answer; /* the first subvolume's answer while the copy gets the operation,
+                                 * or the answer of a subvolume that may no longer have the file */
+    int answered;               /* subvolume of `answer`, or NO_CHILD */
+    inode_t *inode;             /* with a reference */
+    fd_t *fd;                   /* with a reference, or NULL */
+    int child;                  /* subvolume of the call */
+    int target;                 /* subvolume to which the file is being copied, or NO_CHILD */
+    bool chosen;                /* child is set for the next attempt */
+    bool both;                  /* the call on `child` is the second one, on the copy */
+    bool settled;               /* every move that began before the call has ended */
+    bool dirty;                 /* the call has changed data of a linkto on `answered` */
+    bool checks;                /* after a success the file is looked at (FILE_CHECK) */
+    uint32_t rights;            /* IATT_*: which of owner, group and mode the call sets */
+    struct iatt changed;        /* attributes after the call, if it sets rights */
 };
 
 any_fop_t file_any_fop;

@@ -19,7 +19,7 @@
 /* --- what several steps need ------------------------------------------------------------------ */
 
 static void
-heal_log (struct lookup *lookup, const char *what)
+heal_log (struct distribute_lookup *lookup, const char *what)
 {
     struct op *op = &lookup->op;
 
@@ -36,7 +36,7 @@ heal_log (struct lookup *lookup, const char *what)
 static void
 heal_look (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) wanted = dict_copy (lookup->wanted);
     loc_t loc = { .inode = lookup->inode };
@@ -52,7 +52,7 @@ heal_look (void *local)
 static int
 heal_looked (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
 
     return directory_gather (lookup, &lookup->op.seq.fan) ? 0 : -lookup->op.op_errno;
 }
@@ -62,13 +62,13 @@ heal_looked (void *local)
 static bool
 heal_lacks_some (void *local)
 {
-    return ((const struct lookup *) local)->lacks;
+    return ((const struct distribute_lookup *) local)->lacks;
 }
 
 static void
 heal_unlink_linktos (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) only = xdata_only_linkto ();
     loc_t loc = { .parent = op->loc.parent, .name = op->loc.name };
@@ -90,7 +90,7 @@ heal_linktos_unlinked (void *local)
 static void
 heal_make (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) xdata = xdata_internal ();
     const struct iatt *right = &lookup->bufs[lookup->source];
@@ -106,7 +106,7 @@ heal_make (void *local)
 static int
 heal_made (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
 
     heal_log (lookup, "it could not be made");
@@ -154,7 +154,7 @@ layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *
 static int
 heal_note_layout_locks (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     const struct layout_faults *faults = &lookup->faults;
 
@@ -171,13 +171,13 @@ heal_note_layout_locks (void *local)
 static bool
 heal_divides (void *local)
 {
-    return ((const struct lookup *) local)->divides;
+    return ((const struct distribute_lookup *) local)->divides;
 }
 
 /* Bricks that were added since the volfile was read have ranges that this client can't see. To
  * divide the hashes anew would hide their files from all clients. */
 static bool
-heal_range_is_elsewhere (const struct lookup *lookup)
+heal_range_is_elsewhere (const struct distribute_lookup *lookup)
 {
     const struct layout_faults *faults = &lookup->faults;
 
@@ -193,7 +193,7 @@ heal_range_is_elsewhere (const struct lookup *lookup)
 static int
 heal_plan_ranges (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     const struct layout_faults *faults = &lookup->faults;
     const int r = heal_looked (lookup);
@@ -218,7 +218,7 @@ heal_plan_ranges (void *local)
 static void
 heal_set_ranges (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) xdata = xdata_internal ();
     loc_t loc = { .inode = lookup->inode };
@@ -249,7 +249,7 @@ heal_ranges_set (void *local)
 static void
 heal_set_attributes (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) xdata = xdata_internal ();
     struct iatt right = lookup->bufs[lookup->source];
@@ -303,7 +303,7 @@ xattrs_of_users (dict_t *dict)
 static void
 heal_set_xattrs (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) users = xattrs_of_users (lookup->dicts[lookup->source]);
     g_autoptr (dict_t) xdata = xdata_internal ();
@@ -318,7 +318,7 @@ heal_set_xattrs (void *local)
 static int
 heal_xattrs_set (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     const struct op *op = &lookup->op;
 
     heal_log (lookup, "extended attributes could not be set");
@@ -334,7 +334,7 @@ static void
 heal_clear_mds (void *local)
 {
     static const uint8_t none[4];
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     g_autoptr (dict_t) xdata = xdata_internal (), value = dict_new ();
     loc_t loc = { .inode = lookup->inode };
@@ -349,7 +349,7 @@ heal_clear_mds (void *local)
 static void
 heal_answer (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
 
     inode_set_layout (lookup->op.this, lookup->inode, lookup->layout, lookup->source);
     lookup_answer (lookup);
@@ -373,7 +373,7 @@ static const struct step heal_steps[] = {
 };
 
 void
-heal_directory (struct lookup *lookup)
+heal_directory (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
     inode_t *linked;

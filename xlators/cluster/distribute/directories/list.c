@@ -161,7 +161,7 @@ entry_add (struct list_op *listing, const gf_dirent_t *from)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void list_ask (struct list_op *listing);
+static void list_wind (struct list_op *listing);
 
 static void
 list_answer (struct op *op)
@@ -207,11 +207,11 @@ list_answered (call_frame_t *frame)
     if (listing->n > 0 && (!at_end || listing->used > listing->size / 2))
         list_answer (op);
     else
-        list_ask (listing);
+        list_wind (listing);
 }
 
 static void
-list_ask (struct list_op *listing)
+list_wind (struct list_op *listing)
 {
     struct op *op = &listing->op;
 
@@ -226,7 +226,7 @@ list_ask (struct list_op *listing)
 }
 
 static void
-list_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
+list_start (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                bool with_attributes, dict_t *xdata)
 {
     struct list_op *listing = op_new (frame, this, sizeof *listing, NULL, NULL, xdata);
@@ -240,21 +240,21 @@ list_begin (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t of
     listing->wanted = dict_copy (xdata);
     dict_set_u64 (listing->wanted, listing->op.priv->linkto_key, 256);
     listing->at = place_of_offset (listing, (uint64_t) offset);
-    list_ask (listing);
+    list_wind (listing);
 }
 
 void
 dht_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
              dict_t *xdata)
 {
-    list_begin (frame, this, fd, size, offset, false, xdata);
+    list_start (frame, this, fd, size, offset, false, xdata);
 }
 
 void
 dht_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
               dict_t *xdata)
 {
-    list_begin (frame, this, fd, size, offset, true, xdata);
+    list_start (frame, this, fd, size, offset, true, xdata);
 }
 
 /* --- opendir ---------------------------------------------------------------------------------- */

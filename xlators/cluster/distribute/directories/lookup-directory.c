@@ -7,7 +7,7 @@
 /* --- taking over answers ---------------------------------------------------------------------- */
 
 static void
-gather_begin (struct lookup *lookup)
+gather_begin (struct distribute_lookup *lookup)
 {
     const unsigned n = lookup->op.priv->n;
 
@@ -30,7 +30,7 @@ gather_begin (struct lookup *lookup)
 /* The subvolume with this attribute (GlusterFS: the MDS) decides about the attributes of the
  * directory. The value is not 0 while other subvolumes may lack a change. */
 static void
-gather_mds (struct lookup *lookup, unsigned i, dict_t *xdata)
+gather_mds (struct distribute_lookup *lookup, unsigned i, dict_t *xdata)
 {
     size_t size;
     const uint8_t *value = dict_get (xdata, lookup->op.priv->mds_key, &size);
@@ -57,14 +57,15 @@ gather_commit (dht_private_t *priv, dict_t *xdata)
 /* A stale linkto stands in the way of the directory: the subvolume lacks the directory until the
  * heal has removed the linkto. */
 static void
-gather_not_directory (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
+gather_not_directory (struct distribute_lookup *lookup, unsigned i,
+                      const struct lookup_reply *reply)
 {
     linkto_target (lookup->op.this, &reply->buf, reply->xdata, &lookup->leftovers[i]);
     layout_fail (lookup->layout, i, lookup->leftovers[i] ? RANGE_MISSING : RANGE_UNKNOWN);
 }
 
 static void
-gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
+gather_one (struct distribute_lookup *lookup, unsigned i, const struct lookup_reply *reply)
 {
     dht_private_t *priv = lookup->op.priv;
     const void *range;
@@ -94,7 +95,7 @@ gather_one (struct lookup *lookup, unsigned i, const struct lookup_reply *reply)
 /* Chooses the subvolume whose attributes count: the MDS. The root has none: there it is the
  * subvolume that changed last. */
 static int
-gather_source (const struct lookup *lookup)
+gather_source (const struct distribute_lookup *lookup)
 {
     const struct iatt *bufs = lookup->bufs;
     int source = NO_CHILD;
@@ -111,7 +112,7 @@ gather_source (const struct lookup *lookup)
 }
 
 static bool
-gather_has_one_gfid (const struct lookup *lookup)
+gather_has_one_gfid (const struct distribute_lookup *lookup)
 {
     const struct op *op = &lookup->op;
     g_autoptr (GString) copies = g_string_new (NULL);
@@ -138,7 +139,7 @@ gather_has_one_gfid (const struct lookup *lookup)
 /* --- all of it -------------------------------------------------------------------------------- */
 
 bool
-directory_gather (struct lookup *lookup, struct fan_out *fan)
+directory_gather (struct distribute_lookup *lookup, struct fan_out *fan)
 {
     struct op *op = &lookup->op;
 
@@ -164,7 +165,7 @@ directory_gather (struct lookup *lookup, struct fan_out *fan)
 /* --- does it need healing? -------------------------------------------------------------------- */
 
 static bool
-attributes_differ (const struct lookup *lookup)
+attributes_differ (const struct distribute_lookup *lookup)
 {
     const struct iatt *source = &lookup->bufs[lookup->source];
 
@@ -182,7 +183,7 @@ attributes_differ (const struct lookup *lookup)
 /* A replicated subvolume without a good copy may answer with an old layout, owner or ACL, so
  * nothing is healed by it. */
 static bool
-attributes_are_doubtful (const struct lookup *lookup)
+attributes_are_doubtful (const struct distribute_lookup *lookup)
 {
     for (unsigned i = 0; i < lookup->op.priv->n; i++)
         if (dict_has (lookup->dicts[i], XDATA_NO_GOOD_METADATA))
@@ -193,7 +194,7 @@ attributes_are_doubtful (const struct lookup *lookup)
 /* Nothing is healed while a subvolume is down, since its copy is unknown. A single subvolume has
  * all hashes anyway. */
 bool
-directory_ails (const struct lookup *lookup)
+directory_ails (const struct distribute_lookup *lookup)
 {
     const struct layout_faults *faults = &lookup->faults;
     const bool is_root = gfid_equal (&lookup->bufs[lookup->source].ia_gfid, &gfid_root);
@@ -207,7 +208,7 @@ directory_ails (const struct lookup *lookup)
 }
 
 void
-lookup_directory (struct lookup *lookup)
+lookup_directory (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 

@@ -131,7 +131,7 @@ op_is_for_both (enum fop op)
 /* The operation has changed data, which the rebalance may have copied before, or rights, which the
  * rebalance sets to what it has read. */
 static bool
-file_changes (const struct file_op *file, const struct answer *answer)
+file_op_changes (const struct file_op *file, const struct answer *answer)
 {
     return file->rights
         || (opset_has (OPS_CHANGE_DATA, answer->op) && answer->op != FOP_open
@@ -248,7 +248,7 @@ file_todo_after (const struct file_op *file, const struct answer *answer)
         return FILE_RESTORE;
     if (lost_marks (answer))
         return FILE_ASK_FOR_MARK;
-    if (iatt_is_moving (buf) && file_changes (file, answer))
+    if (iatt_is_moving (buf) && file_op_changes (file, answer))
         return FILE_ASK_FOR_END;
     if (iatt_is_moving (buf) && op_is_for_both (answer->op))
         return FILE_ASK_FOR_BOTH;
@@ -272,7 +272,7 @@ file_any_fop_cbk (const struct answer *answer)
     if (file->both) {
         file_both_answered (file, answer);
     } else if (may_move && answer_may_be_of_move (answer, buf)) {
-        file->dirty = buf && buf->ia_size > 0 && file_changes (file, answer);
+        file->dirty = buf && buf->ia_size > 0 && file_op_changes (file, answer);
         file_keep (file, answer);
         file_find (file, answer->op_ret < 0 ? answer->op_errno : ESTALE);
     } else if (todo && file_keep (file, answer)) {

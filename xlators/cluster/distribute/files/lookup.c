@@ -21,7 +21,7 @@
 static void
 lookup_clear (struct op *op)
 {
-    struct lookup *lookup = (struct lookup *) op;
+    struct distribute_lookup *lookup = (struct distribute_lookup *) op;
 
     dict_unref (lookup->wanted);
     dict_unref (lookup->found);
@@ -40,7 +40,7 @@ lookup_clear (struct op *op)
 void
 lookup_answer (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     struct iatt *parent = &lookup->postparent;
 
@@ -52,7 +52,7 @@ lookup_answer (void *local)
 
 /* Takes the answer of the subvolume that has the data of the file. */
 static void
-lookup_take (struct lookup *lookup, int child, const struct lookup_reply *reply)
+lookup_take (struct distribute_lookup *lookup, int child, const struct lookup_reply *reply)
 {
     lookup->inode = inode_ref (reply->inode);
     lookup->buf = reply->buf;
@@ -77,7 +77,7 @@ reply_is_file (xlator_t *this, const struct lookup_reply *reply)
 static void
 lookup_make_linkto (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
 
     linkto_run (op, (unsigned) lookup->hashed,
@@ -93,7 +93,7 @@ static const struct step lookup_link_steps[] = {
 
 /* Does the hashed subvolume lead to the file? */
 static bool
-lookup_leads (const struct lookup *lookup, int cached)
+lookup_leads (const struct distribute_lookup *lookup, int cached)
 {
     return lookup->hashed == NO_CHILD || lookup->hashed == cached || !lookup->by_name
         || (lookup->has_linkto && lookup->linked == cached
@@ -101,7 +101,7 @@ lookup_leads (const struct lookup *lookup, int cached)
 }
 
 static void
-lookup_found (struct lookup *lookup, int cached, const struct lookup_reply *reply)
+lookup_found (struct distribute_lookup *lookup, int cached, const struct lookup_reply *reply)
 {
     struct op *op = &lookup->op;
 
@@ -120,14 +120,14 @@ lookup_found (struct lookup *lookup, int cached, const struct lookup_reply *repl
 
 /* --- a linkto without a file ------------------------------------------------------------------ */
 
-static void lookup_fresh (struct lookup *lookup);
+static void lookup_fresh (struct distribute_lookup *lookup);
 
 #define AGAIN 3
 
 static void
 lookup_retry (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
 
     lookup->op.tries++;
     lookup_fresh (lookup);
@@ -148,7 +148,7 @@ lookup_all_as_self (struct op *op, dict_t *wanted)
 static void
 lookup_check (void *local)
 {
-    lookup_all_as_self (local, ((const struct lookup *) local)->wanted);
+    lookup_all_as_self (local, ((const struct distribute_lookup *) local)->wanted);
 }
 
 /* Under the lock of the name no client makes the file. If there is a file, the lookup begins
@@ -172,17 +172,17 @@ lookup_checked (void *local)
 static void
 lookup_unlink (void *local)
 {
-    struct op *op = local;
+    struct distribute_lookup *lookup = local;
     g_autoptr (dict_t) only = xdata_only_linkto ();
 
-    AS_SELF (op, (unsigned) ((const struct lookup *) local)->hashed, unlink, &op->loc, 0, only);
+    AS_SELF (&lookup->op, (unsigned) lookup->hashed, unlink, &lookup->op.loc, 0, only);
 }
 
 /* The brick refuses (EBUSY) if a rebalance has made the linkto the file meanwhile. */
 static int
 lookup_unlinked (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     const struct fan_answer *answer = &op->seq.fan.answers[lookup->hashed];
 
@@ -205,10 +205,10 @@ static const struct step lookup_unlink_steps[] = {
 
 /* If other subvolumes have the directory with a gfid, the object gets that gfid. */
 static void
-lookup_give_gfid (void *local)
+lookup_set_gfid (void *local)
 {
     struct op *op = local;
-    g_autoptr (dict_t) wanted = dict_copy (((const struct lookup *) local)->wanted);
+    g_autoptr (dict_t) wanted = dict_copy (((const struct distribute_lookup *) local)->wanted);
     gfid_t gfid = gfid_new (op->priv);
 
     for (unsigned i = 0; i < op->priv->n; i++)
@@ -220,19 +220,19 @@ lookup_give_gfid (void *local)
 
 static const struct step lookup_name_steps[] = {
     STEP_LOCK ("lock"),
-    STEP ("give gfid", lookup_give_gfid, step_ignore),
+    STEP ("give gfid", lookup_set_gfid, step_ignore),
     {},
 };
 
 static bool
-lookup_may_name (const struct lookup *lookup, int chosen)
+lookup_may_name (const struct distribute_lookup *lookup, int chosen)
 {
     return lookup->no_gfid && chosen == NO_CHILD && !lookup->named && lookup->by_name
         && lookup->heals && lookup->hashed != NO_CHILD;
 }
 
 static void
-lookup_begin_name (struct lookup *lookup)
+lookup_begin_name (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 
@@ -242,7 +242,7 @@ lookup_begin_name (struct lookup *lookup)
 }
 
 static bool
-lookup_linkto_is_foreign (struct lookup *lookup)
+lookup_linkto_is_foreign (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 
@@ -260,7 +260,7 @@ lookup_linkto_is_foreign (struct lookup *lookup)
  * the hashed subvolume has nothing of the name, the name does not exist even if other subvolumes
  * are down, as in GlusterFS: a file there would have a linkto. */
 static void
-lookup_lost (struct lookup *lookup)
+lookup_lost (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
     const bool was_there = lookup->any_linkto || lookup->asked != NO_CHILD;
@@ -284,7 +284,7 @@ lookup_lost (struct lookup *lookup)
 /* --- asking all ------------------------------------------------------------------------------- */
 
 static void
-lookup_log_copies (const struct lookup *lookup, const char *what)
+lookup_log_copies (const struct distribute_lookup *lookup, const char *what)
 {
     const struct op *op = &lookup->op;
     g_autoptr (GString) copies = g_string_new (NULL);
@@ -307,7 +307,8 @@ lookup_log_copies (const struct lookup *lookup, const char *what)
 /* Chooses the subvolume that has the file: the hashed one, or else the first. For a moment two
  * subvolumes have the file, with one gfid, while it is renamed or a rebalance moves it. */
 static int
-lookup_choose (const struct lookup *lookup, const struct fan_answer *answers, bool *ret_one_gfid)
+lookup_choose (const struct distribute_lookup *lookup, const struct fan_answer *answers,
+               bool *ret_one_gfid)
 {
     int chosen = NO_CHILD;
 
@@ -327,7 +328,7 @@ lookup_choose (const struct lookup *lookup, const struct fan_answer *answers, bo
 }
 
 static void
-lookup_count (struct lookup *lookup, unsigned *ret_directories)
+lookup_count (struct distribute_lookup *lookup, unsigned *ret_directories)
 {
     struct op *op = &lookup->op;
 
@@ -356,7 +357,7 @@ lookup_count (struct lookup *lookup, unsigned *ret_directories)
 static void
 lookup_all_answered (call_frame_t *frame)
 {
-    struct lookup *lookup = OP_OF (frame);
+    struct distribute_lookup *lookup = OP_OF (frame);
     struct op *op = &lookup->op;
     unsigned directories;
     bool one_gfid;
@@ -384,7 +385,7 @@ lookup_all_answered (call_frame_t *frame)
 }
 
 void
-lookup_all (struct lookup *lookup)
+lookup_all (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 
@@ -399,7 +400,7 @@ lookup_all (struct lookup *lookup)
 static void
 lookup_linked_answered (call_frame_t *frame)
 {
-    struct lookup *lookup = OP_OF (frame);
+    struct distribute_lookup *lookup = OP_OF (frame);
     struct op *op = &lookup->op;
     const struct lookup_reply *reply = &op->fan.answers[lookup->linked].lookup;
 
@@ -418,7 +419,7 @@ lookup_linked_answered (call_frame_t *frame)
  * subvolume have a linkto there. All subvolumes are asked for a file whose cached subvolume was
  * known a moment ago. */
 static bool
-lookup_trusts_absence (const struct lookup *lookup)
+lookup_trusts_absence (const struct distribute_lookup *lookup)
 {
     const struct op *op = &lookup->op;
     const dht_private_t *priv = op->priv;
@@ -441,7 +442,7 @@ lookup_trusts_absence (const struct lookup *lookup)
 static void
 lookup_ask_layout (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     loc_t parent = { .inode = op->loc.parent };
 
@@ -452,7 +453,7 @@ lookup_ask_layout (void *local)
 static int
 lookup_layout_told (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
     const struct lookup_reply *reply = &op->seq.fan.answers[lookup->hashed].lookup;
 
@@ -463,7 +464,7 @@ lookup_layout_told (void *local)
 static void
 lookup_refreshed (void *local)
 {
-    struct lookup *lookup = local;
+    struct distribute_lookup *lookup = local;
     struct op *op = &lookup->op;
 
     lookup->hashed = name_hashed (op->this, op->loc.parent, op->loc.name);
@@ -479,7 +480,7 @@ static const struct step lookup_layout_steps[] = {
 /* Checks that the subvolume still has the range that this client counts on: a rebalance may have
  * given the hash to another subvolume. */
 static void
-lookup_absent (struct lookup *lookup)
+lookup_absent (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 
@@ -493,7 +494,7 @@ lookup_absent (struct lookup *lookup)
 }
 
 static void
-lookup_hashed_failed (struct lookup *lookup, int op_errno)
+lookup_hashed_failed (struct distribute_lookup *lookup, int op_errno)
 {
     if (is_missing (op_errno) && lookup_trusts_absence (lookup))
         lookup_absent (lookup);
@@ -506,7 +507,7 @@ lookup_hashed_failed (struct lookup *lookup, int op_errno)
 static void
 lookup_hashed_answered (call_frame_t *frame)
 {
-    struct lookup *lookup = OP_OF (frame);
+    struct distribute_lookup *lookup = OP_OF (frame);
     struct op *op = &lookup->op;
     const struct lookup_reply *reply = &op->fan.answers[lookup->hashed].lookup;
 
@@ -529,7 +530,7 @@ lookup_hashed_answered (call_frame_t *frame)
 }
 
 static void
-lookup_fresh (struct lookup *lookup)
+lookup_fresh (struct distribute_lookup *lookup)
 {
     struct op *op = &lookup->op;
 
@@ -544,7 +545,7 @@ lookup_fresh (struct lookup *lookup)
 static void
 lookup_cached_answered (call_frame_t *frame)
 {
-    struct lookup *lookup = OP_OF (frame);
+    struct distribute_lookup *lookup = OP_OF (frame);
     struct op *op = &lookup->op;
     const struct lookup_reply *reply = &op->fan.answers[lookup->asked].lookup;
 
@@ -568,7 +569,7 @@ is_dots (const char *name)
 void
 dht_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    struct lookup *lookup = op_new (frame, this, sizeof *lookup, loc, NULL, xdata);
+    struct distribute_lookup *lookup = op_new (frame, this, sizeof *lookup, loc, NULL, xdata);
     struct op *op = &lookup->op;
 
     op->clear = lookup_clear;
