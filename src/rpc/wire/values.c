@@ -63,7 +63,7 @@ wire_ino_of_gfid (const gfid_t *gfid)
     return GUINT64_FROM_BE (wire);
 }
 
-/* On the wire the major number is the upper half. */
+/* On the wire a device number has the major number in its upper 32 bits. */
 static dev_t
 wire_to_rdev (uint64_t rdev)
 {
@@ -92,7 +92,7 @@ wire_get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
     memset (iatt, 0, sizeof *iatt);
     iatt->ia_gfid = wire_get_gfid (in);
     iatt->ia_ino = wire_ino_of_gfid (&iatt->ia_gfid);
-    xdr_get_u64 (in); /* mask of valid fields: a server sets all that are used here */
+    xdr_get_u64 (in); /* mask of valid fields: servers set the bits of all fields used here */
     xdr_get_u64 (in); /* inode number in the brick's file system */
     iatt->ia_dev = xdr_get_u64 (in);
     iatt->ia_rdev = wire_to_rdev (xdr_get_u64 (in));
@@ -181,7 +181,8 @@ wire_put_value (struct xdr_out *out, enum dict_type type, const void *value, siz
     }
 }
 
-/* The size in front must be exact: the server finds the data of a WRITE by it. */
+/* The size that precedes the pairs must be exact: a server computes from it where the data of a
+ * WRITE begin. */
 void
 wire_put_dict (struct xdr_out *out, const dict_t *dict)
 {
@@ -205,8 +206,8 @@ wire_put_dict (struct xdr_out *out, const dict_t *dict)
     xdr_set_u32 (out, size_at, (uint32_t) (out->used - size_at - 12));
 }
 
-/* Adds a value to the dict: attributes as a struct iatt, other values as their bytes on the wire. A
- * text keeps its NUL. */
+/* Reads a value into the dict: attributes as a struct iatt, other values as their bytes on the
+ * wire. A text keeps its NUL. */
 static void
 wire_get_value (struct xdr_in *in, dict_t *dict, const char *key)
 {
@@ -322,7 +323,7 @@ wire_get_flock (struct xdr_in *in, struct gf_flock *ret_lock)
     ret_lock->l_owner = GUINT64_FROM_LE (ret_lock->l_owner);
 }
 
-/* On the wire all processors have the numbers of x86. */
+/* Flags of open(2) of this processor, and those of the wire, which are the values of x86. */
 static const struct {
     uint32_t ours, wire;
 } wire_open_flags[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Values on GlusterFS's wire: how each form of a value is put and got. The order of fields is a
- * fact of GlusterFS 10.3.
+ * Puts each form of a value on GlusterFS's wire, and gets it from there. The order of the fields is
+ * that of GlusterFS 10.3.
  *
- * The functions that get read bytes of a server, so each of them may be hostile: see rpc/xdr.h.
+ * wire_get_* read bytes that a server sent and that may be hostile: see rpc/xdr.h.
  */
 #ifndef WINDLASS_RPC_WIRE_VALUES_H
 #define WINDLASS_RPC_WIRE_VALUES_H
@@ -22,7 +22,7 @@ struct wire_fd {
     int64_t number;
 };
 
-/* The number of no open file: the server opens the file by its gfid for the call. */
+/* Stands for the number if the file isn't open: the server opens it by its gfid, for one call. */
 #define WIRE_ANONYMOUS (-2)
 
 /* Attributes, and which of them to change: IATT_*. */
@@ -32,13 +32,13 @@ struct wire_changes {
 };
 
 #define WIRE_NAME_MAX 255
-#define WIRE_VALUE_MAX (1 << 20) /* bytes of an attribute's value */
+#define WIRE_VALUE_MAX (1 << 20) /* bytes of the value of an extended attribute */
 
 void wire_put_gfid (struct xdr_out *out, const gfid_t *gfid);
 gfid_t wire_get_gfid (struct xdr_in *in);
 
-/* The inode number of a file is made of its gfid, as GlusterFS does, so that each brick has the
- * same. */
+/* Returns the inode number of a file. As in GlusterFS, it is made from the gfid, so that it is the
+ * same whichever brick the file is on. */
 uint64_t wire_ino_of_gfid (const gfid_t *gfid);
 
 void wire_put_iatt (struct xdr_out *out, const struct iatt *iatt);
@@ -54,9 +54,9 @@ void wire_get_changes (struct xdr_in *in, struct wire_changes *ret_changes);
 void wire_put_statvfs (struct xdr_out *out, const struct statvfs *buf);
 void wire_get_statvfs (struct xdr_in *in, struct statvfs *ret_buf);
 
-/* dict NULL: no dict, which differs from an empty one. A server stores an attribute unchanged only
- * if its value was set as bytes. wire_get_dict returns a new dict; NULL: the server sent none, an
- * empty one, or something else. */
+/* dict may be NULL: the server then gets no dict, which differs from an empty one. A server stores
+ * the value of an extended attribute unchanged only if the value was set as bytes. wire_get_dict
+ * returns a new dict; NULL if the server sent no dict, an empty one, or invalid bytes. */
 void wire_put_dict (struct xdr_out *out, const dict_t *dict);
 dict_t *wire_get_dict (struct xdr_in *in);
 
@@ -66,12 +66,12 @@ uint32_t wire_lock_type (const struct gf_flock *lock);
 void wire_put_flock (struct xdr_out *out, const struct gf_flock *lock);
 void wire_get_flock (struct xdr_in *in, struct gf_flock *ret_lock);
 
-/* Flags of open(2): on the wire all processors have the numbers of x86. Flags that a server does
- * not know are left out. */
+/* Convert flags of open(2) to and from those of the wire, which are the values of x86 on every
+ * processor. Flags that the wire doesn't have are left out. */
 uint32_t wire_of_open_flags (uint32_t flags);
 uint32_t wire_to_open_flags (uint32_t wire);
 
-/* Returns an errno of the server as this system's: never 0, and EIO for an invalid one. */
+/* Returns this system's errno for an errno from the server: never 0, and EIO for an invalid one. */
 int wire_errno (int32_t error);
 
 #endif

@@ -55,7 +55,7 @@ wire_procedure_name (uint32_t procedure)
 
 /* --- one field -------------------------------------------------------------------------------- */
 
-/* `value` points at the member. */
+/* Puts one field. value points to the member of the struct. */
 static void
 wire_put_field (struct xdr_out *out, enum wire_form form, const void *value)
 {
@@ -110,7 +110,7 @@ wire_put_field (struct xdr_out *out, enum wire_form form, const void *value)
     }
 }
 
-/* Returns a text; NULL: the field in front says that there is none. */
+/* Returns a text, to be freed with g_free; NULL if `some`, the number before it, is 0. */
 static char *
 wire_get_some (struct xdr_in *in, bool some)
 {

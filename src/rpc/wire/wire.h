@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Procedures of GlusterFS's program for operations on files, generated from rpc/wire/wire.def:
- * their numbers (WIRE_setxattr), the struct of a call's fields (struct wire_setxattr) and the one
- * of a reply's (struct wire_setxattr_reply), and functions that put them on the wire and get them
- * from there.
+ * Procedures of GlusterFS's program for operations on files, generated from rpc/wire/wire.def: for
+ * each procedure its number (WIRE_setxattr), a struct of the fields of its call (struct
+ * wire_setxattr), and one of the fields of its reply (struct wire_setxattr_reply). The functions
+ * put these structs on the wire, and get them from the wire.
  *
  *   struct wire_setxattr call = { .loc = gfid, .flags = XATTR_CREATE, .dict = dict };
  *   wire_put_call (&out, WIRE_setxattr, &call);
  *
- * A struct that is put lends its values. A struct that was got owns them: clear it. What a server
- * sent may be hostile: see rpc/xdr.h.
+ * wire_put_* borrow the values in a struct. wire_get_* make a struct that owns its values, so the
+ * caller clears it. The bytes that wire_get_* read may be hostile: see rpc/xdr.h.
  */
 #ifndef WINDLASS_RPC_WIRE_WIRE_H
 #define WINDLASS_RPC_WIRE_WIRE_H
@@ -40,7 +40,7 @@ enum wire_form {
     WIRE_FORM_PATH,       /* at most PATH_MAX bytes: const char * */
     WIRE_FORM_SOME_NAME,  /* 32 bits (0: no text) and a text: const char *, or NULL */
     WIRE_FORM_SOME_ENTRY, /* the same with 64 bits */
-    WIRE_FORM_DICT,       /* dict_t *; where a server sends none, an empty one is got */
+    WIRE_FORM_DICT,       /* dict_t *; empty if the server sends no dict */
     WIRE_FORM_XDATA,      /* dict_t *, or NULL */
     WIRE_FORM_IATT,       /* struct iatt */
     WIRE_FORM_CHANGES,    /* struct wire_changes */
@@ -49,9 +49,10 @@ enum wire_form {
 };
 
 /*
- * Kinds of a field, which wire.def names: the members of the struct that it makes, and
- * WIRE_FIELD (member, form) for each. protocol/client and conform/brick have macros that convert
- * between the member and the operation's argument of the field's name.
+ * The kinds of fields in wire.def. For each kind, WIRE_MEMBERS_KIND declares the members of the
+ * struct, and WIRE_FIELDS_KIND has a WIRE_FIELD (member, form) for each member. protocol/client and
+ * conform/brick have macros that convert between a member and the argument of the operation that
+ * has the field's name.
  */
 #define WIRE_MEMBERS_LOC(name_) gfid_t name_;
 #define WIRE_FIELDS_LOC(name_) WIRE_FIELD (name_, FILE)
@@ -59,10 +60,10 @@ enum wire_form {
 #define WIRE_FIELDS_FD(name_) WIRE_FIELD (name_, FD)
 #define WIRE_MEMBERS_GFID(name_) gfid_t name_;
 #define WIRE_FIELDS_GFID(name_) WIRE_FIELD (name_, GFID)
-/* A file that a loc names and that gets another name. */
+/* The file of a loc, in a call that gives the file another name. */
 #define WIRE_MEMBERS_LINKED(name_) gfid_t name_;
 #define WIRE_FIELDS_LINKED(name_) WIRE_FIELD (name_, GFID)
-/* The directory, and the name there, of a loc. */
+/* The directory of a loc, and the name in that directory. */
 #define WIRE_MEMBERS_PARENT(name_) gfid_t name_##_parent;
 #define WIRE_FIELDS_PARENT(name_) WIRE_FIELD (name_##_parent, GFID)
 #define WIRE_MEMBERS_NAME(name_) const char *name_##_name;
@@ -74,7 +75,7 @@ enum wire_form {
 /* Flags of open(2). */
 #define WIRE_MEMBERS_OPEN_FLAGS(name_) uint32_t name_;
 #define WIRE_FIELDS_OPEN_FLAGS(name_) WIRE_FIELD (name_, U32)
-/* A mode of fallocate: whether the file keeps its size. */
+/* Whether fallocate keeps the size of the file: FALLOC_FL_KEEP_SIZE. */
 #define WIRE_MEMBERS_KEEP_SIZE(name_) uint32_t name_;
 #define WIRE_FIELDS_KEEP_SIZE(name_) WIRE_FIELD (name_, U32)
 /* 0: SEEK_DATA, 1: SEEK_HOLE. */
@@ -107,7 +108,7 @@ enum wire_form {
 #define WIRE_FIELDS_NEW_XDATA(name_) WIRE_FIELD (name_, XDATA)
 #define WIRE_MEMBERS_IATT(name_) struct iatt name_;
 #define WIRE_FIELDS_IATT(name_) WIRE_FIELD (name_, IATT)
-/* Attributes that the operation's answer lacks. */
+/* Attributes in a reply for which the operation's answer has no argument. */
 #define WIRE_MEMBERS_NO_IATT(name_) struct iatt name_;
 #define WIRE_FIELDS_NO_IATT(name_) WIRE_FIELD (name_, IATT)
 #define WIRE_MEMBERS_CHANGES(name_) struct wire_changes name_;
@@ -117,7 +118,7 @@ enum wire_form {
 #define WIRE_MEMBERS_LOCK(name_) struct gf_flock name_;
 #define WIRE_FIELDS_LOCK(name_) WIRE_FIELD (name_, LOCK)
 
-/* What each reply begins with. */
+/* The first two fields of each reply. */
 struct wire_reply {
     int32_t op_ret, op_errno;
 };
@@ -141,16 +142,18 @@ struct wire_field {
     size_t at; /* offset in the struct, in bytes */
 };
 
-/* Return the fields of a procedure's structs; the head of a reply is none of them. NULL: there is
- * no such procedure. */
+/* Return the fields of a procedure's call, and of its reply without struct wire_reply; NULL: there
+ * is no such procedure. */
 const struct wire_field *wire_call_fields (uint32_t procedure);
 const struct wire_field *wire_reply_fields (uint32_t procedure);
 
 const char *wire_procedure_name (uint32_t procedure); /* "SETXATTR"; "?" if there is none */
 
-/* call and reply point at the procedure's structs, and ret_call and ret_reply at zeros.
- * wire_put_arguments leaves out the file that the call is about. wire_get_reply gets of a failure
- * (op_ret below 0) only an xdata that is the first field. */
+/* Put calls and replies on the wire, get them from there, and free their values. call and reply
+ * point to the procedure's structs; ret_call and ret_reply must point to zeros. wire_put_arguments
+ * leaves out the file that the call is about (WIRE_FORM_FILE or WIRE_FORM_FD). From the reply to a
+ * failed call (op_ret is negative), wire_get_reply reads only the xdata, and that only if it is the
+ * first field. */
 void wire_put_call (struct xdr_out *out, enum wire_procedure procedure, const void *call);
 void wire_put_arguments (struct xdr_out *out, enum wire_procedure procedure, const void *call);
 void wire_get_call (struct xdr_in *in, enum wire_procedure procedure, void *ret_call);
