@@ -19,8 +19,8 @@
  * layouts. Other clients and a rebalance work on the same files at the same time, so changes of
  * names take the locks that GlusterFS's clients take, in the same order: locks.c.
  *
- * files/ has the operations on files and on names that may be files, and follows files that a
- * rebalance moves; directories/ has those on directories, and heals them.
+ * files/ has the operations on files, and on names that may be files; it also follows the files
+ * that a rebalance moves. directories/ has the operations on directories, and heals directories.
  *
  * A subvolume may be hostile: the names of subvolumes, layouts and attributes in its answers are
  * checked before they are used.
@@ -166,27 +166,30 @@ struct op {
 
 #define OP_OF(frame_) ((void *) (frame_)->local)
 
-/* Begins an operation of a struct that begins with struct op. loc, newloc and xdata may be NULL. */
+/* Begins an operation: allocates `size` bytes for a struct whose first member is struct op, and
+ * makes it the local of the frame. loc, newloc and xdata may be NULL. */
 void *op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc,
               const loc_t *newloc, dict_t *xdata);
 
-/* The frame of distribute's own request for this operation. */
+/* Returns the frame of distribute's own request for this operation; makes the request at the first
+ * call. */
 call_frame_t *op_own (struct op *op);
 
-/* Answers op->frame. For operations without a table. */
+/* Unwinds op->frame with an errno, for an operation that has no table of steps. */
 void op_fail (struct op *op, int op_errno);
 
 void op_drop (xlator_t *this, void *local);
 
-/* A fan-out of an operation without a table: step_begin, any number of ASK, step_end. The answer of
- * the i-th subvolume is fan.answers[i]. */
+/* A fan-out of an operation that has no table of steps: step_begin, then any number of ASK, then
+ * step_end, which calls `next` when all have answered. The answer of subvolume i is
+ * fan.answers[i]. */
 #define ASK(op_, i_, fop_, ...)                                                                    \
     FAN_WIND (&(op_)->fan, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
 
 void step_begin (struct op *op, void (*next) (call_frame_t *frame));
 #define step_end(op_) fan_end (&(op_)->fan)
 
-/* One that asks one subvolume. */
+/* A fan-out to subvolume i_ alone. */
 #define ASK_ONE(op_, next_, i_, fop_, ...)                                                         \
     do {                                                                                           \
         step_begin (op_, next_);                                                                   \
@@ -194,8 +197,9 @@ void step_begin (struct op *op, void (*next) (call_frame_t *frame));
         step_end (op_);                                                                            \
     } while (0)
 
-/* Winds of a step of a table, as the caller and as distribute itself. The answer of the i-th
- * subvolume is seq.fan.answers[i]; or [slot_], for a child_ of any kind. */
+/* Winds in a step of a table: with the caller's identity, or as distribute itself. The answer of
+ * subvolume i_ is seq.fan.answers[i_]. AS_SELF_AT winds to any translator, and stores the answer at
+ * slot_. */
 #define AS_CALLER(op_, i_, fop_, ...)                                                              \
     STEP_WIND (&(op_)->seq, (op_)->frame, i_, (op_)->priv->children[i_], fop_, __VA_ARGS__)
 #define AS_SELF(op_, i_, fop_, ...)                                                                \
@@ -203,45 +207,48 @@ void step_begin (struct op *op, void (*next) (call_frame_t *frame));
 #define AS_SELF_AT(op_, slot_, child_, fop_, ...)                                                  \
     STEP_WIND (&(op_)->seq, op_own (op_), slot_, child_, fop_, __VA_ARGS__)
 
-/* Runs a table of steps. answer unwinds op->frame with success. */
+/* Runs the steps of a table. After the last one, `answer` unwinds op->frame with success. */
 void op_run (struct op *op, const struct step *steps, void (*answer) (void *op));
 
-unsigned op_slots (const struct op *op); /* number of slots for answers */
+unsigned op_slots (const struct op *op); /* number of elements of seq.fan.answers */
 
-/* Winds the whole lookup of this translator, which finds what other clients and a rebalance have
- * changed. Its answer is seq.fan.answers[SELF (op)].lookup. */
+/* Winds a lookup to this translator itself, to find what other clients or a rebalance have changed.
+ * Its answer is seq.fan.answers[SELF (op)].lookup. */
 #define SELF(op_) ((op_)->priv->n)
 void op_look (struct op *op, loc_t *loc);
 
-/* The first step of operations that make a name: op_refresh reads the layout of the directory
- * again, if the sequence has gone back (op_is_again). */
+/* The first step of operations that make a name. If a later step has sent the sequence back to it
+ * (op_is_again), op_refresh reads the layout of the directory again. */
 bool op_is_again (void *op);
 void op_refresh (void *op);
 
-/* Adds the range of the directory that this client counts on. The brick refuses the operation if
- * its own range is another one; xdata is the answer's then. */
+/* op_guard adds to the xdata of an operation the range that this client knows of the directory on
+ * `child`. A brick that has another range refuses the operation; op_guard_refused returns whether
+ * the xdata of an answer says so. */
 void op_guard (struct op *op, unsigned child, dict_t *xdata);
 bool op_guard_refused (dict_t *xdata);
 
-/* Whether the attributes are those of a linkto, of which one subvolume also told the xattr; the
- * subvolume that it names, or NO_CHILD. */
+/* iatt_may_be_linkto returns whether attributes are those of a linkto. linkto_target also reads the
+ * extended attribute of the linkto in xdata: it returns the subvolume that the linkto names, or
+ * NO_CHILD. */
 bool iatt_may_be_linkto (const struct iatt *buf);
 int linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *ret_is_linkto);
 
 bool child_is_up (const dht_private_t *priv, unsigned i);
-bool child_is_leaving (const dht_private_t *priv, unsigned i); /* gets no new files */
-bool children_are_up (const dht_private_t *priv); /* all of them */
+bool child_is_leaving (const dht_private_t *priv, unsigned i); /* is in decommissioned-bricks */
+bool children_are_up (const dht_private_t *priv); /* whether all subvolumes are up */
 int child_first_up (const dht_private_t *priv);
 gfid_t gfid_new (dht_private_t *priv);
 bool is_missing (int op_errno); /* ENOENT, ESTALE */
 
-/* The text of a gfid for messages: of an inode. */
+/* The gfid of an inode as a text, for messages. */
 #define GFID_OF(inode_) gfid_text (&(inode_)->gfid, (char[GFID_TEXT_SIZE]){ 0 })
 
 /* --- locks.c ---------------------------------------------------------------------------------- */
 
-/* lock_* note a lock. STEP_LOCK is a step that takes all that are noted, one after the other; its
- * undo drops and forgets them. locks_undo may be a step of its own. */
+/* lock_layout, lock_entry, lock_data and lock_name add a lock to the operation's list. STEP_LOCK is
+ * the step that takes the locks of the list, one after the other; its undo releases them and
+ * empties the list. locks_undo can also be used as a step. */
 #define STEP_LOCK(name_, ...)                                                                      \
     STEP (name_, locks_run, locks_judge, .undo = locks_undo, .always = true, __VA_ARGS__)
 
@@ -253,44 +260,46 @@ int locks_judge (void *op);
 void locks_undo (void *op);
 void locks_clear (struct op *op);
 
-/* What protects a name: its directory's layout, and the name itself. */
+/* Adds the two locks that protect a name: on the layout of its directory, and on the name. */
 void lock_name (struct op *op, unsigned child, const loc_t *loc);
 
 /* --- rename-names.c: for both kinds of rename ------------------------------------------------- */
 
-/* Notes the locks of both names, in order. */
+/* Adds the locks of the old and the new name to the operation's list, in the order in which all
+ * clients take them. */
 void rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed);
 
-/* Is the inode the directory, or somewhere below it, by the names that are known? */
+/* Returns whether the inode is the directory, or lies below it, as far as the inode table has the
+ * names. */
 bool rename_is_below (inode_t *inode, const gfid_t *directory);
 
-/* Do the directories have the layouts by which the locks were chosen? After rename_look under the
- * locks. */
+/* Returns whether both directories still have the layouts by which the locks were chosen. To be
+ * called after the lookups under the locks. */
 bool rename_layouts_are_still (struct op *op, unsigned hashed, unsigned new_hashed);
 
-/* Steps: look the directories of both names up, with their layouts; look both names up, before the
- * locks are taken, and under them. The answers for the names are seq.fan.answers[SELF (op)] and
- * [SELF (op) + 1]. */
+/* Steps. rename_refresh looks the directories of both names up, and reads their layouts.
+ * rename_look looks both names up before the locks are taken, rename_look_locked after that. The
+ * answers for the names are seq.fan.answers[SELF (op)] and seq.fan.answers[SELF (op) + 1]. */
 void rename_refresh (void *op);
 void rename_look (void *op);
 void rename_look_locked (void *op);
 
 /* --- linkto.c --------------------------------------------------------------------------------- */
 
-/* A step that makes a linkto for loc, with gfid, on subvolume `on`, which names subvolume `to`, and
- * gives it the owner of `like`. Its run calls linkto_run with the same arguments each time, and
- * returns the result. linkto_judge fails if there is no linkto in the end; linkto_try only logs
- * that. */
+/* Functions of a step that makes a linkto for loc, with gfid, on subvolume `on`, with the name of
+ * subvolume `to` and the owner of `like`. The step's run calls linkto_run, each time with the same
+ * arguments. Its judge is linkto_judge, which fails without a linkto in the end, or linkto_try,
+ * which only logs that. */
 void linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                 const struct iatt *like);
 int linkto_judge (void *op);
 int linkto_try (void *op);
 
-/* In place of linkto_run, for a linkto that was made before and may have vanished. */
+/* Like linkto_run, for a linkto that an earlier step has made and that may have vanished. */
 void linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                      const struct iatt *like);
 
-/* For an undo: winds the making of a linkto, whatever becomes of it. */
+/* For the undo of a step: winds the making of a linkto, and ignores an error. */
 void linkto_put_back (struct op *op, unsigned on, unsigned to, const loc_t *name,
                       const gfid_t *gfid);
 
@@ -357,7 +366,7 @@ void heal_directory (struct distribute_lookup *lookup);
 bool directory_gather (struct distribute_lookup *lookup, struct fan_out *fan);
 bool directory_ails (const struct distribute_lookup *lookup);
 
-/* Returns the layout of a new directory on the subvolumes whose state is RANGE_UNSET. */
+/* Gives ranges of a new layout to the subvolumes whose state is RANGE_UNSET. */
 void layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *gfid,
                     uint32_t commit);
 dict_t *layout_value (xlator_t *this, const struct layout *layout, unsigned i);
@@ -368,13 +377,14 @@ dict_t *layout_value (xlator_t *this, const struct layout *layout, unsigned i);
 struct emptying {
     struct op op;
     inode_t *directory; /* lent by the operation */
-    fd_t *fd;           /* of the directory, on all subvolumes */
-    off_t *at;          /* of each subvolume: where its listing goes on; -1: at its end */
-    GPtrArray *linktos; /* of all that were listed */
-    guint removed;      /* of them */
+    fd_t *fd;           /* an fd of the directory that is open on all subvolumes */
+    off_t *at;          /* offset of each subvolume's listing; -1: the listing has ended */
+    GPtrArray *linktos; /* all linktos that the listings had */
+    guint removed;      /* number of linktos whose unlink was wound */
 };
 
-/* Its steps: "open", "list", and "unlink linktos" when empty_has_linktos. */
+/* The steps that make sure that a directory is empty: they open it, list it on all subvolumes, and
+ * remove linktos. Any other name in it fails the operation with ENOTEMPTY. */
 void empty_open (void *empty);
 void empty_list (void *empty);
 int empty_listed (void *empty);
@@ -433,7 +443,7 @@ readdirp_fop dht_readdirp;
 
 /* --- fds.c, follow.c -------------------------------------------------------------------------- */
 
-/* On which subvolumes an fd is open. */
+/* The subvolumes on which an fd is open. */
 bool fd_is_open_on (xlator_t *this, fd_t *fd, int child);
 void fd_set_open_on (xlator_t *this, fd_t *fd, int child);
 
@@ -446,44 +456,45 @@ uint64_t fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
 void dht_release (xlator_t *this, fd_t *fd);
 flush_fop dht_flush;
 
-/* A step that opens all fds of a file, and fd if it is not NULL, on child, where they are not open
- * yet. Do this as soon as a move is known, and before the file is removed there: an fd must outlive
- * its name. Its run calls follow_run with the same arguments each time, and returns the result.
- * follow_judge never fails; op->op_errno has the last error, or 0. */
+/* Functions of a step that opens all fds of a file on child, and also fd if it is not NULL, unless
+ * they are open there. To be used as soon as the client finds that the file has moved there, and
+ * before the file is removed: an fd must remain usable after that. The step's run calls follow_run,
+ * each time with the same arguments. follow_judge never fails, and leaves the last error, or 0, in
+ * op->op_errno. */
 void follow_run (struct op *op, inode_t *inode, fd_t *fd, unsigned child);
 int follow_judge (void *op);
 void following_clear (struct op *op);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */
 
-#define TRIES 5 /* attempts to find a file, or a layout, that changes all the time */
+#define TRIES 5 /* attempts to find a file, or a layout, while it is changed by others */
 
 /* Steps of rebalance.c.
  *
- * FILE_ASK_FOR_END: the operation has changed data or rights of a file that a rebalance copies. The
- * copy is left to the rebalance: data that other clients write to the copy may come after the
- * rebalance has given it up, and the next move would begin with them; and the rebalance sets the
- * rights that it has read. So the rebalance is made to give the copy up, the end of the move is
- * waited for, and the operation is done again if the file has moved after all.
+ * FILE_ASK_FOR_END: the operation has changed data or rights of a file while a rebalance copies it.
+ * The operation is not repeated on the copy, since the rebalance sets the rights that it has read
+ * before, and since it may abandon the move: data that other clients write to the abandoned copy
+ * afterwards would be part of the next move. So this makes the rebalance abandon the move, waits
+ * for its end, and repeats the operation if the file has moved all the same.
  *
- * FILE_RESTORE: the operation has given a new mode to the linkto that a file has left behind when
- * it moved. With that mode open files would go on there.
+ * FILE_RESTORE: the operation has given a new mode to the linkto that the move of a file has left.
+ * Clients don't recognise it as a linkto then, and would continue to use their open files there.
  *
- * FILE_WAIT: the operation has made a file shorter that has no marks. A rebalance makes the copy as
- * long as the file was when it began, a moment before it sets the marks: the copy would stay that
- * long. */
+ * FILE_WAIT: the operation has truncated a file that has no marks of a move. A rebalance gives the
+ * copy the size of the file a moment before it sets the marks. If the truncate came in between, the
+ * copy would keep the old size. */
 enum {
     FILE_ASK_FOR_BOTH = 1 << 0, /* do the operation on the copy, too */
-    FILE_ASK_FOR_END = 1 << 1,  /* make the rebalance give the copy up, and wait */
+    FILE_ASK_FOR_END = 1 << 1,  /* make the rebalance abandon the move, and wait for its end */
     FILE_ASK_FOR_MARK = 1 << 2, /* set the marks of the move again, which a new mode has removed */
     FILE_MARK = 1 << 3,
-    FILE_RESTORE = 1 << 4,      /* make what remains of the file a linkto again */
+    FILE_RESTORE = 1 << 4,      /* make the rest of the moved file a linkto again */
     FILE_PROTECT = 1 << 5,      /* have the brick refuse what the rebalance writes to the copy */
     FILE_WAIT = 1 << 6,         /* wait for the end of a move that has begun */
-    FILE_CHECK = 1 << 7,        /* look whether the file has moved before the operation was done */
-    FILE_UNLOCK = 1 << 8,       /* give a record lock back */
+    FILE_CHECK = 1 << 7,        /* check whether the file had moved before the operation */
+    FILE_UNLOCK = 1 << 8,       /* release a record lock */
     FILE_FIND = 1 << 9,         /* look the file up */
-    FILE_EMPTY = 1 << 10,       /* empty what remains of the file */
+    FILE_EMPTY = 1 << 10,       /* truncate the rest of the moved file to 0 bytes */
     FILE_GO = 1 << 11,          /* open the file on `child`, and make the call there */
 };
 
@@ -511,14 +522,16 @@ struct file_op {
 any_fop_t file_any_fop;
 any_fop_cbk_t file_any_fop_cbk;
 
-/* The subvolume that is asked about an inode: a file's, or one of a directory's. */
+/* Returns the subvolume to wind operations on an inode to: the cached subvolume of a file, or one
+ * that has a directory. */
 int inode_home (xlator_t *this, inode_t *inode);
 
-/* In rebalance.c. The file may have moved: looks it up, and asks again; if it has not, the
- * operation fails with op_errno, or gets its answer. */
+/* Looks the file up, since it may have moved. If it has, repeats the operation there. If not, the
+ * operation fails with op_errno, or passes on its answer. In rebalance.c. */
 void file_find (struct file_op *file, int op_errno);
 
-/* Is it one for record locks? The protocol has flock as a lock of the whole file. */
+/* Returns whether an operation takes record locks. In the protocol a flock is a record lock on the
+ * whole file. */
 static inline bool
 op_locks (enum fop op)
 {
@@ -531,14 +544,14 @@ op_truncates (enum fop op)
     return op == FOP_truncate || op == FOP_ftruncate;
 }
 
-/* Makes the call on child, after it has opened the file there, if the operation is on an open
- * file. */
+/* Winds the call to child. For an operation on an open file, opens the file there first. */
 void file_go (struct file_op *file, int child);
 
-/* Runs the steps FILE_*, and then passes the kept answer on, or makes the call again. */
+/* Runs the steps in todo (FILE_*). Then passes the kept answer on, or winds the call again. */
 void file_do (struct file_op *file, unsigned todo);
 
-/* Its marks in attributes. */
+/* A rebalance marks a file that it moves by two mode bits, setgid and sticky. These functions test
+ * for the bits, and remove them from attributes for the caller. */
 bool iatt_is_moving (const struct iatt *buf);
 void marks_strip (struct iatt *buf);
 
