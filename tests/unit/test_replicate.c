@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Marks of cluster/replicate: which copies are good, for every way in which copies may accuse each
- * other, and whatever bytes a brick has in an attribute. */
+/* The changelog of cluster/replicate: which copies are good, for every way in which copies may
+ * accuse each other, and whatever bytes a brick has in an attribute. */
 #include "../../xlators/cluster/replicate/copies/sources.h"
 
 #include "../program.h"
@@ -27,7 +27,7 @@ copies_of (const char *text, enum counter_kind kind, struct copy *copies, unsign
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *marks;
+    const char *counters;
     int arbiter;
     copies_t readable;
 } readings[] = {
@@ -44,14 +44,14 @@ START_TEST (accused_copies_are_not_read)
     struct copy copies[COPIES_MAX];
     unsigned n;
 
-    copies_of (readings[_i].marks, COUNTER_DATA, copies, &n);
+    copies_of (readings[_i].counters, COUNTER_DATA, copies, &n);
     ck_assert_msg (copies_judge (copies, n, readings[_i].arbiter).data == readings[_i].readable,
-                   "'%s': %u", readings[_i].marks,
+                   "'%s': %u", readings[_i].counters,
                    copies_judge (copies, n, readings[_i].arbiter).data);
 }
 END_TEST
 
-START_TEST (kinds_of_marks_are_apart)
+START_TEST (kinds_of_counters_are_apart)
 {
     struct copy copies[COPIES_MAX];
     struct readable readable;
@@ -85,7 +85,7 @@ END_TEST
 /* --- healing ---------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *marks;
+    const char *counters;
     copies_t sources, sinks;
     bool split_brain;
 } directions[] = {
@@ -98,15 +98,15 @@ static const struct {
 START_TEST (healing_goes_from_good_copies_to_accused_ones)
 {
     struct copy copies[COPIES_MAX];
-    struct direction direction;
+    struct heal_direction direction;
     unsigned n;
 
-    copies_of (directions[_i].marks, COUNTER_DATA, copies, &n);
+    copies_of (directions[_i].counters, COUNTER_DATA, copies, &n);
     direction = copies_direction (copies, n, COUNTER_DATA, -1);
     ck_assert_msg (direction.sources == directions[_i].sources
                        && direction.sinks == directions[_i].sinks
                        && direction.split_brain == directions[_i].split_brain,
-                   "'%s': from %u to %u", directions[_i].marks, direction.sources,
+                   "'%s': from %u to %u", directions[_i].counters, direction.sources,
                    direction.sinks);
 }
 END_TEST
@@ -117,7 +117,7 @@ START_TEST (every_state_of_three_copies)
 {
     for (unsigned state = 0; state < 1u << 12; state++) {
         struct copy copies[COPIES_MAX] = { 0 };
-        struct direction direction;
+        struct heal_direction direction;
         copies_t accused = 0;
 
         for (unsigned i = 0; i < 3; i++) {
@@ -219,10 +219,10 @@ END_TEST
 
 /* --- any bytes -------------------------------------------------------------------------------- */
 
-START_TEST (a_mark_of_any_bytes)
+START_TEST (a_counter_of_any_bytes)
 {
     const char *const names[] = { "trusted.afr.a", "trusted.afr.b" };
-    const struct changelog_names marks = { 2, "trusted.afr.dirty", names };
+    const struct changelog_names changelog = { 2, "trusted.afr.dirty", names };
     unsigned char bytes[24];
     unsigned seed = 1;
 
@@ -233,7 +233,7 @@ START_TEST (a_mark_of_any_bytes)
         for (size_t j = 0; j < sizeof bytes; j++)
             bytes[j] = (unsigned char) ((seed = seed * 1103515245u + 12345u) >> 16);
         dict_set (dict, names[i % 2], bytes, i % (sizeof bytes + 1));
-        copy_read_changelog (&copy, &marks, dict);
+        copy_read_changelog (&copy, &changelog, dict);
         ck_assert (counter_is_clear (&copy.accuses[(i + 1) % 2]));
         if (i % (sizeof bytes + 1) == COUNTER_SIZE)
             ck_assert_int_eq (copy.accuses[i % 2].count[COUNTER_DATA],
@@ -245,17 +245,17 @@ START_TEST (a_mark_of_any_bytes)
 }
 END_TEST
 
-START_TEST (a_mark_is_written_as_it_is_read)
+START_TEST (a_counter_is_written_as_it_is_read)
 {
-    const struct counter mark = { { 1, -2, INT32_MAX } };
+    const struct counter counter = { { 1, -2, INT32_MAX } };
     g_autoptr (dict_t) dict = dict_new ();
     struct counter read;
     size_t size;
 
-    counter_set (dict, "m", &mark);
+    counter_set (dict, "m", &counter);
     read = counter_read (dict_get (dict, "m", &size), COUNTER_SIZE);
     ck_assert_uint_eq (size, COUNTER_SIZE);
-    ck_assert_mem_eq (&read, &mark, sizeof mark);
+    ck_assert_mem_eq (&read, &counter, sizeof counter);
 }
 END_TEST
 
@@ -265,7 +265,7 @@ TEST_PROGRAM (test_replicate)
     TCase *tcase = tcase_create ("replicate");
 
     tcase_add_loop_test (tcase, accused_copies_are_not_read, 0, G_N_ELEMENTS (readings));
-    tcase_add_test (tcase, kinds_of_marks_are_apart);
+    tcase_add_test (tcase, kinds_of_counters_are_apart);
     tcase_add_test (tcase, a_short_copy_is_not_read);
     tcase_add_loop_test (tcase, healing_goes_from_good_copies_to_accused_ones, 0,
                          G_N_ELEMENTS (directions));
@@ -273,8 +273,8 @@ TEST_PROGRAM (test_replicate)
     tcase_add_test (tcase, policies_choose);
     tcase_add_loop_test (tcase, a_quorum_is_counted, 0, G_N_ELEMENTS (quorums));
     tcase_add_test (tcase, a_read_goes_to_one_good_copy);
-    tcase_add_test (tcase, a_mark_of_any_bytes);
-    tcase_add_test (tcase, a_mark_is_written_as_it_is_read);
+    tcase_add_test (tcase, a_counter_of_any_bytes);
+    tcase_add_test (tcase, a_counter_is_written_as_it_is_read);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

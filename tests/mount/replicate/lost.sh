@@ -74,7 +74,7 @@ brick_start c2
 wait_until "'$WINDLASS' explain '$MNT/kept' | grep -q 'there: c0, c1, c2'"
 expect "what a reader gets" after "$(cat "$MNT/kept")"
 expect "a removed file" "" "$(ls "$MNT/old")"
-expect_match "what explain says" 'c0 says that c2 has missed changes of data' \
+expect_match "what explain says" 'c0 reports that c2 has missed changes of data' \
     "$("$WINDLASS" explain "$MNT/kept")"
 echo more >>"$MNT/kept"
 

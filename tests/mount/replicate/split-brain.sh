@@ -45,8 +45,8 @@ expect_error 'Input/output error' chmod 600 "$MNT/attributes"
 expect_error 'Input/output error' touch "$MNT/names/new"
 expect "a file of which one copy is good" same "$(cat "$MNT/two")"
 explained=$("$WINDLASS" explain "$MNT/data")
-expect_match "explain" 'c0 says that c1 has missed changes of data \(1\)' "$explained"
-expect_match "explain" 'c1 says that c2 has missed changes of data \(1\)' "$explained"
+expect_match "explain" 'c0 reports that c1 has missed changes of data \(1\)' "$explained"
+expect_match "explain" 'c1 reports that c2 has missed changes of data \(1\)' "$explained"
 expect_match "explain" 'split brain: every copy is accused .*favorite-child-policy' "$explained"
 expect_match "explain" 'good data: none' "$explained"
 # status NAME EXPECTED: what GlusterFS's tools ask for

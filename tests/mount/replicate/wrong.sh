@@ -35,7 +35,7 @@ mount -o remount,size=64M c1.d
 expect_ok dd if=/dev/urandom of="$MNT/large" bs=1M count=20 conv=fsync status=none
 wait_until "marks c0 c1 | grep -q 'large: trusted.afr.c2='"
 expect "what a reader gets" "$(sha256sum <c0.d/large)" "$(sha256sum <"$MNT/large")"
-expect_match "what explain says" 'c0 says that c2 has missed changes of data' \
+expect_match "what explain says" 'c0 reports that c2 has missed changes of data' \
     "$("$WINDLASS" explain "$MNT/large")"
 says "writev in '/large' failed on c2: No space left on device; other copies have the change, and \
 accuse this one: correct the cause on the brick"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The children: which are there, and which are near. */
+/* The children: which are up, and which are on this machine; requests that replicate makes. */
 #include "changes/changes.h"
 
 #include <arpa/inet.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- which are up ----------------------------------------------------------------------------- */
 
 copies_t
 children_up (const replicate_t *priv)
@@ -56,7 +56,7 @@ copies_text (const replicate_t *priv, copies_t copies)
 }
 
 static copies_t
-children_look (const replicate_t *priv)
+children_up_now (const replicate_t *priv)
 {
     copies_t up = 0;
 
@@ -66,7 +66,7 @@ children_look (const replicate_t *priv)
     return up;
 }
 
-/* Several children may come and go at a time. */
+/* Several children may come or go at the same time, each on its own thread. */
 static copies_t
 children_update (xlator_t *this, copies_t *ret_before)
 {
@@ -75,7 +75,7 @@ children_update (xlator_t *this, copies_t *ret_before)
 
     pthread_mutex_lock (&priv->lock);
     *ret_before = priv->up;
-    up = children_look (priv);
+    up = children_up_now (priv);
     __atomic_store_n (&priv->up, up, __ATOMIC_RELEASE);
     if (__atomic_add_fetch (&priv->generation, 1, __ATOMIC_ACQ_REL) == 0)
         __atomic_store_n (&priv->generation, 1, __ATOMIC_RELEASE);
@@ -86,7 +86,7 @@ children_update (xlator_t *this, copies_t *ret_before)
 }
 
 static void
-children_tell (xlator_t *this, copies_t before, copies_t up)
+children_log (xlator_t *this, copies_t before, copies_t up)
 {
     const replicate_t *priv = this->private;
     g_autofree char *names = copies_text (priv, up);
@@ -95,13 +95,13 @@ children_tell (xlator_t *this, copies_t before, copies_t up)
         return;
     if (children_quorum (priv, before) && !children_quorum (priv, up))
         gf_log (this, GF_LOG_WARNING,
-                "too few copies are there (%s): operations fail with ENOTCONN until more are back "
-                "(options quorum-type, quorum-count)",
+                "too few copies can be reached (%s): operations fail with ENOTCONN until more are "
+                "back (options quorum-type, quorum-count)",
                 up ? names : "none");
     else if (children_quorum (priv, up) && !children_quorum (priv, before))
-        gf_log (this, GF_LOG_INFO, "enough copies are there: %s", names);
+        gf_log (this, GF_LOG_INFO, "enough copies can be reached: %s", names);
     else
-        gf_log (this, GF_LOG_INFO, "copies that are there: %s", up ? names : "none");
+        gf_log (this, GF_LOG_INFO, "copies that can be reached: %s", up ? names : "none");
 }
 
 static void
@@ -110,15 +110,15 @@ children_changed (xlator_t *this)
     copies_t before;
     const copies_t up = children_update (this, &before);
 
-    children_tell (this, before, up);
+    children_log (this, before, up);
     if (up && !before)
         xlator_pass_on (this, XLATOR_CHILD_UP, NULL);
     else if (!up && before)
         xlator_pass_on (this, XLATOR_CHILD_DOWN, NULL);
 }
 
-/* A child that is gone for good is one that is down: the others serve on. The last one ends the
- * mount. */
+/* A child that is gone for good counts as one that is down. When the last child has gone, the mount
+ * ends. */
 static void
 child_gone (xlator_t *this, void *data)
 {
@@ -159,7 +159,7 @@ children_notify (xlator_t *this, enum xlator_event event, void *data)
     xlator_pass_on (this, event, data);
 }
 
-/* --- what is near ----------------------------------------------------------------------------- */
+/* --- which are on this machine ---------------------------------------------------------------- */
 
 static bool
 address_is_ours (const char *host)
@@ -184,7 +184,7 @@ address_is_ours (const char *host)
     return ours;
 }
 
-/* Asks no name server: the graph would wait for it. */
+/* Asks no name server, since the start of the graph would wait for the answer. */
 static bool
 host_is_ours (const char *host)
 {
@@ -195,7 +195,7 @@ host_is_ours (const char *host)
         || strcmp (host, "::1") == 0 || strcmp (host, name) == 0 || address_is_ours (host);
 }
 
-/* The host of the server below a child, as its volfile names it; NULL: there is none. */
+/* Returns the remote-host of the client below a child, as the volfile has it; NULL: none. */
 static const char *
 child_host (const xlator_t *child)
 {
@@ -210,7 +210,8 @@ child_host (const xlator_t *child)
 
 /* --- init, fini ------------------------------------------------------------------------------- */
 
-/* The keys of the marks are those that the volume has always had: names of children may change. */
+/* Children may get other names, but the volume keeps the names of its pending counters, which
+ * afr-pending-xattr has. */
 static int
 pending_init (xlator_t *this)
 {
@@ -227,8 +228,8 @@ pending_init (xlator_t *this)
     }
     if (n != 0 && n != priv->n) {
         option_refuse (this, "afr-pending-xattr",
-                       "must name each of the %u subvolumes' marks, got %u names: '%s'", priv->n,
-                       n, priv->pending_names);
+                       "must name the pending counter of each of the %u subvolumes, got %u names: "
+                       "'%s'", priv->n, n, priv->pending_names);
         return -EINVAL;
     }
     for (unsigned i = 0; n == 0 && i < priv->n; i++)
@@ -272,7 +273,7 @@ children_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- requests of our own ---------------------------------------------------------------------- */
+/* --- requests that replicate makes ------------------------------------------------------------ */
 
 void
 requests_add (xlator_t *this)
@@ -344,9 +345,9 @@ owner_new (replicate_t *priv)
     return OWNERS_OF_OURS | __atomic_add_fetch (&priv->owners, 1, __ATOMIC_RELAXED);
 }
 
-/* --- their errors ----------------------------------------------------------------------------- */
+/* --- errors of children ----------------------------------------------------------------------- */
 
-/* Returns how much an error says: that of a child which is gone says nothing of the object. */
+/* Returns the significance of an error. A child that is gone reports nothing of the object. */
 static int
 error_weight (int error)
 {
@@ -383,4 +384,15 @@ fan_error (const struct fan_out *fan)
             error = at->op_errno;
     }
     return error;
+}
+
+copies_t
+fan_succeeded (const struct fan_out *fan)
+{
+    copies_t succeeded = 0;
+
+    for (unsigned i = 0; i < fan->n; i++)
+        if (fan->answers[i].op != FOP_NONE && fan->answers[i].op_ret >= 0)
+            succeeded |= COPY (i);
+    return succeeded;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A split brain ended by hand, as with GlusterFS's clients: attributes that root sets on a file.
+ * Virtual attributes with which root ends the split brain of a file, as with GlusterFS's clients:
  *
- *   replica.split-brain-choice           SUBVOLUME: read this copy of the file for a while; none:
- *                                        no longer. Changes fail with EIO all the same
- *   replica.split-brain-choice-timeout   MINUTES for which choices made from now on hold
- *   replica.split-brain-heal-finalize    SUBVOLUME: make the other copies equal to this one
+ *   replica.split-brain-choice           SUBVOLUME: callers read this copy for a while; "none" ends
+ *                                        that. Changes fail with EIO all the same
+ *   replica.split-brain-choice-timeout   MINUTES that later choices are valid for
+ *   replica.split-brain-heal-finalize    SUBVOLUME: a heal makes the other copies equal to this one
  */
 #include "copies/copies.h"
 
@@ -20,7 +20,7 @@
 #define MINUTES_MAX (7 * 24 * 60)
 
 struct choosing {
-    struct local head;
+    struct replicate_local head;
     struct work_item work;
     xlator_t *this;
     call_frame_t *frame;
@@ -56,12 +56,14 @@ choice_forget_name (inode_t *parent, const char *name, void *this)
         xlator_pass_on (this, XLATOR_INVALIDATE, &gone);
 }
 
-/* Tells what was kept of the file before the answer, so that its caller finds no byte of another
- * copy. The kernel waits for pages then, but no read or write waits for this setxattr.
+/* Invalidates the caches of the file before the answer, so that the caller finds no byte of another
+ * copy. The kernel waits for reads and writes of pages then, but none of these waits for this
+ * setxattr.
  *
- * Without a chosen copy a stat fails, so the kernel must look the file up for new attributes. It
- * forgets a name under the directory's lock. A rename holds that lock while it waits for the file's
- * own, which the kernel holds until this setxattr is answered: so names come after the answer. */
+ * Without a choice a stat fails. The kernel must learn that by a lookup, so it must forget the
+ * names of the file. It does so under the directory's lock. A rename holds that lock while it waits
+ * for the file's own, which the kernel holds until this setxattr is answered. So names are
+ * invalidated after the answer. */
 static void
 choice_run (struct work_item *work)
 {
@@ -86,7 +88,7 @@ choice_run (struct work_item *work)
 }
 
 static void
-choice_known (void *data, int error)
+choice_refreshed (void *data, int error)
 {
     struct choosing *choosing = data;
     const replicate_t *priv = choosing->this->private;
@@ -125,14 +127,14 @@ choice_begin (struct choosing *choosing)
     replicate_t *priv = choosing->this->private;
 
     if (!choosing->finalize)
-        inode_refresh (choosing->this, choosing->inode, choice_known, choosing);
+        inode_refresh (choosing->this, choosing->inode, choice_refreshed, choosing);
     else if (!(children_up (priv) & COPY (choosing->child)))
         choosing_answer (choosing, ENOTCONN);
     else
         heal_from (choosing->this, choosing->inode, choosing->child, choice_healed, choosing);
 }
 
-/* --- what is set ------------------------------------------------------------------------------ */
+/* --- the attributes --------------------------------------------------------------------------- */
 
 static void
 timeout_set (call_frame_t *frame, xlator_t *this, const char *minutes)
@@ -149,7 +151,7 @@ timeout_set (call_frame_t *frame, xlator_t *this, const char *minutes)
     STACK_UNWIND (setxattr, frame, 0, 0, NULL);
 }
 
-/* The arbiter's copy of a file has no data, and its attributes are those of an empty file. */
+/* The arbiter can't be chosen: its copy has no data, and the size of an empty file. */
 static bool
 value_is_choice (const replicate_t *priv, const char *value, bool finalize, int *ret_child)
 {

@@ -20,11 +20,11 @@ xlators_cluster_replicate_so_SOURCES = \
     %D%/copies/refresh.c \
     %D%/copies/sources.c \
     %D%/copies/sources.h \
-    %D%/changes/change.c \
+    %D%/changes/calls.c \
     %D%/changes/changes.h \
+    %D%/changes/changing.c \
     %D%/changes/eager-lock.c \
     %D%/changes/lock.c \
-    %D%/changes/op.c \
     %D%/changes/transaction.c \
     %D%/heal/heal-data.c \
     %D%/heal/heal-entries.c \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Locks of callers, and of translators above. They are taken on one copy after the other, in the
- * order that all clients have, so that two clients cannot each hold half of the copies and wait for
- * the other half. A lock that not enough copies grant is given back.
+ * order that all clients have, so no two clients each hold half of the copies and wait for the
+ * other half. A lock that too few copies grant is given back.
+ *
+ * The call is kept, and resumed for each copy: caller_lock_any_fop gets it each time.
  */
 #include "copies/copies.h"
 
@@ -11,20 +13,19 @@
 #include <sys/file.h>
 
 struct caller_lock {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     enum fop fop;
     struct fan_out fan;
-    loc_t loc;
-    fd_t *fd;
-    char *volume, *name;
-    int cmd, type;             /* or flock's operation; or entrylk's */
-    struct gf_flock lock;
-    dict_t *xdata;
+    call_stub_t *stub;       /* the call, for the next copy */
+    fd_t *fd;                /* with a reference, or NULL */
+    struct gf_flock range;   /* of a lk: for its answer */
+    bool releases;           /* the call is an unlock */
+    bool asks;               /* the call is F_GETLK */
     copies_t children, granted;
-    unsigned at;
-    bool undoing;
+    unsigned at;             /* the copy that is asked */
+    bool undoing;            /* the lock is given back */
     int error;
 };
 
@@ -34,111 +35,99 @@ caller_lock_drop (void *local)
     struct caller_lock *lock = local;
 
     fan_clear (&lock->fan);
-    loc_wipe (&lock->loc);
+    if (lock->stub)
+        call_stub_destroy (lock->stub);
     fd_unref (lock->fd);
-    g_free (lock->volume);
-    g_free (lock->name);
-    dict_unref (lock->xdata);
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+/* cmd: also the operation of a flock. range: NULL if the operation has none. */
+struct lock_args {
+    int32_t *cmd;
+    struct gf_flock **range;
+};
+
+static struct lock_args
+lock_args_of (struct changed_call *changed)
+{
+    switch (changed->call.op) {
+    case FOP_lk:
+        return (struct lock_args){ &changed->args.lk.cmd, &changed->args.lk.lock };
+    case FOP_inodelk:
+        return (struct lock_args){ &changed->args.inodelk.cmd, &changed->args.inodelk.lock };
+    case FOP_finodelk:
+        return (struct lock_args){ &changed->args.finodelk.cmd, &changed->args.finodelk.lock };
+    case FOP_flock:
+        return (struct lock_args){ &changed->args.flock.operation, NULL };
+    case FOP_entrylk:
+        return (struct lock_args){ &changed->args.entrylk.cmd, NULL };
+    default:
+        return (struct lock_args){ &changed->args.fentrylk.cmd, NULL };
+    }
 }
 
 static bool
-lock_is_release (const struct caller_lock *lock)
+lock_args_release (struct lock_args args, enum fop fop)
 {
-    if (lock->fop == FOP_flock)
-        return lock->cmd & LOCK_UN;
-    if (lock->fop == FOP_entrylk || lock->fop == FOP_fentrylk)
-        return lock->cmd == ENTRYLK_UNLOCK;
-    return lock->lock.l_type == F_UNLCK;
+    if (args.range)
+        return (*args.range)->l_type == F_UNLCK;
+    return fop == FOP_flock ? *args.cmd & LOCK_UN : *args.cmd == ENTRYLK_UNLOCK;
 }
 
+/* Makes an unlock of a lock. range: memory for the unlocked range. */
 static void
-lock_make_release (struct caller_lock *lock)
+lock_args_undo (struct lock_args args, enum fop fop, struct gf_flock *range)
 {
-    if (lock->fop == FOP_flock)
-        lock->cmd = LOCK_UN;
-    else if (lock->fop == FOP_entrylk || lock->fop == FOP_fentrylk)
-        lock->cmd = ENTRYLK_UNLOCK;
-    else
-        lock->cmd = F_SETLK;
-    lock->lock.l_type = F_UNLCK;
-}
-
-static void
-caller_lock_wind (struct caller_lock *lock, unsigned i)
-{
-    replicate_t *priv = lock->this->private;
-    xlator_t *child = priv->children[i];
-    struct gf_flock range = lock->lock;
-
-    switch (lock->fop) {
-    case FOP_lk:
-        FAN_WIND (&lock->fan, i, child, lk, lock->fd, lock->cmd, &range, lock->xdata);
-        break;
-    case FOP_flock:
-        FAN_WIND (&lock->fan, i, child, flock, lock->fd, lock->cmd, lock->xdata);
-        break;
-    case FOP_inodelk:
-        FAN_WIND (&lock->fan, i, child, inodelk, lock->volume, &lock->loc, lock->cmd, &range,
-                  lock->xdata);
-        break;
-    case FOP_finodelk:
-        FAN_WIND (&lock->fan, i, child, finodelk, lock->volume, lock->fd, lock->cmd, &range,
-                  lock->xdata);
-        break;
-    case FOP_entrylk:
-        FAN_WIND (&lock->fan, i, child, entrylk, lock->volume, &lock->loc, lock->name, lock->cmd,
-                  lock->type, lock->xdata);
-        break;
-    default:
-        FAN_WIND (&lock->fan, i, child, fentrylk, lock->volume, lock->fd, lock->name, lock->cmd,
-                  lock->type, lock->xdata);
+    *args.cmd = args.range ? F_SETLK : fop == FOP_flock ? LOCK_UN : ENTRYLK_UNLOCK;
+    if (args.range) {
+        *range = **args.range;
+        range->l_type = F_UNLCK;
+        *args.range = range;
     }
 }
+
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void
 caller_lock_answer (struct caller_lock *lock)
 {
-    if (lock->error) {
+    union {
+        struct lk_answer lk;
+        struct flock_answer flock;
+        struct inodelk_answer inodelk;
+        struct finodelk_answer finodelk;
+        struct entrylk_answer entrylk;
+        struct fentrylk_answer fentrylk;
+    } rets = { 0 };
+    const struct answer answer = { .op = lock->fop, .frame = lock->frame, .rets = &rets };
+
+    if (lock->fop == FOP_lk)
+        rets.lk.lock = &lock->range;
+    if (lock->error)
         frame_fail (lock->frame, lock->error);
-        return;
-    }
-    switch (lock->fop) {
-    case FOP_lk:
-        STACK_UNWIND (lk, lock->frame, 0, 0, &lock->lock, NULL);
-        break;
-    case FOP_flock:
-        STACK_UNWIND (flock, lock->frame, 0, 0, NULL);
-        break;
-    case FOP_inodelk:
-        STACK_UNWIND (inodelk, lock->frame, 0, 0, NULL);
-        break;
-    case FOP_finodelk:
-        STACK_UNWIND (finodelk, lock->frame, 0, 0, NULL);
-        break;
-    case FOP_entrylk:
-        STACK_UNWIND (entrylk, lock->frame, 0, 0, NULL);
-        break;
-    default:
-        STACK_UNWIND (fentrylk, lock->frame, 0, 0, NULL);
-    }
+    else
+        answer_pass (&answer);
 }
+
+/* --- one copy after the other ----------------------------------------------------------------- */
 
 static void caller_lock_next (struct caller_lock *lock);
 
-/* Another owner has it, or the caller was interrupted: what was granted is given back. */
+/* If another owner has the lock, or the caller was interrupted, gives back the locks that were
+ * granted. */
 static void
 caller_lock_end (struct caller_lock *lock)
 {
     if (!lock->undoing && !lock->error && !children_quorum (lock->this->private, lock->granted))
         lock->error = fan_error (&lock->fan);
-    if (lock->undoing || !lock->error || !lock->granted || lock_is_release (lock)) {
+    if (lock->undoing || !lock->error || !lock->granted || lock->releases) {
         caller_lock_answer (lock);
         return;
     }
     lock->undoing = true;
     lock->children = lock->granted;
     lock->at = 0;
-    lock_make_release (lock);
     caller_lock_next (lock);
 }
 
@@ -158,10 +147,10 @@ caller_lock_answered (call_frame_t *frame)
     if (answer->op_ret >= 0)
         lock->granted |= COPY (lock->at);
     if (!lock->undoing && answer->op_ret < 0 && !error_is_of_child (answer->op_errno)
-        && !lock_is_release (lock))
+        && !lock->releases)
         lock->error = answer->op_errno;
-    if (lock->fop == FOP_lk && lock->cmd == F_GETLK && answer->op_ret >= 0) {
-        lock->lock = answer->lk.lock;
+    if (lock->asks && answer->op_ret >= 0) {
+        lock->range = answer->lk.lock;
         caller_lock_answer (lock);
         return;
     }
@@ -179,14 +168,29 @@ caller_lock_next (struct caller_lock *lock)
 
     while (lock->at < priv->n && !(lock->children & COPY (lock->at)))
         lock->at++;
-    if (lock->at >= priv->n) {
+    if (lock->at < priv->n)
+        call_resume (g_steal_pointer (&lock->stub));
+    else
         caller_lock_end (lock);
-        return;
-    }
+}
+
+static void
+caller_lock_wind (struct caller_lock *lock, const struct call *call)
+{
+    replicate_t *priv = lock->this->private;
+    struct changed_call changed;
+    struct gf_flock range;
+
+    lock->stub = call_keep (call);
+    call_change (call, &changed);
+    if (lock->undoing)
+        lock_args_undo (lock_args_of (&changed), lock->fop, &range);
     fan_begin (&lock->fan, caller_lock_answered);
-    caller_lock_wind (lock, lock->at);
+    fan_call (&lock->fan, lock->at, priv->children[lock->at], &changed.call);
     fan_end (&lock->fan);
 }
+
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 static void
 caller_lock_opened (void *data)
@@ -203,99 +207,41 @@ caller_lock_opened (void *data)
         caller_lock_next (lock);
 }
 
-static void
-caller_lock_begin (struct caller_lock *lock)
-{
-    if (lock->fd)
-        fd_prepare (lock->this, lock->fd, caller_lock_opened, lock);
-    else
-        caller_lock_opened (lock);
-}
-
 static struct caller_lock *
-caller_lock_new (call_frame_t *frame, xlator_t *this, enum fop fop, const loc_t *loc, fd_t *fd,
-                 dict_t *xdata)
+caller_lock_new (const struct call *call)
 {
-    struct caller_lock *lock = frame_local_new (frame, sizeof *lock);
+    struct caller_lock *lock = frame_local_new (call->frame, sizeof *lock);
+    struct changed_call copy;
+    struct lock_args args;
 
+    call_change (call, &copy);
+    args = lock_args_of (&copy);
     lock->head.drop = caller_lock_drop;
-    lock->this = this;
-    lock->frame = frame;
-    lock->fop = fop;
-    if (loc)
-        loc_copy (&lock->loc, loc);
-    lock->fd = fd_ref (fd);
-    lock->xdata = dict_ref (xdata);
-    fan_init (&lock->fan, frame, ((replicate_t *) this->private)->n);
+    lock->this = call->this;
+    lock->frame = call->frame;
+    lock->fop = call->op;
+    lock->fd = fd_ref (call->fd);
+    lock->releases = lock_args_release (args, call->op);
+    lock->asks = call->op == FOP_lk && *args.cmd == F_GETLK;
+    if (args.range)
+        lock->range = **args.range;
+    lock->stub = call_keep (call);
+    fan_init (&lock->fan, call->frame, ((replicate_t *) call->this->private)->n);
     return lock;
 }
 
 void
-replicate_lk (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t cmd, struct gf_flock *range,
-              dict_t *xdata)
+caller_lock_any_fop (const struct call *call)
 {
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_lk, NULL, fd, xdata);
+    struct caller_lock *lock = call->frame->local;
 
-    lock->cmd = cmd;
-    lock->lock = *range;
-    caller_lock_begin (lock);
-}
-
-void
-replicate_flock (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t operation, dict_t *xdata)
-{
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_flock, NULL, fd, xdata);
-
-    lock->cmd = operation;
-    caller_lock_begin (lock);
-}
-
-void
-replicate_inodelk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc,
-                   int32_t cmd, struct gf_flock *range, dict_t *xdata)
-{
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_inodelk, loc, NULL, xdata);
-
-    lock->volume = g_strdup (volume);
-    lock->cmd = cmd;
-    lock->lock = *range;
-    caller_lock_begin (lock);
-}
-
-void
-replicate_finodelk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd, int32_t cmd,
-                    struct gf_flock *range, dict_t *xdata)
-{
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_finodelk, NULL, fd, xdata);
-
-    lock->volume = g_strdup (volume);
-    lock->cmd = cmd;
-    lock->lock = *range;
-    caller_lock_begin (lock);
-}
-
-void
-replicate_entrylk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc,
-                   const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
-{
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_entrylk, loc, NULL, xdata);
-
-    lock->volume = g_strdup (volume);
-    lock->name = g_strdup (basename);
-    lock->cmd = cmd;
-    lock->type = type;
-    caller_lock_begin (lock);
-}
-
-void
-replicate_fentrylk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd,
-                    const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
-{
-    struct caller_lock *lock = caller_lock_new (frame, this, FOP_fentrylk, NULL, fd, xdata);
-
-    lock->volume = g_strdup (volume);
-    lock->name = g_strdup (basename);
-    lock->cmd = cmd;
-    lock->type = type;
-    caller_lock_begin (lock);
+    if (lock) {
+        caller_lock_wind (lock, call);
+        return;
+    }
+    lock = caller_lock_new (call);
+    if (lock->fd)
+        fd_prepare (lock->this, lock->fd, caller_lock_opened, lock);
+    else
+        caller_lock_opened (lock);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Lookup asks all copies at once. A name is what the good copies of its directory say: a copy that
- * missed a removal still has it. Copies that differ in gfid or type are no copies: EIO. If they may
- * differ only because the name changes just now, they are asked again, at last under its lock.
+ * A lookup asks all copies at once. The good copies of the directory decide whether a name exists:
+ * a copy that missed a removal still has the name. Objects that differ in gfid or type are no
+ * copies of each other: EIO. They may also differ because the name changes during the lookup, so
+ * all copies are asked again, the last time under the lock of the name.
  *
- * Objects that were made on the bricks themselves have no gfid. If enough copies say so, the object
- * is given one, under the lock of its name, by a lookup that brings it; a brick gives it to none
- * that is younger than a second, as one that a client is making.
+ * An object that was made on a brick directly has no gfid. If a quorum of copies reports that, a
+ * lookup under the lock of the name brings a gfid, which the bricks give to the object. A brick
+ * gives none to an object younger than a second, which a client may be making.
  */
 #include "changes/changes.h"
 
@@ -15,7 +16,7 @@
 
 #define ATTEMPTS 4
 #define CONTENT "glusterfs.content"
-#define CREATION_ASKED "glusterfs.parent-entrylk" /* whether the name is locked: being made */
+#define CREATION_ASKED "glusterfs.parent-entrylk" /* is the name locked, as by its maker? */
 
 bool
 name_is_of_brick (const inode_t *directory, const char *name)
@@ -25,26 +26,26 @@ name_is_of_brick (const inode_t *directory, const char *name)
             || g_str_has_prefix (name, ".glusterfs-anonymous-inode"));
 }
 
-struct lookup {
-    struct local head;
+struct replicate_lookup {
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     struct fan_out fan;
     loc_t loc;
     dict_t *xdata;   /* with a reference, or NULL */
-    inode_t *parent; /* of a name; lent by loc; NULL: there is no name */
-    unsigned attempts;
-    bool named;       /* the object was given a gfid */
+    inode_t *parent; /* the directory of a name, lent by loc; NULL: a lookup without a name */
+    unsigned attempts; /* that have ended */
+    bool named;       /* the lookup brings a gfid */
     struct txn *lock; /* of the name, or NULL */
     struct lookup_start start;
-    copies_t children;
-    copies_t trusted; /* copies of the directory that know its names */
+    copies_t children; /* that were asked */
+    copies_t trusted; /* good copies of the directory, for its names */
 };
 
 static void
 lookup_drop (void *local)
 {
-    struct lookup *lookup = local;
+    struct replicate_lookup *lookup = local;
 
     fan_clear (&lookup->fan);
     loc_wipe (&lookup->loc);
@@ -52,29 +53,18 @@ lookup_drop (void *local)
 }
 
 static bool
-lookup_is_of_root (const struct lookup *lookup)
+lookup_is_of_root (const struct replicate_lookup *lookup)
 {
     return !lookup->parent && gfid_equal (&lookup->loc.inode->gfid, &gfid_root);
 }
 
 static const struct lookup_reply *
-lookup_reply_of (const struct lookup *lookup, unsigned i)
+lookup_reply_of (const struct replicate_lookup *lookup, unsigned i)
 {
     return &lookup->fan.answers[i].lookup;
 }
 
-static copies_t
-lookup_successes (const struct lookup *lookup)
-{
-    copies_t found = 0;
-
-    for (unsigned i = 0; i < lookup->fan.n; i++)
-        if (lookup->children & COPY (i) && lookup_reply_of (lookup, i)->op_ret >= 0)
-            found |= COPY (i);
-    return found;
-}
-
-/* A brick says ENODATA of an object that another client is making: it has no gfid yet. */
+/* ENODATA: the object has no gfid, as while another client makes it. */
 static bool
 error_is_absence (int error)
 {
@@ -82,7 +72,7 @@ error_is_absence (int error)
 }
 
 static copies_t
-lookup_missing (const struct lookup *lookup)
+lookup_missing (const struct replicate_lookup *lookup)
 {
     copies_t missing = 0;
 
@@ -93,12 +83,12 @@ lookup_missing (const struct lookup *lookup)
     return missing;
 }
 
-/* Returns whether a name that some copies lack is one that is being made, or that good copies have
- * removed. Bad copies say nothing of it: a healer has the name locked while it makes it there. A
- * name that enough copies have is there, though it is still being made on another: a lookup while
- * that copy was gone has found it. */
+/* Returns whether a name that some copies lack does not exist: another client is making it, or good
+ * copies have removed it. An accused copy does not decide, since a healer makes the name there
+ * under its lock. A name on a quorum of copies exists, even if a client is still making it on
+ * another copy: a lookup while that copy was down has found it. */
 static bool
-lookup_says_no (const struct lookup *lookup, copies_t found, copies_t missing)
+lookup_denies (const struct replicate_lookup *lookup, copies_t found, copies_t missing)
 {
     const replicate_t *priv = lookup->this->private;
     uint64_t locks;
@@ -127,9 +117,9 @@ replies_differ (const struct lookup_reply *a, const struct lookup_reply *b)
     return !gfid_equal (&a->buf.ia_gfid, &b->buf.ia_gfid) || a->buf.ia_type != b->buf.ia_type;
 }
 
-/* Returns the copies that are not of the same object as copy `best`. */
+/* Returns the copies of another object than that of copy `best`. */
 static copies_t
-lookup_strangers (const struct lookup *lookup, copies_t found, int best)
+lookup_strangers (const struct replicate_lookup *lookup, copies_t found, int best)
 {
     copies_t strangers = 0;
 
@@ -142,7 +132,7 @@ lookup_strangers (const struct lookup *lookup, copies_t found, int best)
 }
 
 static void
-lookup_tell_mismatch (const struct lookup *lookup, copies_t strangers, int best)
+lookup_log_mismatch (const struct replicate_lookup *lookup, copies_t strangers, int best)
 {
     const replicate_t *priv = lookup->this->private;
     const struct iatt *a = &lookup_reply_of (lookup, (unsigned) best)->buf;
@@ -160,7 +150,7 @@ lookup_tell_mismatch (const struct lookup *lookup, copies_t strangers, int best)
 }
 
 static void
-lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
+lookup_learn (const struct replicate_lookup *lookup, copies_t copies, inode_t *inode)
 {
     replicate_t *priv = lookup->this->private;
     struct copy all[COPIES_MAX];
@@ -175,9 +165,9 @@ lookup_learn (const struct lookup *lookup, copies_t copies, inode_t *inode)
     inode_learn (lookup->this, inode, all, &lookup->start);
 }
 
-/* An inode that the lookup has made is not known by its gfid, which healing asks for. */
+/* A heal finds the inode by its gfid, so a new inode is linked first. */
 static void
-lookup_heal (const struct lookup *lookup, inode_t *inode, const struct iatt *buf)
+lookup_heal (const struct replicate_lookup *lookup, inode_t *inode, const struct iatt *buf)
 {
     const unsigned what = heals_at_lookup (lookup->this->private);
     inode_t *known;
@@ -190,20 +180,20 @@ lookup_heal (const struct lookup *lookup, inode_t *inode, const struct iatt *buf
     inode_unref (known);
 }
 
-/* The answer to a lookup, from the copies that may be read. */
-struct told {
-    int best;              /* the copy that the answer is from */
-    int metadata;          /* the copy of owner, mode and extended attributes; -1: none */
-    bool data;             /* whether the best copy has good data */
+/* The answer to a lookup. */
+struct lookup_result {
+    int best;              /* the copy whose answer it is */
+    int metadata;          /* the copy that has owner, mode and xattrs for it; -1: none */
+    bool data;             /* the best copy has good data */
     struct iatt buf;
     dict_t *xdata;         /* with a reference, or NULL */
     const struct iatt *postparent; /* of a reply, or NULL */
 };
 
-/* Returns the copies that attributes are taken from. One that misses names of the directory may
- * have missed a link, and count fewer names of the file. */
+/* Returns the copies for the attributes. Good copies of the directory are preferred: another copy
+ * may have missed a link, and so count fewer names of the file. */
 static copies_t
-lookup_good (const struct lookup *lookup, const struct readable *readable)
+lookup_good (const struct replicate_lookup *lookup, const struct readable *readable)
 {
     copies_t good = readable->data & readable->metadata;
 
@@ -212,28 +202,28 @@ lookup_good (const struct lookup *lookup, const struct readable *readable)
     return good & lookup->trusted ? good & lookup->trusted : good;
 }
 
-/* Content is passed on only from a copy with good data. If no copy's attributes are good, those of
+/* Content comes only from a copy with good data. If no copy has good attributes, those of
  * the best copy are passed on, since cluster/distribute needs linktos and layouts;
  * XDATA_NO_GOOD_METADATA keeps caches from storing them. */
 static dict_t *
-told_xdata (const struct lookup *lookup, const struct told *told)
+result_xdata (const struct replicate_lookup *lookup, const struct lookup_result *result)
 {
-    const int from = told->metadata >= 0 ? told->metadata : told->best;
-    const dict_t *theirs = lookup_reply_of (lookup, (unsigned) told->best)->xdata;
+    const int from = result->metadata >= 0 ? result->metadata : result->best;
+    const dict_t *theirs = lookup_reply_of (lookup, (unsigned) result->best)->xdata;
     const void *content;
     dict_t *xdata;
     size_t size;
 
-    if (told->data && told->metadata == told->best)
+    if (result->data && result->metadata == result->best)
         return dict_ref ((dict_t *) theirs);
     xdata = dict_copy (lookup_reply_of (lookup, (unsigned) from)->xdata);
-    content = told->data ? dict_get (theirs, CONTENT, &size) : NULL;
+    content = result->data ? dict_get (theirs, CONTENT, &size) : NULL;
     dict_del (xdata, CONTENT);
     if (content)
         dict_set (xdata, CONTENT, content, size);
-    if (!told->data)
+    if (!result->data)
         dict_set_u64 (xdata, XDATA_NO_GOOD_DATA, 1);
-    if (told->metadata < 0)
+    if (result->metadata < 0)
         dict_set_u64 (xdata, XDATA_NO_GOOD_METADATA, 1);
     return xdata;
 }
@@ -241,7 +231,7 @@ told_xdata (const struct lookup *lookup, const struct told *told)
 /* Returns the parent directory's attributes from a copy that has all its names and its current
  * attributes; NULL if there is none. */
 static const struct iatt *
-told_postparent (const struct lookup *lookup, int best, copies_t found)
+result_postparent (const struct replicate_lookup *lookup, int best, copies_t found)
 {
     struct readable readable = { 0 };
     copies_t good;
@@ -257,47 +247,48 @@ told_postparent (const struct lookup *lookup, int best, copies_t found)
     return &lookup_reply_of (lookup, (unsigned) from)->postparent;
 }
 
-/* readable: only copies on which the name was found. If none is good, the answer has the attributes
- * of copy `any`, so that the file can be listed and healed. */
-static struct told
-lookup_tell (const struct lookup *lookup, const struct readable *readable, int any, inode_t *inode)
+/* readable: of the copies that have the name. Without a good copy the answer has the attributes of
+ * copy `any`, so that the file can be listed and healed. */
+static struct lookup_result
+lookup_result_of (const struct replicate_lookup *lookup, const struct readable *readable, int any,
+                  inode_t *inode)
 {
     replicate_t *priv = lookup->this->private;
     const copies_t good = lookup_good (lookup, readable);
-    struct told told = { .best = good ? choose_copy (priv, good, inode) : any };
+    struct lookup_result result = { .best = good ? choose_copy (priv, good, inode) : any };
 
-    told.data = readable->data & COPY (told.best);
-    told.metadata = readable->metadata & COPY (told.best)
-                        ? told.best
+    result.data = readable->data & COPY (result.best);
+    result.metadata = readable->metadata & COPY (result.best)
+                        ? result.best
                         : choose_copy (priv, readable->metadata, inode);
-    told.buf = lookup_reply_of (lookup, (unsigned) told.best)->buf;
-    if (told.metadata >= 0)
-        iatt_take_rights (&told.buf, &lookup_reply_of (lookup, (unsigned) told.metadata)->buf);
-    told.xdata = told_xdata (lookup, &told);
-    told.postparent = told_postparent (lookup, told.best, readable->found);
-    return told;
+    result.buf = lookup_reply_of (lookup, (unsigned) result.best)->buf;
+    if (result.metadata >= 0)
+        iatt_take_rights (&result.buf, &lookup_reply_of (lookup, (unsigned) result.metadata)->buf);
+    result.xdata = result_xdata (lookup, &result);
+    result.postparent = result_postparent (lookup, result.best, readable->found);
+    return result;
 }
 
 static void
-lookup_answer (struct lookup *lookup, copies_t found, int any)
+lookup_succeed (struct replicate_lookup *lookup, copies_t found, int any)
 {
     inode_t *inode = lookup_reply_of (lookup, (unsigned) any)->inode;
     g_autoptr (dict_t) xdata = NULL;
     struct readable readable;
-    struct told told;
+    struct lookup_result result;
 
     lookup_learn (lookup, found, inode);
     inode_is_fresh (lookup->this, inode, &readable);
     readable = (struct readable){ found, readable.data & found, readable.metadata & found };
-    told = lookup_tell (lookup, &readable, any, inode);
-    xdata = told.xdata;
-    lookup_heal (lookup, inode, &told.buf);
-    STACK_UNWIND (lookup, lookup->frame, 0, 0, inode, &told.buf, xdata,
-                  (struct iatt *) told.postparent);
+    result = lookup_result_of (lookup, &readable, any, inode);
+    xdata = result.xdata;
+    lookup_heal (lookup, inode, &result.buf);
+    STACK_UNWIND (lookup, lookup->frame, 0, 0, inode, &result.buf, xdata,
+                  (struct iatt *) result.postparent);
 }
 
 static bool
-lookup_finds_no_gfid (const struct lookup *lookup)
+lookup_finds_no_gfid (const struct replicate_lookup *lookup)
 {
     copies_t nameless = 0;
 
@@ -308,9 +299,9 @@ lookup_finds_no_gfid (const struct lookup *lookup)
     return children_quorum (lookup->this->private, nameless);
 }
 
-/* Returns the copies that lack the directory itself: it is being removed. */
+/* Returns the copies without the directory: a client is removing it. */
 static copies_t
-lookup_gone (const struct lookup *lookup)
+lookup_gone (const struct replicate_lookup *lookup)
 {
     copies_t gone = 0;
 
@@ -321,9 +312,9 @@ lookup_gone (const struct lookup *lookup)
     return gone;
 }
 
-/* That there is no such name is believed if enough copies say so. */
+/* The name does not exist if a quorum of copies lacks it. */
 static int
-lookup_error (const struct lookup *lookup, copies_t missing)
+lookup_error (const struct replicate_lookup *lookup, copies_t missing)
 {
     const int error = fan_error (&lookup->fan);
 
@@ -335,11 +326,11 @@ lookup_error (const struct lookup *lookup, copies_t missing)
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
 
-/* Returns whether no copy of the directory is known to be right where they differ. A copy that
- * missed changes of the directory has other objects until it is healed, so this difference needs no
- * message. */
+/* Returns whether good copies of the directory have different objects, or there is no good copy. An
+ * accused copy of the directory may have another object until it is healed, so that difference
+ * needs no message. */
 static bool
-lookup_is_undecided (const struct lookup *lookup, copies_t found, copies_t strangers)
+lookup_is_undecided (const struct replicate_lookup *lookup, copies_t found, copies_t strangers)
 {
     const copies_t trusted = found & lookup->trusted;
 
@@ -347,21 +338,21 @@ lookup_is_undecided (const struct lookup *lookup, copies_t found, copies_t stran
 }
 
 static void
-lookup_differs (struct lookup *lookup, copies_t found, copies_t strangers, int best)
+lookup_differs (struct replicate_lookup *lookup, copies_t found, copies_t strangers, int best)
 {
     if (lookup_is_undecided (lookup, found, strangers)) {
-        lookup_tell_mismatch (lookup, strangers, best);
+        lookup_log_mismatch (lookup, strangers, best);
         frame_fail (lookup->frame, EIO);
     } else {
-        lookup_answer (lookup, found & ~strangers, best);
+        lookup_succeed (lookup, found & ~strangers, best);
     }
 }
 
-/* Copies that differ may do so only because a name changed while they were asked, or because
- * another client has accused one since the directory was looked at. Returns whether to ask
- * again. */
+/* Copies may differ because the name changed during the lookup, or because another client has
+ * accused a copy since the refresh of the directory. Returns whether to ask all copies again. */
 static bool
-lookup_doubts (const struct lookup *lookup, copies_t found, copies_t missing, copies_t strangers)
+lookup_doubts (const struct replicate_lookup *lookup, copies_t found, copies_t missing,
+               copies_t strangers)
 {
     if (lookup_is_undecided (lookup, found, strangers))
         return lookup->attempts + 1 < ATTEMPTS;
@@ -371,35 +362,35 @@ lookup_doubts (const struct lookup *lookup, copies_t found, copies_t missing, co
         && lookup->trusted & missing;
 }
 
-static void lookup_wind (struct lookup *lookup);
+static void lookup_wind (struct replicate_lookup *lookup);
 static void lookup_parent_known (void *data, int error);
 
 static void
 lookup_locked (struct txn *txn)
 {
-    struct lookup *lookup = txn->data;
+    struct replicate_lookup *lookup = txn->data;
 
     inode_refresh (lookup->this, lookup->parent, lookup_parent_known, lookup);
 }
 
 static void
-lookup_lock (struct lookup *lookup)
+lookup_lock (struct replicate_lookup *lookup)
 {
     lookup->lock = txn_of_name (lookup->this, lookup->frame, lookup->parent, lookup->loc.name,
                                 lookup);
     txn_lock (lookup->lock, lookup_locked);
 }
 
-/* A translator above that spans several of these has chosen the gfid, or will. */
+/* Under cluster/distribute that translator chooses gfids, for all its subvolumes. */
 static bool
-lookup_may_give_gfid (const struct lookup *lookup)
+lookup_may_give_gfid (const struct replicate_lookup *lookup)
 {
     return !lookup->named && !lookup->lock && !dict_has (lookup->xdata, NEW_GFID_KEY)
         && lookup_finds_no_gfid (lookup) && !xlator_is_one_of_several (lookup->this);
 }
 
 static void
-lookup_give_gfid (struct lookup *lookup)
+lookup_give_gfid (struct replicate_lookup *lookup)
 {
     const gfid_t gfid = gfid_new (lookup->this->private);
     dict_t *xdata = dict_copy (lookup->xdata);
@@ -412,7 +403,7 @@ lookup_give_gfid (struct lookup *lookup)
 }
 
 static void
-lookup_again (struct lookup *lookup)
+lookup_repeat (struct replicate_lookup *lookup)
 {
     lookup->attempts++;
     if (!lookup->parent) {
@@ -424,9 +415,9 @@ lookup_again (struct lookup *lookup)
     }
 }
 
-/* The answer doesn't wait for it. */
+/* The answer to the caller doesn't wait for the unlock. */
 static void
-lookup_unlock (struct lookup *lookup)
+lookup_unlock (struct replicate_lookup *lookup)
 {
     if (lookup->lock)
         txn_unlock (g_steal_pointer (&lookup->lock), txn_free);
@@ -435,15 +426,15 @@ lookup_unlock (struct lookup *lookup)
 static void
 lookup_done (call_frame_t *frame)
 {
-    struct lookup *lookup = frame->local;
+    struct replicate_lookup *lookup = frame->local;
     const replicate_t *priv = lookup->this->private;
-    const copies_t found = lookup_successes (lookup), missing = lookup_missing (lookup);
+    const copies_t found = fan_succeeded (&lookup->fan), missing = lookup_missing (lookup);
     const copies_t trusted = found & lookup->trusted;
     const int best = copies_first (trusted ? trusted : found);
     const copies_t strangers = found ? lookup_strangers (lookup, found, best) : 0;
 
     if (found && lookup_doubts (lookup, found, missing, strangers)) {
-        lookup_again (lookup);
+        lookup_repeat (lookup);
         return;
     }
     if (!found && lookup_may_give_gfid (lookup)) {
@@ -453,7 +444,7 @@ lookup_done (call_frame_t *frame)
     lookup_unlock (lookup);
     if (!found)
         frame_fail (frame, lookup_error (lookup, missing));
-    else if (lookup_says_no (lookup, found, missing))
+    else if (lookup_denies (lookup, found, missing))
         frame_fail (frame, ENOENT);
     else if (!children_quorum (priv, found | missing))
         frame_fail (frame, ENOTCONN);
@@ -463,11 +454,11 @@ lookup_done (call_frame_t *frame)
              && !servers_are_of_one_volume (lookup->this, priv->children, &lookup->fan))
         frame_fail (frame, EIO);
     else
-        lookup_answer (lookup, found, best);
+        lookup_succeed (lookup, found, best);
 }
 
 static void
-lookup_wind (struct lookup *lookup)
+lookup_wind (struct replicate_lookup *lookup)
 {
     replicate_t *priv = lookup->this->private;
     dict_t *asked = changelog_asked (lookup->this, lookup->xdata);
@@ -489,7 +480,7 @@ lookup_wind (struct lookup *lookup)
 static void
 lookup_parent_known (void *data, int error)
 {
-    struct lookup *lookup = data;
+    struct replicate_lookup *lookup = data;
     struct readable readable;
 
     inode_is_fresh (lookup->this, lookup->parent, &readable);
@@ -497,10 +488,10 @@ lookup_parent_known (void *data, int error)
     lookup_wind (lookup);
 }
 
-static struct lookup *
+static struct replicate_lookup *
 lookup_new (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
 {
-    struct lookup *lookup = frame_local_new (frame, sizeof *lookup);
+    struct replicate_lookup *lookup = frame_local_new (frame, sizeof *lookup);
 
     lookup->head.drop = lookup_drop;
     lookup->this = this;
@@ -516,7 +507,7 @@ void
 replicate_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     replicate_t *priv = this->private;
-    struct lookup *lookup;
+    struct replicate_lookup *lookup;
     struct readable readable = { 0 };
 
     __atomic_store_n (&priv->table, (loc->inode ? loc->inode : loc->parent)->table,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Open files and directories: on all copies that were there, and later on those that came back. */
+/* Open files and directories. An open goes to all children that are up. Later operations open the
+ * file on those that have come up since. */
 #include "changes/changes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#define TRY_AGAIN_AFTER 1000000000ll /* nanoseconds, for a copy on which the file can't be opened */
+#define REOPEN_EVERY 1000000000ll /* nanoseconds, on a copy where the file can't be opened */
 
 /* --- the context of an fd --------------------------------------------------------------------- */
 
@@ -15,7 +16,7 @@ struct fd_wait {
 };
 
 struct replicate_fd *
-fd_of (xlator_t *this, fd_t *fd)
+replicate_fd_of (xlator_t *this, fd_t *fd)
 {
     return fd_ctx_get (fd, this);
 }
@@ -23,7 +24,7 @@ fd_of (xlator_t *this, fd_t *fd)
 copies_t
 fd_opened (xlator_t *this, fd_t *fd)
 {
-    struct replicate_fd *opened = fd_of (this, fd);
+    struct replicate_fd *opened = replicate_fd_of (this, fd);
     copies_t on;
 
     if (!opened)
@@ -51,7 +52,7 @@ fd_was_opened (xlator_t *this, fd_t *fd, uint32_t flags, bool directory, copies_
 void
 replicate_release (xlator_t *this, fd_t *fd)
 {
-    struct replicate_fd *opened = fd_of (this, fd);
+    struct replicate_fd *opened = replicate_fd_of (this, fd);
 
     if (!opened)
         return;
@@ -64,10 +65,10 @@ replicate_release (xlator_t *this, fd_t *fd)
     g_free (opened);
 }
 
-/* --- opening again ---------------------------------------------------------------------------- */
+/* --- reopening -------------------------------------------------------------------------------- */
 
 struct reopen {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     struct fan_out fan;
@@ -101,13 +102,11 @@ reopened (call_frame_t *frame)
 {
     struct reopen *reopen = frame->local;
     xlator_t *this = reopen->this;
-    struct replicate_fd *opened = fd_of (this, reopen->fd);
+    struct replicate_fd *opened = replicate_fd_of (this, reopen->fd);
     GQueue waiting;
 
     pthread_mutex_lock (&opened->lock);
-    for (unsigned i = 0; i < reopen->fan.n; i++)
-        if (reopen->fan.answers[i].op != FOP_NONE && reopen->fan.answers[i].op_ret >= 0)
-            opened->opened |= COPY (i);
+    opened->opened |= fan_succeeded (&reopen->fan);
     opened->opening = false;
     opened->tried = clock_now ();
     waiting = opened->waiting;
@@ -118,7 +117,7 @@ reopened (call_frame_t *frame)
 }
 
 static void
-reopen_begin (xlator_t *this, fd_t *fd, const struct replicate_fd *opened, copies_t on)
+reopening_begin (xlator_t *this, fd_t *fd, const struct replicate_fd *opened, copies_t on)
 {
     replicate_t *priv = this->private;
     call_frame_t *frame = request_new (this, NULL);
@@ -146,14 +145,14 @@ reopen_begin (xlator_t *this, fd_t *fd, const struct replicate_fd *opened, copie
 void
 fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data)
 {
-    struct replicate_fd *opened = fd_of (this, fd);
+    struct replicate_fd *opened = replicate_fd_of (this, fd);
     copies_t missing = 0;
     bool begin = false;
 
     if (opened) {
         pthread_mutex_lock (&opened->lock);
         missing = children_up (this->private) & ~opened->opened;
-        if (missing && (opened->opening || clock_now () - opened->tried > TRY_AGAIN_AFTER)) {
+        if (missing && (opened->opening || clock_now () - opened->tried > REOPEN_EVERY)) {
             struct fd_wait *wait = g_new (struct fd_wait, 1);
 
             *wait = (struct fd_wait){ done, data };
@@ -166,7 +165,7 @@ fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data)
         pthread_mutex_unlock (&opened->lock);
     }
     if (begin)
-        reopen_begin (this, fd, opened, missing);
+        reopening_begin (this, fd, opened, missing);
     else if (!missing)
         done (data);
 }
@@ -174,7 +173,7 @@ fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data)
 /* --- open, opendir ---------------------------------------------------------------------------- */
 
 struct opening {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     struct fan_out fan;
@@ -195,18 +194,7 @@ opening_drop (void *local)
     fd_unref (opening->fd);
 }
 
-static copies_t
-opening_successes (const struct opening *opening)
-{
-    copies_t on = 0;
-
-    for (unsigned i = 0; i < opening->fan.n; i++)
-        if (opening->fan.answers[i].op != FOP_NONE && opening->fan.answers[i].op_ret >= 0)
-            on |= COPY (i);
-    return on;
-}
-
-/* A good copy must be open; and enough of them, to write. */
+/* Returns 0 if the file is open on a good copy and on a quorum of copies, else an errno. */
 static int
 opening_error (const struct opening *opening, copies_t on)
 {
@@ -223,7 +211,7 @@ opening_error (const struct opening *opening, copies_t on)
 }
 
 static void
-open_truncated (struct op *op)
+open_truncated (struct changing *op)
 {
     STACK_UNWIND (open, op->frame, 0, 0, op->fd, NULL);
 }
@@ -232,7 +220,7 @@ static void
 opening_done (call_frame_t *frame)
 {
     struct opening *opening = frame->local;
-    const copies_t on = opening_successes (opening);
+    const copies_t on = fan_succeeded (&opening->fan);
     const int error = opening_error (opening, on);
 
     if (on)
@@ -249,33 +237,21 @@ opening_done (call_frame_t *frame)
         STACK_UNWIND (open, frame, 0, 0, opening->fd, NULL);
 }
 
+/* The call goes to all children that are up. O_TRUNC is a step of its own (opening_done). */
 static void
-open_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
-           dict_t *xdata)
+opening_wind (struct opening *opening, const struct call *call)
 {
-    struct opening *opening = frame->local;
-    replicate_t *priv = this->private;
+    replicate_t *priv = opening->this->private;
     const copies_t up = children_up (priv);
+    struct changed_call changed;
 
+    call_change (call, &changed);
+    if (call->op == FOP_open)
+        changed.args.open.flags &= ~(uint32_t) O_TRUNC;
     fan_begin (&opening->fan, opening_done);
     for (unsigned i = 0; i < priv->n; i++)
         if (up & COPY (i))
-            FAN_WIND (&opening->fan, i, priv->children[i], open, loc, flags & ~(uint32_t) O_TRUNC,
-                      fd, xdata);
-    fan_end (&opening->fan);
-}
-
-static void
-opendir_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
-{
-    struct opening *opening = frame->local;
-    replicate_t *priv = this->private;
-    const copies_t up = children_up (priv);
-
-    fan_begin (&opening->fan, opening_done);
-    for (unsigned i = 0; i < priv->n; i++)
-        if (up & COPY (i))
-            FAN_WIND (&opening->fan, i, priv->children[i], opendir, loc, fd, xdata);
+            fan_call (&opening->fan, i, priv->children[i], &changed.call);
     fan_end (&opening->fan);
 }
 
@@ -291,30 +267,28 @@ opening_refreshed (void *data, int error)
 }
 
 static struct opening *
-opening_new (call_frame_t *frame, xlator_t *this, fd_t *fd, uint32_t flags, bool directory)
+opening_new (const struct call *call)
 {
-    struct opening *opening = frame_local_new (frame, sizeof *opening);
+    struct opening *opening = frame_local_new (call->frame, sizeof *opening);
 
     opening->head.drop = opening_drop;
-    opening->this = this;
-    opening->frame = frame;
-    opening->fd = fd_ref (fd);
-    opening->flags = flags;
-    opening->directory = directory;
-    fan_init (&opening->fan, frame, ((replicate_t *) this->private)->n);
+    opening->this = call->this;
+    opening->frame = call->frame;
+    opening->fd = fd_ref (call->fd);
+    opening->directory = call->op == FOP_opendir;
+    opening->flags = opening->directory ? O_DIRECTORY : call->flags;
+    opening->stub = call_keep (call);
+    fan_init (&opening->fan, call->frame, ((replicate_t *) call->this->private)->n);
     return opening;
 }
 
 static void
-opening_begin (struct opening *opening, call_stub_t *stub)
+opening_begin (struct opening *opening)
 {
     replicate_t *priv = opening->this->private;
     struct readable readable;
 
-    opening->stub = stub;
-    if (!stub)
-        frame_fail (opening->frame, ENOMEM);
-    else if (!children_quorum (priv, children_up (priv)))
+    if (!children_quorum (priv, children_up (priv)))
         frame_fail (opening->frame, ENOTCONN);
     else if (inode_is_fresh (opening->this, opening->fd->inode, &readable))
         call_resume (g_steal_pointer (&opening->stub));
@@ -322,25 +296,22 @@ opening_begin (struct opening *opening, call_stub_t *stub)
         inode_refresh (opening->this, opening->fd->inode, opening_refreshed, opening);
 }
 
+/* opening_begin resumes the kept call, after a refresh if it needs one. */
 void
-replicate_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_t *fd,
-                dict_t *xdata)
+opening_any_fop (const struct call *call)
 {
-    opening_begin (opening_new (frame, this, fd, flags, false),
-                   fop_open_stub (frame, open_wind, loc, flags, fd, xdata));
-}
+    struct opening *opening = call->frame->local;
 
-void
-replicate_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
-{
-    opening_begin (opening_new (frame, this, fd, O_DIRECTORY, true),
-                   fop_opendir_stub (frame, opendir_wind, loc, fd, xdata));
+    if (opening)
+        opening_wind (opening, call);
+    else
+        opening_begin (opening_new (call));
 }
 
 /* --- flush, fsyncdir -------------------------------------------------------------------------- */
 
 struct closing {
-    struct local head;
+    struct replicate_local head;
     struct fan_out fan;
 };
 
@@ -350,77 +321,33 @@ closing_drop (void *local)
     fan_clear (&((struct closing *) local)->fan);
 }
 
-static struct fan_out *
-closing_begin (call_frame_t *frame, xlator_t *this, void (*next) (call_frame_t *frame))
-{
-    struct closing *closing = frame_local_new (frame, sizeof *closing);
-
-    closing->head.drop = closing_drop;
-    fan_init (&closing->fan, frame, ((replicate_t *) this->private)->n);
-    fan_begin (&closing->fan, next);
-    return &closing->fan;
-}
-
-/* Returns 0 if enough copies did it, else an error. */
-static int
-closing_error (call_frame_t *frame)
+static void
+closing_done (call_frame_t *frame)
 {
     const struct closing *closing = frame->local;
-    copies_t done = 0;
+    const copies_t done = fan_succeeded (&closing->fan);
 
-    for (unsigned i = 0; i < closing->fan.n; i++)
-        if (closing->fan.answers[i].op != FOP_NONE && closing->fan.answers[i].op_ret >= 0)
-            done |= COPY (i);
-    return children_quorum (frame->this->private, done) ? 0 : fan_error (&closing->fan);
-}
-
-static void
-flushed (call_frame_t *frame)
-{
-    const int error = closing_error (frame);
-
-    if (error)
-        frame_fail (frame, error);
+    if (children_quorum (frame->this->private, done))
+        fan_pass (&closing->fan, (unsigned) copies_first (done));
     else
-        STACK_UNWIND (flush, frame, 0, 0, NULL);
+        frame_fail (frame, fan_error (&closing->fan));
 }
 
-/* A file that is closed is likely not to be written soon: its hold ends. */
+/* A closed file is rarely written again soon, so a flush ends the eager lock. */
 void
-replicate_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
+closing_any_fop (const struct call *call)
 {
-    replicate_t *priv = this->private;
-    const copies_t on = fd_opened (this, fd) & children_up (priv);
-    struct fan_out *fan;
+    replicate_t *priv = call->this->private;
+    const copies_t on = fd_opened (call->this, call->fd) & children_up (priv);
+    struct closing *closing = frame_local_new (call->frame, sizeof *closing);
 
-    eager_release (this, fd->inode);
-    fan = closing_begin (frame, this, flushed);
+    closing->head.drop = closing_drop;
+    if (call->op == FOP_flush)
+        eager_release (call->this, call->fd->inode);
+    fan_init (&closing->fan, call->frame, priv->n);
+    fan_begin (&closing->fan, closing_done);
     for (unsigned i = 0; i < priv->n; i++)
         if (on & COPY (i))
-            FAN_WIND (fan, i, priv->children[i], flush, fd, xdata);
-    fan_end (fan);
-}
-
-static void
-directory_synced (call_frame_t *frame)
-{
-    const int error = closing_error (frame);
-
-    if (error)
-        frame_fail (frame, error);
-    else
-        STACK_UNWIND (fsyncdir, frame, 0, 0, NULL);
-}
-
-void
-replicate_fsyncdir (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
-{
-    replicate_t *priv = this->private;
-    const copies_t on = fd_opened (this, fd) & children_up (priv);
-    struct fan_out *fan = closing_begin (frame, this, directory_synced);
-
-    for (unsigned i = 0; i < priv->n; i++)
-        if (on & COPY (i))
-            FAN_WIND (fan, i, priv->children[i], fsyncdir, fd, datasync, xdata);
-    fan_end (fan);
+            fan_call (&closing->fan, i, priv->children[i], call);
+    fan_end (&closing->fan);
 }

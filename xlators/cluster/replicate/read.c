@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations that read. Each goes to one good copy, and if that fails to the next: never to one
- * that another accuses. The call is kept meanwhile, and resumed for each copy.
+ * Operations that read. Each goes to one good copy, and if that fails to the next one, never to an
+ * accused copy. The call is kept, and resumed for each copy.
  */
 #include "copies/copies.h"
 
 #include <errno.h>
 
 struct read {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
-    call_stub_t *stub; /* of the same call, to ask the next copy; NULL: none */
+    call_stub_t *stub; /* the call, for the next copy; or NULL */
     inode_t *inode;    /* with a reference */
     fd_t *fd;          /* with a reference, or NULL */
     copies_t tried;
     bool refreshed, opened;
-    int error;         /* of the last copy, or of the refresh */
-    int64_t begin;
+    int error;         /* of the last copy, or of the refresh; or 0 */
+    int64_t begin;     /* time of the wind, by clock_now */
     bool without_rights; /* the copy that was asked missed a change of owner or mode */
-    struct fan_out fan;  /* of a stat of two copies: */
-    int two[2];          /* for data, and for metadata */
+    struct fan_out fan;  /* of a stat of two copies */
+    int two[2];          /* these copies: one for data, one for attributes */
 };
 
 static void
@@ -36,7 +36,7 @@ read_drop (void *local)
 }
 
 static struct read *
-read_new (const struct call *call)
+reading_new (const struct call *call)
 {
     struct read *read = frame_local_new (call->frame, sizeof *read);
 
@@ -50,8 +50,8 @@ read_new (const struct call *call)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Good copies that can be asked. Attributes come from a copy whose data are good too: sizes and
- * times are of the data. */
+/* Returns good copies that can be asked. Attributes come from a copy with good data, too, since
+ * size and times belong to the data. */
 static copies_t
 read_good (const struct read *read, const struct call *call, const struct readable *readable)
 {
@@ -85,7 +85,8 @@ read_refreshed (void *data, int error)
     read_resume (data);
 }
 
-/* Keeps the call, and prepares what it needs. Returns whether it did not have to. */
+/* Returns true if the read can go to a copy. Otherwise keeps the call, and resumes it after a
+ * refresh or a reopen. */
 static bool
 read_is_prepared (struct read *read, const struct call *call, bool fresh)
 {
@@ -109,14 +110,13 @@ read_is_prepared (struct read *read, const struct call *call, bool fresh)
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static int
-read_error (const struct read *read, const struct readable *readable)
+reading_error (const struct read *read, const struct readable *readable)
 {
     if (readable->found && (!readable->data || !readable->metadata))
         return EIO;
     return read->error ? read->error : ENOTCONN;
 }
 
-/* A read from a copy with good data alone brings no attributes: its owner and mode are old. */
 static void
 read_ask (struct read *read, const struct call *call, int child)
 {
@@ -129,7 +129,7 @@ read_ask (struct read *read, const struct call *call, int child)
     call_wind (call, priv->children[child], GINT_TO_POINTER (child));
 }
 
-/* Asks other copies instead of those that failed by themselves. */
+/* Asks another copy in place of each that failed. */
 static void
 stat_of_two_failed (struct read *read)
 {
@@ -172,7 +172,8 @@ stat_of_two_done (call_frame_t *frame)
     }
 }
 
-/* No copy has both: size and times are of one, owner and mode of the other. */
+/* No copy has good data and good attributes: size and times are of one copy, owner and mode of the
+ * other. */
 static void
 stat_of_two (struct read *read, const struct call *call, int data, int metadata)
 {
@@ -192,8 +193,8 @@ stat_of_two (struct read *read, const struct call *call, int data, int metadata)
     fan_end (&read->fan);
 }
 
-/* Asks a good copy of those that are left: `child`. A stat fails if it has tried all copies that
- * know the owner and mode. */
+/* Asks `child`, a good copy. A stat needs owner and mode from a copy with good attributes, and
+ * fails if all of those have failed. */
 static void
 read_from (struct read *read, const struct call *call, const struct readable *readable, int child)
 {
@@ -206,7 +207,7 @@ read_from (struct read *read, const struct call *call, const struct readable *re
     if (stat && read->without_rights && metadata)
         stat_of_two (read, call, child, choose_copy (priv, metadata, read->inode));
     else if (stat && read->without_rights && readable->metadata & read->tried)
-        call_fail (call, read_error (read, readable));
+        call_fail (call, reading_error (read, readable));
     else
         read_ask (read, call, child);
 }
@@ -222,12 +223,12 @@ read_any_fop (const struct call *call)
     int child;
 
     if (!read)
-        read = read_new (call);
+        read = reading_new (call);
     if (!children_quorum (priv, children_up (priv))) {
         call_fail (call, ENOTCONN);
         return;
     }
-    /* A lookup beside a write may take one copy for the only good one, and then that goes. */
+    /* A lookup during a write may leave a single good copy, whose child goes down then. */
     fresh = inode_is_fresh (call->this, read->inode, &readable)
          && read_good (read, call, &readable) != 0;
     if (!read_is_prepared (read, call, fresh))
@@ -239,7 +240,7 @@ read_any_fop (const struct call *call)
     if (child >= 0)
         read_from (read, call, &readable, child);
     else
-        call_fail (call, read_error (read, &readable));
+        call_fail (call, reading_error (read, &readable));
 }
 
 bool
@@ -259,7 +260,7 @@ read_measure (replicate_t *priv, int child, int64_t took)
                       __ATOMIC_RELAXED);
 }
 
-/* The answer of a read, without the file's attributes. */
+/* Answers a read without attributes: the owner and mode of the copy are old. */
 static void
 answer_bytes (const struct answer *answer)
 {
@@ -297,7 +298,7 @@ read_any_fop_cbk (const struct answer *answer)
 /* --- statfs ----------------------------------------------------------------------------------- */
 
 struct statfs_all {
-    struct local head;
+    struct replicate_local head;
     struct fan_out fan;
 };
 
@@ -307,7 +308,7 @@ statfs_drop (void *local)
     fan_clear (&((struct statfs_all *) local)->fan);
 }
 
-/* What fits into the volume is what fits into the smallest copy. */
+/* The volume has as much space as the copy with the least. */
 static void
 statfs_done (call_frame_t *frame)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listing a directory. An offset means something to the copy that gave it and to no other, so a
- * listing stays with one copy. If that is lost, another one is read from its beginning, without the
- * names that were listed before: no caller sees it. An fd that does not begin at the beginning goes
- * on where another fd of the directory has stopped, as a server of NFS lists: the same copy is
- * chosen, unless one was lost or came back.
+ * Listing a directory. An offset is valid only on the copy that gave it, so a listing stays with
+ * one copy. If that copy is lost, the listing reads another one from the beginning, and leaves out
+ * the names that it listed before, so no caller notices. An NFS server continues on a new fd a
+ * listing that it began on another one: a first call with an offset chooses the same copy, unless a
+ * child has come or gone since.
  */
 #include "copies/copies.h"
 
 #include <errno.h>
 
-#define NAMES_MAX (1 << 20) /* listed names that are remembered: those beyond may come twice */
+#define NAMES_MAX (1 << 20) /* names that a listing remembers: later ones may be listed twice */
 
-struct listing {
-    struct local head;
+struct dir_listing {
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     bool with_attributes;
@@ -24,16 +24,16 @@ struct listing {
     int child;
     copies_t tried;
     bool refreshed;
-    int error;         /* of the last copy, or of the refresh */
+    int error;         /* of the last copy, or of the refresh; or 0 */
     struct lookup_start start;
-    bool nothing_to_heal; /* as all bricks have said a moment ago */
+    bool nothing_to_heal; /* all bricks have reported an empty index in the last second */
     gf_dirent_t *entries; /* of the answer */
 };
 
 static void
-listing_drop (void *local)
+dir_listing_drop (void *local)
 {
-    struct listing *listing = local;
+    struct dir_listing *listing = local;
 
     dirents_free (listing->entries);
     fd_unref (listing->fd);
@@ -54,12 +54,12 @@ name_hash (const char *name)
 
 struct listed {
     guint64 hash;
-    off_t next; /* the offset behind it */
+    off_t next; /* offset of the entry behind it */
 };
 
-/* The caller may have taken a part of the last answer only: it goes on behind that. */
+/* Adds the names up to `offset`: the caller may have used only a part of the last answer. */
 static void
-names_take (struct replicate_fd *opened, off_t offset)
+listed_take (struct replicate_fd *opened, off_t offset)
 {
     guint taken = 0;
 
@@ -82,7 +82,7 @@ hashes_compare (const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Another copy is read: the names listed up to now are looked for from here on. */
+/* The listing changes to another copy, so entries are compared with the names listed until now. */
 static void
 names_close_locked (struct replicate_fd *opened)
 {
@@ -103,10 +103,9 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
     return true;
 }
 
-/* Takes out what was listed before, and what is the bricks' own. Returns how many entries are
- * left. */
+/* Removes entries that were listed before, and the bricks' own. Returns how many are left. */
 static int
-entries_filter (struct listing *listing, struct replicate_fd *opened)
+entries_filter (struct dir_listing *listing, struct replicate_fd *opened)
 {
     int left = 0;
 
@@ -128,7 +127,8 @@ entries_filter (struct listing *listing, struct replicate_fd *opened)
     return left;
 }
 
-/* A change that was cut off leaves no copy accused, but this one dirty. */
+/* Returns whether the dirty counter of the entry is zero. A change that was cut off raises it, and
+ * accuses no copy. */
 static bool
 entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
 {
@@ -138,9 +138,9 @@ entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
     return counter_is_clear (&copy.dirty);
 }
 
-/* Returns whether the copy that is read is a good one of the entry's object. */
+/* Returns whether the read copy of the entry's object is good. */
 static bool
-entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
+entry_is_good (const struct dir_listing *listing, const gf_dirent_t *entry)
 {
     xlator_t *this = listing->this;
     struct readable readable;
@@ -154,10 +154,10 @@ entry_is_good (const struct listing *listing, const gf_dirent_t *entry)
         && readable.data & readable.metadata & COPY (listing->child);
 }
 
-/* An entry without an inode is looked up, on all copies, before it is used. Its mode stays:
- * cluster/distribute knows its linktos by that. */
+/* Takes the inode from an entry whose copy may not be good, so that callers look it up on all
+ * copies. The mode stays: cluster/distribute finds its linktos by it. */
 static void
-entries_check (const struct listing *listing)
+entries_check (const struct dir_listing *listing)
 {
     for (gf_dirent_t *at = listing->entries; at; at = at->next) {
         if (!at->inode || at->d_stat.ia_type == IA_INVAL || entry_is_good (listing, at))
@@ -173,7 +173,7 @@ static readdir_cbk listing_readdir_cbk;
 static readdirp_cbk listing_readdirp_cbk;
 
 static void
-listing_wind (struct listing *listing)
+dir_listing_wind (struct dir_listing *listing)
 {
     replicate_t *priv = listing->this->private;
     xlator_t *child = priv->children[listing->child];
@@ -189,7 +189,7 @@ listing_wind (struct listing *listing)
 }
 
 static copies_t
-listing_candidates (const struct listing *listing, struct readable *ret_readable)
+dir_listing_candidates (const struct dir_listing *listing, struct readable *ret_readable)
 {
     inode_is_fresh (listing->this, listing->fd->inode, ret_readable);
     return ret_readable->data & fd_opened (listing->this, listing->fd)
@@ -197,7 +197,7 @@ listing_candidates (const struct listing *listing, struct readable *ret_readable
 }
 
 static void
-reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copies_t candidates)
+reader_choose_locked (struct dir_listing *listing, struct replicate_fd *opened, copies_t candidates)
 {
     replicate_t *priv = listing->this->private;
     const bool begins = listing->offset == 0 && !listing->tried, goes_on = opened->reader < 0;
@@ -216,14 +216,14 @@ reader_choose_locked (struct listing *listing, struct replicate_fd *opened, copi
     names_close_locked (opened);
 }
 
-static void listing_refresh (struct listing *listing);
+static void dir_listing_refresh (struct dir_listing *listing);
 
-/* None can be asked: the only one that was taken for good may have gone. */
+/* No good copy can be asked. A refresh may find another one. */
 static void
-listing_lacks_copy (struct listing *listing, const struct readable *readable)
+dir_listing_lacks_copy (struct dir_listing *listing, const struct readable *readable)
 {
     if (!listing->refreshed)
-        listing_refresh (listing);
+        dir_listing_refresh (listing);
     else if (readable->found && !readable->data)
         frame_fail (listing->frame, EIO);
     else
@@ -231,27 +231,27 @@ listing_lacks_copy (struct listing *listing, const struct readable *readable)
 }
 
 static void
-listing_ask (void *data)
+dir_listing_ask (void *data)
 {
-    struct listing *listing = data;
-    struct replicate_fd *opened = fd_of (listing->this, listing->fd);
+    struct dir_listing *listing = data;
+    struct replicate_fd *opened = replicate_fd_of (listing->this, listing->fd);
     struct readable readable = { 0 };
-    const copies_t candidates = opened ? listing_candidates (listing, &readable) : 0;
+    const copies_t candidates = opened ? dir_listing_candidates (listing, &readable) : 0;
 
     if (!candidates) {
-        listing_lacks_copy (listing, &readable);
+        dir_listing_lacks_copy (listing, &readable);
         return;
     }
     pthread_mutex_lock (&opened->lock);
     reader_choose_locked (listing, opened, candidates);
     listing->child = opened->reader;
     pthread_mutex_unlock (&opened->lock);
-    listing_wind (listing);
+    dir_listing_wind (listing);
 }
 
-/* op_errno ENOENT: these are the last entries. */
+/* op_errno ENOENT: the directory has no further entries. */
 static void
-listing_answer (struct listing *listing, int32_t n, int32_t op_errno, dict_t *xdata)
+dir_listing_answer (struct dir_listing *listing, int32_t n, int32_t op_errno, dict_t *xdata)
 {
     if (listing->with_attributes)
         STACK_UNWIND (readdirp, listing->frame, n, op_errno, listing->entries, xdata);
@@ -259,10 +259,11 @@ listing_answer (struct listing *listing, int32_t n, int32_t op_errno, dict_t *xd
         STACK_UNWIND (readdir, listing->frame, n, op_errno, listing->entries, xdata);
 }
 
-/* If all was listed before, the next piece is read: no entries would mean the end. */
+/* If all entries of the piece were listed before, reads the next piece: an answer without entries
+ * would be the end. */
 static void
-listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,
-                  dict_t *xdata)
+dir_listing_answered (struct dir_listing *listing, int32_t op_ret, int32_t op_errno,
+                      gf_dirent_t *entries, dict_t *xdata)
 {
     replicate_t *priv = listing->this->private;
     int left;
@@ -271,7 +272,7 @@ listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_
         __atomic_add_fetch (&priv->numbers.failovers, 1, __ATOMIC_RELAXED);
         listing->tried |= COPY (listing->child);
         listing->error = op_errno;
-        listing_ask (listing);
+        dir_listing_ask (listing);
         return;
     }
     if (op_ret < 0) {
@@ -281,50 +282,50 @@ listing_answered (struct listing *listing, int32_t op_ret, int32_t op_errno, gf_
     for (const gf_dirent_t *at = entries; at; at = at->next)
         listing->offset = at->d_off;
     listing->entries = dirents_copy (entries);
-    left = entries_filter (listing, fd_of (listing->this, listing->fd));
+    left = entries_filter (listing, replicate_fd_of (listing->this, listing->fd));
     if (left == 0 && op_ret > 0) {
-        listing_wind (listing);
+        dir_listing_wind (listing);
         return;
     }
     if (listing->with_attributes)
         entries_check (listing);
-    listing_answer (listing, left, op_errno, xdata);
+    dir_listing_answer (listing, left, op_errno, xdata);
 }
 
 static void
 listing_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                      int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
-    listing_answered (frame->local, op_ret, op_errno, entries, xdata);
+    dir_listing_answered (frame->local, op_ret, op_errno, entries, xdata);
 }
 
 static void
 listing_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                       int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
 {
-    listing_answered (frame->local, op_ret, op_errno, entries, xdata);
+    dir_listing_answered (frame->local, op_ret, op_errno, entries, xdata);
 }
 
 /* --- the operations --------------------------------------------------------------------------- */
 
 static void
-listing_refreshed (void *data, int error)
+dir_listing_refreshed (void *data, int error)
 {
-    struct listing *listing = data;
+    struct dir_listing *listing = data;
 
     if (error)
         listing->error = error;
-    fd_prepare (listing->this, listing->fd, listing_ask, listing);
+    fd_prepare (listing->this, listing->fd, dir_listing_ask, listing);
 }
 
 static void
-listing_refresh (struct listing *listing)
+dir_listing_refresh (struct dir_listing *listing)
 {
     listing->refreshed = true;
-    inode_refresh (listing->this, listing->fd->inode, listing_refreshed, listing);
+    inode_refresh (listing->this, listing->fd->inode, dir_listing_refreshed, listing);
 }
 
-/* Returns xdata that asks for the mark "dirty" of each entry, with a reference. */
+/* Returns xdata that asks for the dirty counter of each entry, with a reference. */
 static dict_t *
 dirty_asked (const replicate_t *priv, dict_t *xdata)
 {
@@ -335,13 +336,13 @@ dirty_asked (const replicate_t *priv, dict_t *xdata)
 }
 
 static void
-listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *fd, size_t size,
-               off_t offset, dict_t *xdata)
+dir_listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *fd, size_t size,
+                   off_t offset, dict_t *xdata)
 {
-    struct listing *listing = frame_local_new (frame, sizeof *listing);
+    struct dir_listing *listing = frame_local_new (frame, sizeof *listing);
     struct readable readable;
 
-    listing->head.drop = listing_drop;
+    listing->head.drop = dir_listing_drop;
     listing->this = this;
     listing->frame = frame;
     listing->with_attributes = with_attributes;
@@ -349,27 +350,27 @@ listing_begin (call_frame_t *frame, xlator_t *this, bool with_attributes, fd_t *
     listing->xdata = with_attributes ? dirty_asked (this->private, xdata) : dict_ref (xdata);
     listing->size = size;
     listing->offset = offset;
-    if (offset != 0 && fd_of (this, fd))
-        names_take (fd_of (this, fd), offset);
+    if (offset != 0 && replicate_fd_of (this, fd))
+        listed_take (replicate_fd_of (this, fd), offset);
     if (!children_quorum (this->private, children_up (this->private)))
         frame_fail (frame, ENOTCONN);
     else if (!inode_is_fresh (this, fd->inode, &readable)
              || !index_is_known (this->private))
-        listing_refresh (listing);
+        dir_listing_refresh (listing);
     else
-        fd_prepare (this, fd, listing_ask, listing);
+        fd_prepare (this, fd, dir_listing_ask, listing);
 }
 
 void
 replicate_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                    dict_t *xdata)
 {
-    listing_begin (frame, this, false, fd, size, offset, xdata);
+    dir_listing_begin (frame, this, false, fd, size, offset, xdata);
 }
 
 void
 replicate_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
                     dict_t *xdata)
 {
-    listing_begin (frame, this, true, fd, size, offset, xdata);
+    dir_listing_begin (frame, this, true, fd, size, offset, xdata);
 }

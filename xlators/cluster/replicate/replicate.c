@@ -18,24 +18,25 @@ static const struct option_choice data_heals[] = {
     { "open", HEALS_DATA_AT_OPEN }, {},
 };
 
-static const struct xlator_option options[] = {
+static const struct xlator_option replicate_options[] = {
     { OPTION ("afr-pending-xattr", STRING, replicate_t, pending_names, NULL),
       .from_server = SERVER_MAY,
-      .help = "the names of the copies in marks on the bricks, one for each subvolume, separated "
-              "by commas; unset: the subvolumes' names" },
+      .help = "the names of the copies in the pending counters on the bricks, one for each "
+              "subvolume, separated by commas; unset: the subvolumes' names" },
     { OPTION ("afr-dirty-xattr", STRING, replicate_t, dirty_name, "trusted.afr.dirty"),
-      .from_server = SERVER_MAY, .help = "the attribute that marks a change under way" },
+      .from_server = SERVER_MAY,
+      .help = "the attribute with the dirty counter, which a change under way raises" },
     { OPTION ("quorum-type", ENUM, replicate_t, quorum_type, "none"), .values = quorum_types,
       .online = true,
-      .help = "how many copies must be there: one (none), more than half (auto; exactly half is "
-              "enough if the first subvolume is among them), or quorum-count (fixed)" },
+      .help = "how many copies a change must reach: one (none), more than half (auto; exactly half "
+              "is enough if the first subvolume is among them), or quorum-count (fixed)" },
     { OPTION ("quorum-count", INT, replicate_t, quorum_count, "0"), .min = 0, .max = COPIES_MAX,
-      .online = true, .help = "how many copies must be there, with quorum-type fixed" },
+      .online = true, .help = "how many copies a change must reach, with quorum-type fixed" },
     { OPTION ("favorite-child-policy", ENUM, replicate_t, favorite, "none"), .values = favorites,
       .online = true,
-      .help = "which copy of a file is taken for the good one in a split brain: none (EIO), the "
-              "largest (size), the one changed last (ctime, mtime), or that of which most are "
-              "equal in size and mtime (majority)" },
+      .help = "which copy of a file is read in a split brain: none (EIO), the largest (size), the "
+              "one changed last (ctime, mtime), or one of more than half of the copies that have "
+              "the same size and mtime (majority)" },
     { OPTION ("arbiter-count", INT, replicate_t, arbiters, "0"), .min = 0, .max = 1,
       .help = "1: the last of three subvolumes has names and attributes but no data" },
     { OPTION ("read-subvolume", XLATOR, replicate_t, read_name, NULL),
@@ -50,30 +51,30 @@ static const struct xlator_option options[] = {
               "and the client (2), the one with the fewest reads under way (3), the one that "
               "answers fastest (4), 3 and 4 together (5)" },
     { OPTION ("eager-lock", BOOL, replicate_t, eager, "on"), .online = true,
-      .help = "keeps a file locked and marked between writes; off: each group of writes locks and "
-              "marks it anew" },
+      .help = "keeps the lock of a file and its dirty counter between writes; off: each group of "
+              "writes takes the lock and raises the counter anew" },
     { OPTION ("post-op-delay-secs", INT, replicate_t, post_op_delay, "1"), .min = 0, .max = 3600,
       .online = true,
-      .help = "how long a file stays locked and marked after its last write, in seconds" },
+      .help = "how long a file stays locked and dirty after its last write, in seconds" },
     { OPTION ("ensure-durability", BOOL, replicate_t, durable, "on"), .online = true,
-      .help = "brings data to the bricks' disks before the mark of a change is cleared; off: a "
-              "power failure of a brick may leave copies that differ without a mark" },
+      .help = "brings data to the bricks' disks before the dirty counter is lowered; off: a power "
+              "failure of a brick may leave copies that differ while no counter shows it" },
     { OPTION ("granular-entry-heal", BOOL, replicate_t, granular, "off"), .online = true,
-      .help = "tells bricks which names of a directory changed, so that healing looks at no "
-              "others" },
+      .help = "sends bricks the name that changed in a directory, so that a heal compares no other "
+              "names" },
     { OPTION ("optimistic-change-log", BOOL, replicate_t, optimistic, "on"),
-      .help = "changes of attributes and names are marked before only if a copy is missing" },
+      .help = "a change of attributes or names raises the dirty counter only if a copy can't be "
+              "reached" },
     { OPTION ("metadata-self-heal", BOOL, replicate_t, heals_metadata, "off"), .online = true,
-      .help = "heals the attributes of what is looked up" },
+      .help = "heals the attributes of an object after a lookup" },
     { OPTION ("entry-self-heal", BOOL, replicate_t, heals_entries, "off"), .online = true,
-      .help = "heals the names in a directory that is looked up" },
+      .help = "heals the names of a directory after a lookup" },
     { OPTION ("data-self-heal", ENUM, replicate_t, heals_data, "off"), .values = data_heals,
       .online = true,
-      .help = "heals the data of a file that is looked up or opened (on), or that is opened "
-              "(open)" },
+      .help = "heals the data of a file after a lookup or an open (on), or after an open (open)" },
     { OPTION ("background-self-heal-count", INT, replicate_t, heals_max, "8"), .min = 0, .max = 256,
       .online = true,
-      .help = "how many objects are healed at a time after lookups and opens; others wait "
+      .help = "how many objects are healed at the same time after lookups and opens; others wait "
               "(heal-wait-queue-length)" },
     { OPTION ("heal-wait-queue-length", INT, replicate_t, heals_waiting_max, "128"), .min = 0,
       .max = 10000, .online = true,
@@ -88,15 +89,15 @@ static const struct xlator_option options[] = {
     INERT_BOOL ("self-heal-daemon", "GlusterFS's daemon heals; this is a client"),
     INERT_BOOL ("iam-self-heal-daemon", "this is a client"),
     INERT_BOOL ("iam-nfs-daemon", "this is a client"),
-    INERT_BOOL ("data-change-log", "changes of data are always marked"),
-    INERT_BOOL ("metadata-change-log", "changes of attributes are always marked"),
-    INERT_BOOL ("entry-change-log", "changes of names are always marked"),
-    INERT_BOOL ("pre-op-compat", "the mark before a change is a request of its own"),
+    INERT_BOOL ("data-change-log", "changes of data always have pending counters"),
+    INERT_BOOL ("metadata-change-log", "changes of attributes always have pending counters"),
+    INERT_BOOL ("entry-change-log", "changes of names always have pending counters"),
+    INERT_BOOL ("pre-op-compat", "the pre-op is a request of its own"),
     INERT_BOOL ("inodelk-trace", "a debugger and the log show locks"),
     INERT_BOOL ("entrylk-trace", "a debugger and the log show locks"),
     INERT_BOOL ("quorum-reads", "reads need a quorum too, as in GlusterFS 10"),
     INERT_BOOL ("consistent-metadata", "attributes come from a good copy"),
-    INERT_BOOL ("consistent-io", "quorum decides"),
+    INERT_BOOL ("consistent-io", "the quorum decides"),
     INERT_BOOL ("full-lock", "a write locks all of a file"),
     INERT_TEXT ("locking-scheme", "names are locked one by one"),
     INERT_BOOL ("use-compound-fops", "GlusterFS 10 has none either"),
@@ -124,7 +125,7 @@ static const struct xlator_option options[] = {
 void
 replicate_local_drop (xlator_t *this, void *local)
 {
-    struct local *head = local;
+    struct replicate_local *head = local;
 
     if (head->drop)
         head->drop (local);
@@ -211,7 +212,7 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* --- what is healed --------------------------------------------------------------------------- */
+/* --- heals after lookups and opens ------------------------------------------------------------ */
 
 static enum heals_data
 data_heals_now (const replicate_t *priv)
@@ -244,6 +245,12 @@ replicate_any_fop (const struct call *call)
 {
     if (opset_has (READS, call->op))
         read_any_fop (call);
+    else if (opset_has (CALLER_LOCKS, call->op))
+        caller_lock_any_fop (call);
+    else if (opset_has (OPENS, call->op))
+        opening_any_fop (call);
+    else if (opset_has (CLOSES, call->op))
+        closing_any_fop (call);
     else
         change_any_fop (call);
 }
@@ -257,7 +264,7 @@ const struct xlator_api xlator_api = {
     .touches = TOUCHES_NOTHING,
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (replicate_t),
-    .options = options,
+    .options = replicate_options,
     .init = replicate_init,
     .fini = replicate_fini,
     .reconfigure = replicate_reconfigure,
@@ -266,14 +273,9 @@ const struct xlator_api xlator_api = {
     .fops = {
         .lookup = replicate_lookup, .statfs = replicate_statfs, .getxattr = replicate_getxattr,
         .readdir = replicate_readdir, .readdirp = replicate_readdirp,
-        .open = replicate_open, .opendir = replicate_opendir, .flush = replicate_flush,
-        .fsyncdir = replicate_fsyncdir,
-        .lk = replicate_lk, .flock = replicate_flock, .inodelk = replicate_inodelk,
-        .finodelk = replicate_finodelk, .entrylk = replicate_entrylk,
-        .fentrylk = replicate_fentrylk,
     },
     .any_fop = replicate_any_fop,
-    .any_fop_ops = READS | CHANGES,
+    .any_fop_ops = READS | CALLER_LOCKS | OPENS | CLOSES | CHANGES,
     .any_fop_cbk = read_any_fop_cbk,
     .cbks = { .forget = replicate_forget, .release = replicate_release,
               .releasedir = replicate_release },

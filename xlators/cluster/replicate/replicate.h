@@ -3,7 +3,8 @@
  * cluster/replicate: every child has a copy of each file and directory.
  *
  *   an operation that reads     read.c: one good copy, and the next one if that fails
- *   an operation that changes   changes/: checks (op.c), then a transaction (transaction.c):
+ *   an operation that changes   changes/: checks (changing.c), then a transaction
+ *                               (transaction.c):
  *
  *     lock    all copies (lock.c), against other clients and healers
  *     pre-op  raise the dirty counter of each copy
@@ -57,29 +58,30 @@ typedef struct {
 
     copies_t up;         /* atomic */
     unsigned generation; /* changes with up; never 0; atomic */
-    uint64_t owners;     /* made so far: owners of locks; atomic */
+    uint64_t owners;     /* owners of locks that owner_new has made; atomic */
     uint64_t lookups;    /* lookups on the copies that have begun; atomic */
-    int64_t indexes[COPIES_MAX]; /* refresh.c: when a brick told of its index; atomic */
-    uint64_t pending_reads[COPIES_MAX], latency[COPIES_MAX]; /* atomic */
-    int64_t choice_lasts; /* choice.c: nanoseconds; atomic */
-    int64_t failure_told[COPIES_MAX]; /* changes/op.c: when the log told of one; atomic */
+    int64_t indexes[COPIES_MAX]; /* copies/refresh.c: times of reports of an index; atomic */
+    uint64_t pending_reads[COPIES_MAX]; /* reads under way; atomic */
+    uint64_t latency[COPIES_MAX]; /* mean of the last reads, in nanoseconds; atomic */
+    int64_t choice_lasts; /* choice.c: validity of a choice, in nanoseconds; atomic */
+    int64_t failure_logged[COPIES_MAX]; /* time of the last message about a failed change; atomic */
     struct {
         uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* atomic */
     } numbers;
 
     pthread_mutex_t lock;  /* a leaf */
     pthread_cond_t idle;   /* requests is 0 */
-    unsigned requests;     /* of our own, that have not ended; lock */
+    unsigned requests;     /* requests that this translator made and that have not ended; lock */
     bool ending;           /* no eager lock is kept any more; atomic */
     GQueue eager_locks;    /* of struct txn; lock */
     struct heals *heals;   /* heal/heal.h */
-    struct itable *table;  /* of the graph: known from the first lookup on; atomic */
+    struct itable *table;  /* the graph's, from the first lookup on; atomic */
     pthread_mutex_t random_lock;
     struct random_source random; /* random_lock */
 } replicate_t;
 
-/* What the locals of this translator begin with. */
-struct local {
+/* All locals of this translator begin with this. */
+struct replicate_local {
     void (*drop) (void *local);
 };
 
@@ -95,15 +97,22 @@ unsigned children_generation (const replicate_t *priv);
 bool children_quorum (const replicate_t *priv, copies_t copies);
 int child_of_name (const replicate_t *priv, const char *name); /* -1: none */
 char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
-/* Returns the first error of the answers that says most. */
+
+/* Returns the most significant error among the answers: a brick that is gone reports nothing of the
+ * object. */
 int fan_error (const struct fan_out *fan);
 
-/* A request of our own, which the end of the mount waits for. Its frame acts as root. */
+/* Returns the copies whose children succeeded, in a fan-out with one answer for each child. */
+copies_t fan_succeeded (const struct fan_out *fan);
+
+/* A request that this translator makes, as root. The end of the mount waits for all of them.
+ * requests_add and requests_drop count work without a frame in the same way; after requests_drop,
+ * `this` may be freed. requests_wait returns when none is left. */
 call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
 void request_done (xlator_t *this, call_frame_t *frame);
-void requests_add (xlator_t *this); /* work without a frame, which the end waits for as well */
-void requests_drop (xlator_t *this); /* it has ended: this must not be used any more */
-void requests_wait (xlator_t *this); /* until none is there */
+void requests_add (xlator_t *this);
+void requests_drop (xlator_t *this);
+void requests_wait (xlator_t *this);
 
 /* Returns a new owner of locks. */
 uint64_t owner_new (replicate_t *priv);
@@ -116,35 +125,35 @@ gfid_t gfid_new (replicate_t *priv);
 
 struct replicate_fd {
     pthread_mutex_t lock;  /* a leaf */
-    copies_t opened;       /* lock */
-    uint32_t flags;
-    bool directory, opening; /* lock: opening */
-    int64_t tried;         /* when it was last opened again; lock */
-    GQueue waiting;        /* of struct fd_wait: until opening is false; lock */
+    copies_t opened;       /* copies on which it is open; lock */
+    uint32_t flags;        /* of open(2); constant */
+    bool directory;        /* constant */
+    bool opening;          /* a reopen is under way; lock */
+    int64_t tried;         /* time of the last reopen; lock */
+    GQueue waiting;        /* of struct fd_wait: callers that wait for the reopen; lock */
 
-    /* readdir.c: a directory */
-    int reader;            /* the copy that offsets are of; -1: none; lock */
+    /* readdir.c, of a directory */
+    int reader;            /* the copy that gave the offsets; -1: none; lock */
     GArray *names;         /* of guint64: hashes of names that were listed; lock */
-    guint sorted;          /* so many of them were listed from copies read earlier; lock */
+    guint sorted;          /* number of names listed from copies before `reader`; lock */
     GArray *last;          /* of struct listed: the last answer; lock */
 };
 
-struct replicate_fd *fd_of (xlator_t *this, fd_t *fd); /* NULL: not opened here */
+struct replicate_fd *replicate_fd_of (xlator_t *this, fd_t *fd); /* NULL: not open */
 copies_t fd_opened (xlator_t *this, fd_t *fd);
 void fd_was_opened (xlator_t *this, fd_t *fd, uint32_t flags, bool directory, copies_t on);
 
-/* Opens the file on the children that came after it was opened; then calls done. */
+/* Opens the file on children that have come up since its open; then calls done. */
 void fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data);
-open_fop replicate_open;
-opendir_fop replicate_opendir;
-flush_fop replicate_flush;
-fsyncdir_fop replicate_fsyncdir;
+any_fop_t opening_any_fop, closing_any_fop;
+#define OPENS (OPSET_OF (FOP_open) | OPSET_OF (FOP_opendir))
+#define CLOSES (OPSET_OF (FOP_flush) | OPSET_OF (FOP_fsyncdir))
 void replicate_release (xlator_t *this, fd_t *fd);
 
 /* --- lookup.c, read.c, readdir.c -------------------------------------------------------------- */
 
-/* Names in the root that are no files of the volume, but the bricks' own: GlusterFS's healer keeps
- * there what it removes. They are not listed, healed or found (EPERM, as from a brick). */
+/* Returns whether a name in the root belongs to the bricks: GlusterFS's healer moves removed
+ * objects there. Such names are not listed or healed; a lookup fails with EPERM, as on a brick. */
 bool name_is_of_brick (const inode_t *directory, const char *name);
 
 lookup_fop replicate_lookup;
@@ -158,26 +167,24 @@ statfs_fop replicate_statfs;
 readdir_fop replicate_readdir;
 readdirp_fop replicate_readdirp;
 
-/* Returns whether an error says something of the copy, not of the object. */
+/* Returns whether another copy may succeed after this error. */
 bool error_is_of_copy (int error);
 
-/* --- virtual.c: also every other getxattr ----------------------------------------------------- */
+/* --- virtual.c: virtual attributes; passes any other getxattr to read.c ----------------------- */
 
 getxattr_fop replicate_getxattr;
 
 /* --- choice.c --------------------------------------------------------------------------------- */
 
-/* Returns whether the setxattr is one that ends a split brain by hand, and takes it then. */
+/* Returns whether a setxattr is a command that ends a split brain, and then answers it. */
 bool choice_takes (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict);
 
 /* --- locks.c: locks of callers ---------------------------------------------------------------- */
 
-lk_fop replicate_lk;
-flock_fop replicate_flock;
-inodelk_fop replicate_inodelk;
-finodelk_fop replicate_finodelk;
-entrylk_fop replicate_entrylk;
-fentrylk_fop replicate_fentrylk;
+any_fop_t caller_lock_any_fop;
+#define CALLER_LOCKS                                                                               \
+    (OPSET_OF (FOP_lk) | OPSET_OF (FOP_flock) | OPSET_OF (FOP_inodelk) | OPSET_OF (FOP_finodelk)   \
+     | OPSET_OF (FOP_entrylk) | OPSET_OF (FOP_fentrylk))
 
 /* --- report.c --------------------------------------------------------------------------------- */
 
@@ -193,13 +200,13 @@ enum { HEAL_DATA = 1 << COUNTER_DATA, HEAL_METADATA = 1 << COUNTER_METADATA,
 
 void heals_init (xlator_t *this);
 void heals_fini (xlator_t *this);
-void heals_end (xlator_t *this); /* begins no more, and cuts short what runs */
+void heals_end (xlator_t *this); /* starts no further heal, and stops those that run */
 void heals_wait (xlator_t *this);
-unsigned heals_begun (xlator_t *this); /* so far */
+unsigned heals_begun (xlator_t *this); /* number of heals since init */
 extern const struct xlator_command heal_commands[];
 
-/* After a lookup or an open has looked at the copies: heals in the background what ails of `what`,
- * a set of HEAL_*, if not too many are being healed. */
+/* After a lookup or an open: heals in the background the part of `what`, a set of HEAL_*, that
+ * needs it, unless too many heals run. */
 void heal_later (xlator_t *this, inode_t *inode, unsigned what);
 
 /* Heals the data and attributes of a file, not of a directory (heal_invalidate); in a split brain
@@ -207,7 +214,7 @@ void heal_later (xlator_t *this, inode_t *inode, unsigned what);
 void heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
                 void *data);
 
-/* replicate.c: what the options let a lookup, or an open, heal: a set of HEAL_*. */
+/* replicate.c: the HEAL_* that the options let a lookup, or an open, heal. */
 unsigned heals_at_lookup (const replicate_t *priv);
 unsigned heals_at_open (const replicate_t *priv);
 

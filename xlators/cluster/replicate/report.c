@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For users: the state of the copies. */
+/* The state of the copies, for state dumps and `windlass explain`. */
 #include "changes/changes.h"
 
 static void
@@ -113,7 +113,7 @@ explain_split_brain (const struct readable *readable, bool directory, bool favor
 }
 
 static void
-explain_inode (xlator_t *this, inode_t *inode, GString *out)
+replicate_explain_inode (xlator_t *this, inode_t *inode, GString *out)
 {
     const replicate_t *priv = this->private;
     struct replicate_inode *kept = inode_ctx_get (inode, this);
@@ -127,8 +127,8 @@ explain_inode (xlator_t *this, inode_t *inode, GString *out)
     readable = kept->readable;
     favored = kept->favored;
     if (kept->generation != 0 && kept->generation != children_generation (priv))
-        g_string_append (out, "a copy came or went since this was looked at; the next operation "
-                              "looks again\n");
+        g_string_append (out, "a copy came or went since the last lookup; the next operation looks "
+                              "it up again\n");
     if (kept->copies)
         copies_print (kept->copies, priv->n, priv->names, out);
     if (kept->eager)
@@ -144,5 +144,5 @@ replicate_explain (xlator_t *this, const char *path, inode_t *inode, GString *ou
 {
     explain_children (this->private, out);
     if (inode)
-        explain_inode (this, inode, out);
+        replicate_explain_inode (this, inode, out);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Virtual attributes that tell of all copies, in the form that GlusterFS's clients give them, for
- * programs that read them:
+ * Virtual attributes about all copies, in the format of GlusterFS's clients:
  *
- *   trusted.glusterfs.pathinfo    which bricks have the object, and where
+ *   trusted.glusterfs.pathinfo    the path of the object on each brick
  *   trusted.glusterfs.list-node-uuids    the nodes of all bricks
- *   replica.split-brain-status    whether there is no good copy of its data or metadata
+ *   replica.split-brain-status    whether its data or its metadata have no good copy
  */
 #include "copies/copies.h"
 
@@ -17,7 +16,7 @@
 #define STATUS "replica.split-brain-status"
 
 struct virtual {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     inode_t *inode; /* with a reference */
@@ -95,7 +94,7 @@ pathinfo_answered (call_frame_t *frame)
 
 /* --- trusted.glusterfs.list-node-uuids -------------------------------------------------------- */
 
-/* A brick that is down, or that does not know its node, counts as node 0. */
+/* A brick that is down or doesn't report its node has the node 0. */
 static void
 nodes_answered (call_frame_t *frame)
 {

@@ -1,84 +1,94 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations that change something, and their transactions. */
+/*
+ * Operations that change something, and their transactions.
+ *
+ *   calls.c         from a call to its operation, and to the copies
+ *   changing.c      the checks before a transaction, and the judgement of the answers
+ *   transaction.c   lock, pre-op, post-op, unlock
+ *   lock.c          the locks on all copies
+ *   eager-lock.c    the transaction that the changes of a file's data share
+ */
 #ifndef WINDLASS_CLUSTER_REPLICATE_CHANGES_H
 #define WINDLASS_CLUSTER_REPLICATE_CHANGES_H
 
 #include "../copies/copies.h"
 
-/* --- op.c ------------------------------------------------------------------------------------- */
+/* --- changing.c ------------------------------------------------------------------------------- */
 
 #define LOCKS_MAX 3
 
-/* Something to lock on all copies: an inode, or with `entry` a name in it; name NULL: all names. */
+/* A lock on all copies: on an inode, or with `entry` on a name in a directory; name NULL: on all
+ * its names. */
 struct lockee {
-    inode_t *inode; /* with a reference */
+    inode_t *inode;  /* with a reference */
     bool entry;
     char *name;
-    copies_t locked;
+    copies_t locked; /* copies that have granted it */
 };
 
 /* A changing operation: the local of the caller's frame. */
-struct op {
-    struct local head;
+struct changing {
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     enum fop fop;
     enum counter_kind kind;
-    call_stub_t *stub;                /* winds to children */
-    void (*answer) (struct op *op);   /* answers after success; NULL: with the best copy's answer */
-    inode_t *subject[2];              /* what is marked: the file, or the directories; with
-                                       * references */
-    char *entry[2];                   /* names that change in these directories */
-    inode_t *object;                  /* that link or rename names; with a reference, or NULL */
-    inode_t *emptied;                 /* a directory that must be empty, with a reference, or
-                                       * NULL */
-    fd_t *fd;                         /* with a reference, or NULL */
+    call_stub_t *stub;             /* the call, until it goes to the copies */
+    void (*answer) (struct changing *op); /* called after success; NULL: changing_answer passes the
+                                           * answer of the best copy on */
+    inode_t *subject[2];           /* inodes whose changelog accuses: the file, or the directories
+                                    * of the names; with references */
+    char *entry[2];                /* names that change in these directories */
+    inode_t *object;               /* the inode of a link or rename, with a reference; or NULL */
+    inode_t *emptied;              /* a directory that must be empty, with a reference; or NULL */
+    fd_t *fd;                      /* with a reference, or NULL */
     struct lockee locks[LOCKS_MAX];
     unsigned n_locks;
-    struct byte_claim claim;          /* of data: replicate_inode.lock */
-    uint32_t flags;                   /* of a create */
-    bool makes;                       /* an object: its inode is in the answers */
-    unsigned generation;              /* of children, at the start */
-    copies_t children;                /* asked */
+    struct byte_claim claim;       /* of a change of data; replicate_inode.lock */
+    uint32_t flags;                /* of a create */
+    bool makes;                    /* a new object, whose inode is in the answers */
+    unsigned generation;           /* of the children, at the start */
+    copies_t children;             /* that get the call */
 
-    struct fan_out fan;
+    struct fan_out fan;            /* the answers, by child */
     copies_t succeeded, failed;
-    int op_ret, op_errno;
-    int best;                         /* the child whose answer is returned */
-    struct readable readable;         /* of subject[0] */
-    unsigned checked;                 /* inodes that are fresh: the subjects, then `emptied` */
+    int op_ret, op_errno;          /* for the caller */
+    int best;                      /* the copy whose answer the caller gets */
+    struct readable readable;      /* of subject[0] */
+    unsigned checked;              /* number of inodes that are fresh: the subjects, `emptied` */
     struct txn *txn;
-    struct op *create;                /* that a truncate belongs to, or NULL */
+    struct changing *create;       /* the create that a truncate is a part of, or NULL */
 };
 
-/* Returns the operation of frame, as its local. A copy that fails is accused by `inode`. */
-struct op *op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind,
-                   inode_t *inode);
-void op_lock (struct op *op, inode_t *inode, bool entry, const char *name);
+/* Returns the operation of frame, as its local. A copy that fails is accused in the changelog of
+ * inode. */
+struct changing *changing_new (call_frame_t *frame, xlator_t *this, enum fop fop,
+                               enum counter_kind kind, inode_t *inode);
+void changing_lock (struct changing *op, inode_t *inode, bool entry, const char *name);
 
-/* The operation removes this directory: no copy may get a new name in it meanwhile. */
-void op_empties (struct op *op, inode_t *directory);
+/* The operation removes this directory, so it locks all names in it. */
+void changing_empties (struct changing *op, inode_t *directory);
 
 /* Takes the kept call; NULL: there was no memory. The last step of the call. */
-void op_begin (struct op *op, call_stub_t *stub);
+void changing_begin (struct changing *op, call_stub_t *stub);
 
-void op_run (struct op *op, copies_t children);
-void op_done (call_frame_t *frame); /* all children have answered */
-void op_answer (struct op *op);     /* the last step */
-void op_fail (struct op *op, int error);
+void changing_run (struct changing *op, copies_t children);
+void changing_done (call_frame_t *frame); /* all children have answered */
+void changing_answer (struct changing *op); /* the last step */
+void changing_fail (struct changing *op, int error);
 
 /* --- transaction.c ---------------------------------------------------------------------------- */
 
 enum eager_state { EAGER_LOCKING, EAGER_LOCKED, EAGER_ENDING };
 
-/* What a copy has written since the last fsync. INT64_MAX: there was no such write. */
+/* The writes on a copy since its last fsync; INT64_MAX: none. */
 struct written {
-    off_t size_before; /* the smallest size of the file that a write found */
-    off_t first;       /* the first byte of writes that were no append */
+    off_t size_before; /* smallest file size before such a write */
+    off_t first;       /* first byte of those that were no append */
 };
 
 struct txn {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame; /* of a request of its own */
     struct fan_out fan;
@@ -86,90 +96,96 @@ struct txn {
     inode_t *subject[2]; /* with references */
     char *entry[2];
     fd_t *fd;            /* with a reference, or NULL */
-    loc_t locs[2];       /* of the subjects; they borrow them */
+    loc_t locs[2];       /* of the subjects, which they borrow */
     struct lockee locks[LOCKS_MAX];
     unsigned n_locks;
 
-    copies_t children;   /* that were up at the start */
-    copies_t locked;     /* on which all is locked */
-    copies_t failed;     /* of those; a hold: replicate_inode.lock */
-    bool dirtied;        /* the pre-op has marked them */
-    bool changed;        /* an operation has changed something */
-    bool missed[2];      /* of the subjects: inode_missed; the lock of the inode's context */
-    bool no_quorum;     /* the change has no quorum: it stays dirty, and accuses no copy */
+    copies_t children;   /* up at the start */
+    copies_t locked;     /* copies that have granted all locks */
+    copies_t failed;     /* of those; with an eager lock, replicate_inode.lock guards it */
+    bool dirtied;        /* the pre-op has raised the dirty counters */
+    bool changed;        /* an operation has changed a copy */
+    bool missed[2];      /* of the subjects: inode_missed; replicate_inode.lock */
+    bool no_quorum;      /* the change reached too few copies: it accuses none, and stays dirty */
     int error;           /* of the locks, or of the post-op */
     void (*next) (struct txn *txn);
-    unsigned at;         /* of locks taken one by one */
-    struct op *op;       /* of metadata, entries */
-    void *data;          /* for `next` of one that only locks: txn_of_name */
+    unsigned at;         /* of locks that are taken one by one */
+    struct changing *op; /* of attributes and names */
+    void *data;          /* for `next`, of a transaction made by txn_of_name */
 
-    /* A new object, to be marked on the copies that have it. */
+    /* A new object, which accuses the copies that lack it. */
     inode_t *made;       /* with a reference, or NULL */
     ia_type_t made_type;
     copies_t made_on;
 
-    /* hold.c; under the lock of the inode's context */
+    /* eager-lock.c; guarded by replicate_inode.lock, but for generation, refs, link */
     enum eager_state state;
-    GQueue unanswered; /* of struct op */
-    bool release, patient;
+    GQueue unanswered;   /* of struct changing: operations that failed on a copy */
+    bool release;        /* end as soon as no operation runs */
+    bool patient;        /* wait post-op-delay-secs for another operation */
     struct written written[COPIES_MAX];
     core_timer_t *timer;
-    unsigned generation; /* of children, at the start; constant */
-    int refs;            /* the eager, and its timer; atomic */
+    unsigned generation; /* of the children, at the start; constant */
+    int refs;            /* one, and one for the timer; atomic */
     GList link;          /* in priv->eager_locks; priv->lock */
 };
 
-struct txn *txn_new (xlator_t *this, struct op *op);
+struct txn *txn_new (xlator_t *this, struct changing *op);
 
-/* Only to lock a name, as if it were changed: for txn_lock, txn_unlock and txn_free. */
+/* A transaction that only locks a name: for txn_lock, txn_unlock and txn_free. */
 struct txn *txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *directory, const char *name,
                          void *data);
 void txn_free (struct txn *txn);
 
-/* Locks and marks; then calls eager_ready for data, or runs the operation. */
+/* Lock and pre-op; then calls eager_ready for a change of data, else runs the operation. */
 void txn_begin (struct txn *txn);
 
 /* Post-op and unlock. */
 void txn_end (struct txn *txn);
 
-/* The operation of a transaction of its own has run. */
-void txn_op_done (struct txn *txn, struct op *op);
+/* All copies have answered the operation of a transaction of attributes or names. */
+void txn_op_done (struct txn *txn, struct changing *op);
 
 /* --- lock.c ----------------------------------------------------------------------------------- */
 
-/* Locks all copies; then next, with txn->locked. */
+/* Locks all copies, and sets txn->locked; then calls next. */
 void txn_lock (struct txn *txn, void (*next) (struct txn *txn));
 void txn_unlock (struct txn *txn, void (*next) (struct txn *txn));
 
 /* --- eager-lock.c ----------------------------------------------------------------------------- */
 
-/* An operation on data: it joins the eager, or waits for one. */
-void eager_begin (struct op *op);
-void eager_op_done (struct op *op);
-void eager_ready (struct txn *txn);              /* locked and marked */
-void eager_give_up (struct txn *txn, GQueue *ret_ops); /* not locked: its operations are to fail */
+/* Runs an operation on data under the inode's eager lock, as soon as it may. */
+void eager_begin (struct changing *op);
+void eager_op_done (struct changing *op);
+
+/* Called by transaction.c: lock and pre-op have succeeded; or failed, and the caller fails the
+ * operations in *ret_ops; the transaction has ended. */
+void eager_ready (struct txn *txn);
+void eager_give_up (struct txn *txn, GQueue *ret_ops);
 void eager_ended (struct txn *txn);
 
-/* Has it written bytes that were there before, and that may be in the memory of a brick only? */
+/* Returns whether the transaction has overwritten bytes that may be in a brick's memory only. */
 bool eager_overwrote (const struct txn *eager);
 
-/* Ends the hold of an inode, or all of them, once nothing runs in it. */
+/* Gives the eager lock of an inode up once no operation runs under it; eager_wanted: if it is the
+ * lock that another client waits for; eager_release_all: of all inodes. */
 void eager_release (xlator_t *this, inode_t *inode);
 void eager_wanted (xlator_t *this, const struct lock_contention *wanted);
 void eager_release_all (xlator_t *this);
 
-/* --- change.c --------------------------------------------------------------------------------- */
+/* --- calls.c ---------------------------------------------------------------------------------- */
 
-/* All operations that change something, but an open with O_TRUNC. */
+/* All operations that change something, except an open with O_TRUNC. */
 any_fop_t change_any_fop;
 #define CHANGES                                                                                    \
     ((OPS_CHANGE & ~OPSET_OF (FOP_open)) | OPSET_OF (FOP_fsync) | OPSET_OF (FOP_xattrop)           \
      | OPSET_OF (FOP_fxattrop))
 
-/* Truncates a file that was opened with O_TRUNC, under the lock of its data: a write beside it
- * comes before or after it on all copies. Then calls answer, with `create` in its operation. */
-void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
-                    void (*answer) (struct op *op));
-void create_answer (struct op *op);
+/* Truncates a file that was opened with O_TRUNC, under its eager lock: a concurrent write comes
+ * before the truncation on all copies, or after it. Then calls answer, with `create` in its
+ * operation. */
+void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct changing *create,
+                    void (*answer) (struct changing *op));
+void create_answer (struct changing *op);
 
 #endif

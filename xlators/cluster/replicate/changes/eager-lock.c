@@ -25,7 +25,7 @@
 
 #define NANOSECONDS 1000000000ll
 
-enum pump_step { PUMP_NONE, PUMP_START, PUMP_RUN, PUMP_END };
+enum eager_step { EAGER_STEP_NONE, EAGER_STEP_START, EAGER_STEP_RUN, EAGER_STEP_END };
 
 /* --- one step --------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ txn_unref (struct txn *txn)
 }
 
 static void
-timer_stop_locked (struct txn *eager)
+eager_timer_stop_locked (struct txn *eager)
 {
     core_timer_t *timer = g_steal_pointer (&eager->timer);
 
@@ -53,7 +53,7 @@ eager_timer (void *data)
     struct txn *eager = data;
     xlator_t *this = eager->this;
     inode_t *inode = inode_ref (eager->subject[0]);
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     eager->timer = NULL;
@@ -84,64 +84,64 @@ eager_is_outdated (const struct txn *eager)
 }
 
 /* No operation can start now. */
-static enum pump_step
+static enum eager_step
 eager_rest_locked (const struct replicate_inode *kept, struct txn *eager)
 {
     const int64_t delay = eager_delay (eager);
 
     if (kept->claims.started > 0)
-        return PUMP_NONE;
+        return EAGER_STEP_NONE;
     if (eager->release || delay == 0) {
         eager->state = EAGER_ENDING;
-        timer_stop_locked (eager);
-        return PUMP_END;
+        eager_timer_stop_locked (eager);
+        return EAGER_STEP_END;
     }
     if (!eager->timer) {
         __atomic_add_fetch (&eager->refs, 1, __ATOMIC_RELAXED);
         eager->timer = timer_after (delay, eager_timer, eager);
     }
-    return PUMP_NONE;
+    return EAGER_STEP_NONE;
 }
 
 /* Decides the next step, and starts the operation that is to run. */
-static enum pump_step
-step_locked (struct replicate_inode *kept, struct op **ret_op)
+static enum eager_step
+eager_step_locked (struct replicate_inode *kept, struct changing **ret_op)
 {
     struct txn *eager = kept->eager;
     struct byte_claim *claim = kept->claims.first;
-    struct op *op = *ret_op = claim ? claim->owner : NULL;
+    struct changing *op = *ret_op = claim ? claim->owner : NULL;
 
     if (!eager)
-        return op ? PUMP_START : PUMP_NONE;
+        return op ? EAGER_STEP_START : EAGER_STEP_NONE;
     if (eager->state != EAGER_LOCKED)
-        return PUMP_NONE;
+        return EAGER_STEP_NONE;
     eager->release |= eager_is_outdated (eager);
     claim = eager->release ? NULL : byte_claims_start_next (&kept->claims);
     if (!claim)
         return eager_rest_locked (kept, eager);
     op = *ret_op = claim->owner;
-    timer_stop_locked (eager);
+    eager_timer_stop_locked (eager);
     op->txn = eager;
     op->children = eager->locked & ~eager->failed;
     if (!eager->fd)
         eager->fd = fd_ref (op->fd);
-    return PUMP_RUN;
+    return EAGER_STEP_RUN;
 }
 
 static void
-written_nothing (struct txn *eager)
+eager_wrote_nothing (struct txn *eager)
 {
     for (unsigned i = 0; i < COPIES_MAX; i++)
         eager->written[i] = (struct written){ INT64_MAX, INT64_MAX };
 }
 
 static void
-eager_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
+eager_start (xlator_t *this, struct replicate_inode *kept, struct changing *op)
 {
     replicate_t *priv = this->private;
     struct txn *eager = txn_new (this, op);
 
-    written_nothing (eager);
+    eager_wrote_nothing (eager);
     __atomic_add_fetch (&priv->numbers.eager_locks, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock (&priv->lock);
     g_queue_push_tail_link (&priv->eager_locks, &eager->link);
@@ -153,37 +153,37 @@ eager_start (xlator_t *this, struct replicate_inode *kept, struct op *op)
 }
 
 static void
-step_do (xlator_t *this, struct replicate_inode *kept, enum pump_step step, struct op *op,
-         struct txn *eager)
+eager_step_do (xlator_t *this, struct replicate_inode *kept, enum eager_step step,
+               struct changing *op, struct txn *eager)
 {
-    if (step == PUMP_START)
+    if (step == EAGER_STEP_START)
         eager_start (this, kept, op);
-    else if (step == PUMP_RUN)
-        op_run (op, op->children);
-    else if (step == PUMP_END)
+    else if (step == EAGER_STEP_RUN)
+        changing_run (op, op->children);
+    else if (step == EAGER_STEP_END)
         txn_end (eager);
 }
 
-/* Does all steps that can be done now. A thread that comes while another is here leaves its work to
- * that one, so that steps that finish at once don't pile up on the stack. */
+/* Does all steps that can be done now. If another thread is in this function, it does them: steps
+ * that end at once would nest on the stack. */
 static void
 eager_pump (xlator_t *this, inode_t *inode)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
-    enum pump_step step = PUMP_START;
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
+    enum eager_step step = EAGER_STEP_START;
 
     inode_ref (inode);
     pthread_mutex_lock (&kept->lock);
     kept->pump_again = true;
-    while (!kept->pumping && (kept->pump_again || step != PUMP_NONE)) {
+    while (!kept->pumping && (kept->pump_again || step != EAGER_STEP_NONE)) {
         struct txn *eager = kept->eager;
-        struct op *op;
+        struct changing *op;
 
         kept->pump_again = false;
         kept->pumping = true;
-        step = step_locked (kept, &op);
+        step = eager_step_locked (kept, &op);
         pthread_mutex_unlock (&kept->lock);
-        step_do (this, kept, step, op, eager);
+        eager_step_do (this, kept, step, op, eager);
         pthread_mutex_lock (&kept->lock);
         kept->pumping = false;
     }
@@ -194,9 +194,9 @@ eager_pump (xlator_t *this, inode_t *inode)
 /* --- operations ------------------------------------------------------------------------------- */
 
 void
-eager_begin (struct op *op)
+eager_begin (struct changing *op)
 {
-    struct replicate_inode *kept = inode_of (op->this, op->subject[0]);
+    struct replicate_inode *kept = replicate_inode_of (op->this, op->subject[0]);
     xlator_t *this = op->this;
     inode_t *inode = inode_ref (op->subject[0]);
 
@@ -207,24 +207,24 @@ eager_begin (struct op *op)
     inode_unref (inode);
 }
 
-#define LOCKS_TOLD "glusterfs.inodelk-count"
+#define LOCKS_COUNTED "glusterfs.inodelk-count"
 #define APPENDED "glusterfs.write-is-append"
 
-/* Returns whether another client waits for a lock on the data: the count has ours too. */
+/* Returns whether another client waits for the lock: a brick counts this client's lock, too. */
 static bool
-op_saw_waiting (const struct op *op)
+changing_saw_waiting (const struct changing *op)
 {
     uint64_t locks;
 
     for (unsigned i = 0; op->fop == FOP_writev && i < op->fan.n; i++)
         if (op->succeeded & COPY (i)
-            && dict_get_u64 (op->fan.answers[i].writev.xdata, LOCKS_TOLD, &locks) && locks > 1)
+            && dict_get_u64 (op->fan.answers[i].writev.xdata, LOCKS_COUNTED, &locks) && locks > 1)
             return true;
     return false;
 }
 
 static void
-op_wrote_locked (struct txn *eager, const struct op *op)
+eager_wrote_locked (struct txn *eager, const struct changing *op)
 {
     uint64_t appended;
 
@@ -240,8 +240,9 @@ op_wrote_locked (struct txn *eager, const struct op *op)
     }
 }
 
-/* A copy that lost an append is shorter than the others. A brick may do one write before another
- * that was sent first: then neither is an append, but both together are. */
+/* Appends need no fsync: a copy that lost one is shorter than the others. A brick may do the second
+ * of two appends first. It reports both as writes that were no appends, but both lie behind the
+ * smallest size of the file before. */
 bool
 eager_overwrote (const struct txn *eager)
 {
@@ -252,37 +253,37 @@ eager_overwrote (const struct txn *eager)
 }
 
 static void
-op_leaves_locked (struct replicate_inode *kept, struct txn *eager, struct op *op)
+eager_left_locked (struct replicate_inode *kept, struct txn *eager, struct changing *op)
 {
     byte_claim_remove (&kept->claims, &op->claim);
     eager->failed |= op->failed;
     eager->changed |= op->succeeded != 0;
     eager->no_quorum |= op->succeeded && op->op_ret < 0;
-    eager->release |= op->failed || op->op_ret < 0 || op_saw_waiting (op);
+    eager->release |= op->failed || op->op_ret < 0 || changing_saw_waiting (op);
     eager->patient = op->fop == FOP_writev || op->fop == FOP_fsync;
     if (op->fop == FOP_fsync && op->op_ret >= 0 && !op->failed)
-        written_nothing (eager);
+        eager_wrote_nothing (eager);
     else if (op->fop == FOP_writev && !(op->fd->flags & (O_SYNC | O_DSYNC)))
-        op_wrote_locked (eager, op);
+        eager_wrote_locked (eager, op);
     if (op->failed)
         g_queue_push_tail (&eager->unanswered, op);
 }
 
 void
-eager_op_done (struct op *op)
+eager_op_done (struct changing *op)
 {
     xlator_t *this = op->this;
     inode_t *inode = inode_ref (op->subject[0]);
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     const bool answer = op->failed == 0;
 
     pthread_mutex_lock (&kept->lock);
-    op_leaves_locked (kept, op->txn, op);
+    eager_left_locked (kept, op->txn, op);
     pthread_mutex_unlock (&kept->lock);
     eager_pump (this, inode);
     inode_unref (inode);
     if (answer)
-        op_answer (op);
+        changing_answer (op);
 }
 
 /* --- the lock --------------------------------------------------------------------------------- */
@@ -292,7 +293,7 @@ eager_ready (struct txn *txn)
 {
     xlator_t *this = txn->this;
     inode_t *inode = inode_ref (txn->subject[0]);
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     txn->state = EAGER_LOCKED;
@@ -304,7 +305,7 @@ eager_ready (struct txn *txn)
 void
 eager_give_up (struct txn *txn, GQueue *ret_ops)
 {
-    struct replicate_inode *kept = inode_of (txn->this, txn->subject[0]);
+    struct replicate_inode *kept = replicate_inode_of (txn->this, txn->subject[0]);
 
     pthread_mutex_lock (&kept->lock);
     txn->state = EAGER_ENDING;
@@ -321,7 +322,7 @@ eager_ended (struct txn *txn)
     xlator_t *this = txn->this;
     replicate_t *priv = this->private;
     inode_t *inode = inode_ref (txn->subject[0]);
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     kept->eager = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks of a transaction on all copies. First all are asked at once, without waiting. If another
- * client has one, all are given back and taken again one by one, in an order that all clients have:
- * so two clients never wait for each other.
+ * Locks of a transaction on all copies. txn_lock asks all copies at once for locks that don't wait.
+ * If another client has one of the locks, txn_lock returns all that were granted, and takes them
+ * one by one. All clients take them in the same order, so no two clients wait for each other.
  */
 #include "changes.h"
 
@@ -10,11 +10,11 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Metadata have a lock of their own, behind all bytes of data. */
+/* The byte that a change of attributes locks. It lies behind all data. */
 #define METADATA_LOCK (INT64_MAX - 1)
 
 static struct gf_flock
-range_of (const struct txn *txn, short type)
+txn_range (const struct txn *txn, short type)
 {
     return (struct gf_flock){ .l_type = type,
                               .l_start = txn->kind == COUNTER_METADATA ? METADATA_LOCK : 0 };
@@ -25,7 +25,7 @@ lock_wind (struct txn *txn, unsigned which, unsigned child, bool unlock, bool wa
 {
     replicate_t *priv = txn->this->private;
     const struct lockee *lockee = &txn->locks[which];
-    struct gf_flock range = range_of (txn, unlock ? F_UNLCK : F_WRLCK);
+    struct gf_flock range = txn_range (txn, unlock ? F_UNLCK : F_WRLCK);
     loc_t loc = { .inode = lockee->inode };
     const unsigned at = which * priv->n + child;
 
@@ -128,7 +128,7 @@ release_wind (struct txn *txn, void (*next) (call_frame_t *frame))
     fan_end (&txn->fan);
 }
 
-/* Notes what was locked, and returns whether another client has a lock. */
+/* Stores which locks were granted. Returns whether another client has one of the others. */
 static bool
 locks_collect (struct txn *txn)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A transaction: locks, marks before, the operations, marks after. The steps run one after the
- * other, each on all copies:
+ * A transaction. Each step runs on all copies, and ends before the next one begins:
  *
- *   txn_begin -> lock.c -> pre-op -> eager_ready, or op_run -> ... -> txn_end -> marks on a new
- *   object -> fsync -> post-op -> answers -> unlock -> end
+ *   txn_begin -> locks (lock.c) -> pre-op -> eager_ready, or changing_run for attributes and names
+ *   txn_end -> pending counters of a new object -> fsync -> post-op -> answers -> unlock
  */
 #include "changes.h"
 
@@ -12,7 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define NAME_CHANGES "glusterfs.xattrop-entry-create" /* to heal this name is enough */
+/* A brick lists the names of a directory that need a heal: one more name, and one less. */
+#define NAME_CHANGES "glusterfs.xattrop-entry-create"
 #define NAME_IS_CLEAN "glusterfs.xattrop-entry-delete"
 
 /* --- beginning and end ------------------------------------------------------------------------ */
@@ -36,9 +36,9 @@ txn_drop (void *local)
     inode_unref (txn->made);
 }
 
-/* The locks of a transaction of its own move to it from the operation. */
+/* An operation on attributes or names gives its locks to its transaction. */
 static void
-txn_take_locks (struct txn *txn, struct op *op)
+txn_take_locks (struct txn *txn, struct changing *op)
 {
     if (op->kind == COUNTER_DATA) {
         txn->locks[txn->n_locks++] = (struct lockee){ .inode = inode_ref (op->subject[0]) };
@@ -85,7 +85,7 @@ txn_of_name (xlator_t *this, call_frame_t *caller, inode_t *directory, const cha
 }
 
 struct txn *
-txn_new (xlator_t *this, struct op *op)
+txn_new (xlator_t *this, struct changing *op)
 {
     replicate_t *priv = this->private;
     struct txn *txn = txn_make (this, op->frame, op->kind);
@@ -137,11 +137,11 @@ txn_good (const struct txn *txn)
     return txn->locked & ~txn->failed;
 }
 
-/* --- marks ------------------------------------------------------------------------------------ */
+/* --- counters --------------------------------------------------------------------------------- */
 
-/* Which of a directory's names change, so that the healer looks at no others. */
+/* Returns xdata with the name that changes, so that a healer compares no other names; or NULL. */
 static dict_t *
-name_told (const struct txn *txn, const char *key, int subject)
+name_xdata (const struct txn *txn, const char *key, int subject)
 {
     const replicate_t *priv = txn->this->private;
     dict_t *xdata;
@@ -154,22 +154,22 @@ name_told (const struct txn *txn, const char *key, int subject)
     return xdata;
 }
 
-/* Adds to the marks of the subjects, on some copies. The answers of subject s are those from s * n
- * on. */
+/* Adds to the counters of the subjects on some copies; then calls next. The answers of subject s
+ * begin at s * n. */
 static void
-counters_wind (struct txn *txn, copies_t on, dict_t *marks, const char *key,
-            void (*next) (call_frame_t *frame))
+counters_wind (struct txn *txn, copies_t on, dict_t *counters, const char *key,
+               void (*next) (call_frame_t *frame))
 {
     replicate_t *priv = txn->this->private;
 
     fan_begin (&txn->fan, next);
     for (int s = 0; s < 2 && txn->subject[s]; s++) {
-        dict_t *xdata = name_told (txn, key, s);
+        dict_t *xdata = name_xdata (txn, key, s);
 
         for (unsigned i = 0; i < priv->n; i++)
             if (on & COPY (i))
                 FAN_WIND (&txn->fan, (unsigned) s * priv->n + i, priv->children[i], xattrop,
-                          &txn->locs[s], XATTROP_ADD_ARRAY, marks, xdata);
+                          &txn->locs[s], XATTROP_ADD_ARRAY, counters, xdata);
         dict_unref (xdata);
     }
     fan_end (&txn->fan);
@@ -198,7 +198,7 @@ counters_failed (const struct txn *txn, int *ret_error)
 static void
 txn_failed (struct txn *txn, int error)
 {
-    struct op *op = g_steal_pointer (&txn->op);
+    struct changing *op = g_steal_pointer (&txn->op);
     GQueue ops = G_QUEUE_INIT;
 
     txn_missed_recorded (txn);
@@ -208,7 +208,7 @@ txn_failed (struct txn *txn, int error)
         g_queue_push_tail (&ops, op);
     txn_unlock (txn, txn_gone);
     while ((op = g_queue_pop_head (&ops)))
-        op_fail (op, error);
+        changing_fail (op, error);
 }
 
 static void
@@ -217,11 +217,11 @@ txn_run (struct txn *txn)
     if (txn->kind == COUNTER_DATA)
         eager_ready (txn);
     else
-        op_run (txn->op, txn_good (txn));
+        changing_run (txn->op, txn_good (txn));
 }
 
-/* With an arbiter the marks tell whether a copy with data is good: if only the arbiter is, a change
- * now would make it the only witness against all data. */
+/* Returns whether the arbiter's copy is the only good one, by the pending counters that the pre-op
+ * has read. After a change now no copy with data would be good. */
 static bool
 arbiter_is_alone (const struct txn *txn)
 {
@@ -256,22 +256,23 @@ pre_op_done (call_frame_t *frame)
         txn_run (txn);
 }
 
-/* Zeros ask for the present values. */
+/* Raises the dirty counters. With an arbiter it adds zeros to the pending counters, which reads
+ * them. */
 static void
 pre_op (struct txn *txn)
 {
     const replicate_t *priv = txn->this->private;
     const struct counter none = { 0 };
     struct counter dirty = { 0 };
-    dict_t *marks = dict_new ();
+    dict_t *counters = dict_new ();
 
     dirty.count[txn->kind] = 1;
-    counter_set (marks, priv->dirty_name, &dirty);
+    counter_set (counters, priv->dirty_name, &dirty);
     for (unsigned i = 0; priv->arbiter >= 0 && i < priv->n; i++)
-        counter_set (marks, priv->pending[i], &none);
+        counter_set (counters, priv->pending[i], &none);
     txn->dirtied = true;
-    counters_wind (txn, txn->locked, marks, NAME_CHANGES, pre_op_done);
-    dict_unref (marks);
+    counters_wind (txn, txn->locked, counters, NAME_CHANGES, pre_op_done);
+    dict_unref (counters);
 }
 
 static void
@@ -300,13 +301,13 @@ txn_begin (struct txn *txn)
 
 /* --- post-op ---------------------------------------------------------------------------------- */
 
-/* The answers that waited for the marks go out last: the transaction may be gone by then. */
+/* Answers that waited for the post-op are given last. The transaction may be freed by then. */
 static void
 txn_recorded (struct txn *txn)
 {
     GQueue ops = txn->unanswered;
     const int error = txn->error;
-    struct op *op;
+    struct changing *op;
 
     g_queue_init (&txn->unanswered);
     txn_missed_recorded (txn);
@@ -315,9 +316,9 @@ txn_recorded (struct txn *txn)
     txn_unlock (txn, txn_gone);
     while ((op = g_queue_pop_head (&ops))) {
         if (error && op->op_ret >= 0)
-            op_fail (op, error);
+            changing_fail (op, error);
         else
-            op_answer (op);
+            changing_answer (op);
     }
 }
 
@@ -332,14 +333,15 @@ post_op_done (call_frame_t *frame)
     if (failed && !children_quorum (txn->this->private, txn_good (txn) & ~failed))
         txn->error = error;
     if (failed)
-        gf_log (txn->this, GF_LOG_WARNING, "marks could not be changed on a copy: %s",
+        gf_log (txn->this, GF_LOG_WARNING, "a copy's changelog could not be changed: %s",
                 error_name (error));
     txn_recorded (txn);
 }
 
-/* Fills in the marks after the change. Returns whether there are any, and the name's key. */
+/* Fills in the counters to add after the change. Returns whether there are any; *ret_key: the key
+ * for name_xdata, or NULL. */
 static bool
-post_op_counters (struct txn *txn, dict_t *marks, const char **ret_key)
+post_op_counters (struct txn *txn, dict_t *counters, const char **ret_key)
 {
     const replicate_t *priv = txn->this->private;
     const copies_t all = copies_all (priv->n), good = txn_good (txn), bad = all & ~good;
@@ -353,32 +355,32 @@ post_op_counters (struct txn *txn, dict_t *marks, const char **ret_key)
                                                       : NULL;
     if (txn->changed && bad && !accuse) {
         if (!txn->dirtied)
-            counter_set (marks, priv->dirty_name, &one);
+            counter_set (counters, priv->dirty_name, &one);
         return !txn->dirtied;
     }
     for (unsigned i = 0; accuse && i < priv->n; i++)
         if (bad & COPY (i))
-            counter_set (marks, priv->pending[i], &one);
+            counter_set (counters, priv->pending[i], &one);
     if (txn->dirtied && (accuse || !txn->failed))
-        counter_set (marks, priv->dirty_name, &back);
-    return dict_count (marks) > 0;
+        counter_set (counters, priv->dirty_name, &back);
+    return dict_count (counters) > 0;
 }
 
 static void
 post_op (struct txn *txn)
 {
-    g_autoptr (dict_t) marks = dict_new ();
+    g_autoptr (dict_t) counters = dict_new ();
     const char *key;
 
     txn->error = 0;
-    if (txn_good (txn) && post_op_counters (txn, marks, &key))
-        counters_wind (txn, txn_good (txn), marks, key, post_op_done);
+    if (txn_good (txn) && post_op_counters (txn, counters, &key))
+        counters_wind (txn, txn_good (txn), counters, key, post_op_done);
     else
         txn_recorded (txn);
 }
 
 static void
-synced (call_frame_t *frame)
+txn_synced (call_frame_t *frame)
 {
     struct txn *txn = frame->local;
     const replicate_t *priv = txn->this->private;
@@ -394,8 +396,8 @@ synced (call_frame_t *frame)
     post_op (txn);
 }
 
-/* "dirty" may go only once the change is on the disks: a write that was only in the memory of a
- * brick would be lost with it, and no mark would say so. */
+/* The post-op lowers the dirty counters only after the data are on the disks. A brick that loses
+ * its memory loses a write; without the dirty counter no copy would show that. */
 static void
 sync_data (struct txn *txn)
 {
@@ -406,7 +408,7 @@ sync_data (struct txn *txn)
         post_op (txn);
         return;
     }
-    fan_begin (&txn->fan, synced);
+    fan_begin (&txn->fan, txn_synced);
     for (unsigned i = 0; i < priv->n; i++)
         if (on & COPY (i))
             FAN_WIND (&txn->fan, i, priv->children[i], fsync, txn->fd, 1, NULL);
@@ -416,33 +418,33 @@ sync_data (struct txn *txn)
 /* --- a new object ----------------------------------------------------------------------------- */
 
 static void
-accused_of_new (call_frame_t *frame)
+txn_accused_of_new (call_frame_t *frame)
 {
     sync_data (frame->local);
 }
 
-/* The copies that lack a new object get all of it from the others. "data" of a directory says that
- * no list of its names is kept. */
+/* The copies with a new object accuse the others of lacking all of it. The data counter of a
+ * directory means that bricks have no list of the names that need a heal. */
 static void
-accuse_of_new (struct txn *txn)
+txn_accuse_of_new (struct txn *txn)
 {
     replicate_t *priv = txn->this->private;
     const bool directory = txn->made_type == IA_IFDIR;
     const struct counter all = { { txn->made_type == IA_IFREG || (directory && priv->granular), 1,
                                 directory } };
     loc_t loc = { .inode = txn->made };
-    dict_t *marks = dict_new ();
+    dict_t *counters = dict_new ();
 
     for (unsigned i = 0; i < priv->n; i++)
         if (!(txn->made_on & COPY (i)))
-            counter_set (marks, priv->pending[i], &all);
-    fan_begin (&txn->fan, accused_of_new);
+            counter_set (counters, priv->pending[i], &all);
+    fan_begin (&txn->fan, txn_accused_of_new);
     for (unsigned i = 0; i < priv->n; i++)
         if (txn->made_on & COPY (i))
-            FAN_WIND (&txn->fan, i, priv->children[i], xattrop, &loc, XATTROP_ADD_ARRAY, marks,
+            FAN_WIND (&txn->fan, i, priv->children[i], xattrop, &loc, XATTROP_ADD_ARRAY, counters,
                       NULL);
     loc_wipe_path (&loc);
-    dict_unref (marks);
+    dict_unref (counters);
     fan_end (&txn->fan);
 }
 
@@ -450,15 +452,15 @@ void
 txn_end (struct txn *txn)
 {
     if (txn->made && txn->made_type != IA_IFLNK)
-        accuse_of_new (txn);
+        txn_accuse_of_new (txn);
     else
         sync_data (txn);
 }
 
-/* Without a failure the answer need not wait for marks, unless a copy was not there: then they are
- * what tells of the change. */
+/* Without a failure the answer doesn't wait for the post-op. If a child is down, it does: the
+ * pending counters alone show that its copy has missed the change. */
 void
-txn_op_done (struct txn *txn, struct op *op)
+txn_op_done (struct txn *txn, struct changing *op)
 {
     const replicate_t *priv = txn->this->private;
 
@@ -471,5 +473,5 @@ txn_op_done (struct txn *txn, struct op *op)
     }
     txn->op = NULL;
     txn_end (txn);
-    op_answer (op);
+    changing_answer (op);
 }

@@ -4,34 +4,34 @@
 struct counter
 counter_read (const void *value, size_t size)
 {
-    struct counter mark = { { 1, 1, 1 } };
+    struct counter counter = { { 1, 1, 1 } };
 
     if (size != COUNTER_SIZE)
-        return mark;
+        return counter;
     for (int i = 0; i < COUNTER_KINDS; i++) {
         uint32_t number;
 
         memcpy (&number, (const char *) value + i * sizeof number, sizeof number);
-        mark.count[i] = (int32_t) GUINT32_FROM_BE (number);
+        counter.count[i] = (int32_t) GUINT32_FROM_BE (number);
     }
-    return mark;
+    return counter;
 }
 
 void
-counter_set (dict_t *dict, const char *key, const struct counter *mark)
+counter_set (dict_t *dict, const char *key, const struct counter *counter)
 {
     uint32_t numbers[COUNTER_KINDS];
 
     for (int i = 0; i < COUNTER_KINDS; i++)
-        numbers[i] = GUINT32_TO_BE ((uint32_t) mark->count[i]);
+        numbers[i] = GUINT32_TO_BE ((uint32_t) counter->count[i]);
     dict_set (dict, key, numbers, COUNTER_SIZE);
 }
 
 bool
-counter_is_clear (const struct counter *mark)
+counter_is_clear (const struct counter *counter)
 {
     for (int i = 0; i < COUNTER_KINDS; i++)
-        if (mark->count[i] != 0)
+        if (counter->count[i] != 0)
             return false;
     return true;
 }
@@ -67,14 +67,14 @@ copies_accused (const struct copy *copies, unsigned n, enum counter_kind kind)
 }
 
 static void
-counter_print (const struct counter *mark, GString *out)
+counter_print (const struct counter *counter, GString *out)
 {
     static const char *const names[COUNTER_KINDS] = { "data", "metadata", "entries" };
     const char *between = "";
 
     for (int i = 0; i < COUNTER_KINDS; i++)
-        if (mark->count[i] != 0) {
-            g_string_append_printf (out, "%s%s (%d)", between, names[i], mark->count[i]);
+        if (counter->count[i] != 0) {
+            g_string_append_printf (out, "%s%s (%d)", between, names[i], counter->count[i]);
             between = ", ";
         }
 }
@@ -85,7 +85,7 @@ copies_print (const struct copy *copies, unsigned n, const char *const *names, G
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; copies[i].there && j < n; j++)
             if (!counter_is_clear (&copies[i].accuses[j])) {
-                g_string_append_printf (out, "%s says that %s has missed changes of ", names[i],
+                g_string_append_printf (out, "%s reports that %s has missed changes of ", names[i],
                                         i == j ? "itself" : names[j]);
                 counter_print (&copies[i].accuses[j], out);
                 g_string_append_c (out, '\n');

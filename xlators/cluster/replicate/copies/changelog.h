@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Marks: what a copy of an object says of the other copies. A brick keeps with each object
+ * The changelog of a copy. A brick keeps with each object
  *
- *   trusted.afr.dirty          a change is under way, or was cut off
- *   trusted.afr.<copy's name>  that copy has missed changes: it is accused
+ *   trusted.afr.dirty          the dirty counter: a change is under way, or was cut off
+ *   trusted.afr.<copy's name>  a pending counter: that copy has missed changes, it is accused
  *
- * each with three numbers: of changes of data, of metadata (attributes), and of entries (the names
- * in a directory). The marks are in the format of GlusterFS, whose self-heal daemon reads them.
+ * Each counter has three numbers: of changes of data, of metadata (attributes), and of entries (the
+ * names in a directory). GlusterFS's self-heal daemon reads the same format.
  *
- * Pure functions; what a brick sent may be any bytes.
+ * The functions are pure. A brick may have sent any bytes.
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_CHANGELOG_H
 #define WINDLASS_CLUSTER_REPLICATE_CHANGELOG_H
@@ -49,33 +49,34 @@ struct counter {
     int32_t count[COUNTER_KINDS];
 };
 
-/* Reads a mark. A value of another size cannot be trusted: it counts as a mark of all changes. */
+/* Reads a counter. A value of another size cannot be trusted: it counts as one change of each
+ * kind. */
 struct counter counter_read (const void *value, size_t size);
-void counter_set (dict_t *dict, const char *key, const struct counter *mark);
-bool counter_is_clear (const struct counter *mark);
+void counter_set (dict_t *dict, const char *key, const struct counter *counter);
+bool counter_is_clear (const struct counter *counter);
 
-/* What a child said of its copy of an object. */
+/* A brick's report of its copy of an object. */
 struct copy {
-    bool there; /* it has one */
+    bool there;  /* the brick has one */
     struct iatt iatt;
     struct counter dirty, accuses[COPIES_MAX];
-    bool locked; /* a client has locked its data: sizes may be on the move */
+    bool locked; /* a client has locked its data, so its size may change */
 };
 
-/* The names of marks in a replicated volume. */
+/* The names of the counters in a replicated volume. */
 struct changelog_names {
     unsigned n;
     const char *dirty, *const *pending; /* n of them */
 };
 
-/* Reads the marks in a dict, which may be NULL. */
+/* Reads the counters in a dict, which may be NULL. */
 void copy_read_changelog (struct copy *ret_copy, const struct changelog_names *names,
                           const dict_t *dict);
 
-/* Returns the copies that a copy which is there accuses. */
+/* Returns the copies that are accused by a copy that exists. */
 copies_t copies_accused (const struct copy *copies, unsigned n, enum counter_kind kind);
 
-/* Appends which copy accuses which, as lines for a user. */
+/* Appends a line for a user about each counter that is not zero. */
 void copies_print (const struct copy *copies, unsigned n, const char *const *names, GString *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of the copies of an inode. */
+/* The context of an inode: which copies may be read, and the read child. */
 #include "copies.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ inode_context_free (void *data)
 }
 
 struct replicate_inode *
-inode_of (xlator_t *this, inode_t *inode)
+replicate_inode_of (xlator_t *this, inode_t *inode)
 {
     return inode_ctx_make (inode, this, inode_context_new, inode_context_free);
 }
@@ -40,7 +40,7 @@ replicate_forget (xlator_t *this, inode_t *inode)
         inode_context_free (kept);
 }
 
-/* --- what is learnt --------------------------------------------------------------------------- */
+/* --- reports of copies ------------------------------------------------------------------------ */
 
 static bool
 copies_are_clear (const struct copy *copies, unsigned n)
@@ -61,7 +61,7 @@ copies_with_data (const replicate_t *priv, copies_t copies)
     return priv->arbiter < 0 ? copies : copies & ~COPY (priv->arbiter);
 }
 
-/* All copies accuse each other: a policy may say which to read. */
+/* In a split brain favorite-child-policy may name the copy to read. Returns whether it does. */
 static bool
 readable_favor (const replicate_t *priv, const struct copy *copies, struct readable *readable)
 {
@@ -89,7 +89,7 @@ lookup_started (replicate_t *priv)
                           __atomic_add_fetch (&priv->lookups, 1, __ATOMIC_ACQ_REL) };
 }
 
-/* Copies that were looked at before marks were on them say too little. */
+/* Drops a report whose lookup began before the pending counters of a change were on the bricks. */
 static void
 learn_locked (struct replicate_inode *kept, const struct readable *readable, bool favored,
               const struct lookup_start *start, struct copy **noted)
@@ -110,7 +110,7 @@ inode_learn (xlator_t *this, inode_t *inode, const struct copy *copies,
              const struct lookup_start *start)
 {
     replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     struct readable readable = copies_judge (copies, priv->n, priv->arbiter);
     const bool favored = readable_favor (priv, copies, &readable);
     struct copy *noted = NULL;
@@ -135,7 +135,7 @@ void
 inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct lookup_start *start)
 {
     const replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     const struct readable readable = readable_all (priv, children_up (priv), type);
     struct copy *none = NULL;
 
@@ -144,7 +144,7 @@ inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct 
     pthread_mutex_unlock (&kept->lock);
 }
 
-/* In a split brain the chosen copy is read. */
+/* In a split brain callers read the copy that split-brain-choice has chosen. */
 static void
 choice_apply_locked (const struct replicate_inode *kept, struct readable *readable)
 {
@@ -161,7 +161,7 @@ choice_apply_locked (const struct replicate_inode *kept, struct readable *readab
 void
 inode_choose (xlator_t *this, inode_t *inode, copies_t chosen, int64_t until)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     kept->chosen = chosen;
@@ -173,7 +173,7 @@ struct readable
 inode_reported (xlator_t *this, inode_t *inode)
 {
     const replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     struct readable readable;
 
     pthread_mutex_lock (&kept->lock);
@@ -186,7 +186,7 @@ inode_reported (xlator_t *this, inode_t *inode)
 bool
 inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     bool fresh;
 
     pthread_mutex_lock (&kept->lock);
@@ -200,7 +200,7 @@ inode_is_fresh (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 void
 inode_good (xlator_t *this, inode_t *inode, struct readable *ret_readable)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     *ret_readable = kept->readable;
@@ -211,7 +211,7 @@ void
 inode_missed (xlator_t *this, inode_t *inode, enum counter_kind kind, copies_t missing,
               bool *missed)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     kept->unrecorded += !*missed;
@@ -228,7 +228,7 @@ void
 inode_recorded (xlator_t *this, inode_t *inode, bool *missed)
 {
     replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     if (*missed && --kept->unrecorded == 0) {
@@ -242,7 +242,7 @@ inode_recorded (xlator_t *this, inode_t *inode, bool *missed)
 void
 inode_made (xlator_t *this, inode_t *inode, ia_type_t type, copies_t copies, unsigned generation)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     if (kept->generation == 0) {
@@ -265,7 +265,7 @@ unsigned
 inode_needs_heal (xlator_t *this, inode_t *inode, copies_t *ret_found)
 {
     const replicate_t *priv = this->private;
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
     const struct readable *readable = &kept->readable;
     const bool directory = inode->ia_type == IA_IFDIR;
     const enum counter_kind content = directory ? COUNTER_ENTRY : COUNTER_DATA;
@@ -287,7 +287,7 @@ inode_needs_heal (xlator_t *this, inode_t *inode, copies_t *ret_found)
 void
 inode_stale (xlator_t *this, inode_t *inode)
 {
-    struct replicate_inode *kept = inode_of (this, inode);
+    struct replicate_inode *kept = replicate_inode_of (this, inode);
 
     pthread_mutex_lock (&kept->lock);
     kept->generation = 0;

@@ -29,12 +29,12 @@ struct replicate_inode {
 
     /* changes/eager-lock.c */
     struct txn *eager;  /* the transaction that keeps the eager lock, or NULL */
-    struct byte_claims claims; /* of struct op: changes of data that wait or run */
+    struct byte_claims claims; /* of struct changing: changes of data that wait or run */
     bool pumping;       /* a thread starts changes */
     bool pump_again;    /* another thread has left it work */
 };
 
-struct replicate_inode *inode_of (xlator_t *this, inode_t *inode);
+struct replicate_inode *replicate_inode_of (xlator_t *this, inode_t *inode);
 void replicate_forget (xlator_t *this, inode_t *inode);
 
 /* When a lookup on the copies began. */

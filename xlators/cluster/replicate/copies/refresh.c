@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looks at all copies of an inode anew, and asks bricks whether anything is to be healed. */
+/* A refresh looks an inode up on all copies. Each brick also reports whether its index is empty. */
 #include "copies.h"
 
 #include <errno.h>
 
 #define LOCKS_ASKED "glusterfs.inodelk-dom-count"
-#define LOCKS_TOLD "glusterfs.inodelk-count"
+#define LOCKS_REPORTED "glusterfs.inodelk-count"
 #define INDEX_ASKED "glusterfs.xattrop_index_count"
-#define INDEX_TOLD "link-count"
-#define INDEX_KNOWN 1000000000ll /* nanoseconds */
+#define INDEX_REPORTED "link-count"
+#define INDEX_VALID 1000000000ll /* nanoseconds */
 
 dict_t *
 changelog_asked (xlator_t *this, dict_t *xdata)
@@ -20,7 +20,7 @@ changelog_asked (xlator_t *this, dict_t *xdata)
         dict_set_u64 (dict, priv->pending[i], COUNTER_SIZE);
     dict_set_u64 (dict, priv->dirty_name, COUNTER_SIZE);
     dict_set_str (dict, LOCKS_ASKED, this->name);
-    dict_set_str (dict, INDEX_TOLD, INDEX_ASKED);
+    dict_set_str (dict, INDEX_REPORTED, INDEX_ASKED);
     return dict;
 }
 
@@ -33,19 +33,19 @@ copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct cop
     if (!ret_copy->there)
         return;
     ret_copy->iatt = reply->buf;
-    ret_copy->locked = dict_get_u64 (reply->xdata, LOCKS_TOLD, &locks) && locks > 0;
+    ret_copy->locked = dict_get_u64 (reply->xdata, LOCKS_REPORTED, &locks) && locks > 0;
     copy_read_changelog (ret_copy, &priv->changelog, reply->xdata);
 }
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-/* indexes[i] is the time; negative: the index lists something, or the brick did not say. */
+/* indexes[i] is the time of the report; negative if the index is not empty, or was not reported. */
 void
 index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
             const struct lookup_start *start)
 {
     uint64_t listed;
-    const bool empty = dict_get_u64 (reply->xdata, INDEX_TOLD, &listed) && listed == 0;
+    const bool empty = dict_get_u64 (reply->xdata, INDEX_REPORTED, &listed) && listed == 0;
 
     if (start->generation == children_generation (priv))
         __atomic_store_n (&priv->indexes[child], empty ? clock_now () : -clock_now (),
@@ -56,7 +56,7 @@ bool
 index_is_known (replicate_t *priv)
 {
     const copies_t up = children_up (priv);
-    const int64_t since = clock_now () - INDEX_KNOWN;
+    const int64_t since = clock_now () - INDEX_VALID;
 
     for (unsigned i = 0; i < priv->n; i++)
         if (up & COPY (i) && ABS (__atomic_load_n (&priv->indexes[i], __ATOMIC_RELAXED)) < since)
@@ -68,7 +68,7 @@ bool
 index_is_empty (replicate_t *priv)
 {
     const copies_t up = children_up (priv);
-    const int64_t since = clock_now () - INDEX_KNOWN;
+    const int64_t since = clock_now () - INDEX_VALID;
 
     for (unsigned i = 0; i < priv->n; i++)
         if (up & COPY (i) && __atomic_load_n (&priv->indexes[i], __ATOMIC_RELAXED) < since)
@@ -76,10 +76,10 @@ index_is_empty (replicate_t *priv)
     return true;
 }
 
-/* --- looking anew ----------------------------------------------------------------------------- */
+/* --- the refresh ------------------------------------------------------------------------------ */
 
 struct refresh {
-    struct local head;
+    struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
     struct fan_out fan;
@@ -98,7 +98,8 @@ refresh_drop (void *local)
     loc_wipe (&refresh->loc);
 }
 
-/* The copies of one object have one gfid and one type; another brick may say anything. */
+/* A brick whose object has another gfid or type has no copy. Returns 0, or an errno if no brick has
+ * one. */
 static int
 refresh_read (struct refresh *refresh, struct copy *copies)
 {

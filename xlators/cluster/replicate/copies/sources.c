@@ -3,7 +3,7 @@
 
 /* --- quorum ----------------------------------------------------------------------------------- */
 
-/* Of an even number of copies the half with the first one is enough: the other half is not. */
+/* Half of an even number of copies is a quorum if it has the first copy. */
 bool
 quorum_holds (const struct quorum *quorum, copies_t copies)
 {
@@ -26,8 +26,9 @@ type_of (const struct copy *copies, copies_t found)
     return found ? copies[copies_first (found)].iatt.ia_type : IA_INVAL;
 }
 
-/* A client that was cut off between a write and its mark may have left a copy short. While a client
- * has the data locked, sizes differ because a write is under way. */
+/* Returns the copies that are shorter than another one: a client that was cut off between a write
+ * and its post-op may have left them so. While a client has locked the data, sizes may differ since
+ * a write is under way. */
 static copies_t
 copies_short (const struct copy *copies, unsigned n, copies_t among)
 {
@@ -69,7 +70,7 @@ copies_judge (const struct copy *copies, unsigned n, int arbiter)
 }
 
 static int64_t
-time_of (const struct iatt *iatt, enum favorite policy)
+sources_time (const struct iatt *iatt, enum favorite policy)
 {
     return policy == FAVORITE_CTIME ? iatt->ia_ctime : iatt->ia_mtime;
 }
@@ -80,11 +81,11 @@ nsec_of (const struct iatt *iatt, enum favorite policy)
     return policy == FAVORITE_CTIME ? iatt->ia_ctime_nsec : iatt->ia_mtime_nsec;
 }
 
-/* Returns whether a has more of what the policy asks for than b: 1, 0, or -1 for less. */
+/* Compares by the value that the policy names: 1 if copy a has more, 0 or -1. */
 static int
 copy_compare (const struct copy *a, const struct copy *b, enum favorite policy)
 {
-    const int64_t at = time_of (&a->iatt, policy), bt = time_of (&b->iatt, policy);
+    const int64_t at = sources_time (&a->iatt, policy), bt = sources_time (&b->iatt, policy);
 
     if (policy == FAVORITE_SIZE)
         return a->iatt.ia_size > b->iatt.ia_size ? 1 : a->iatt.ia_size < b->iatt.ia_size ? -1 : 0;
@@ -95,7 +96,7 @@ copy_compare (const struct copy *a, const struct copy *b, enum favorite policy)
                                                                      : 0;
 }
 
-/* Copies of equal size and modification time count as equal. */
+/* Two copies are equal if their sizes and modification times are. */
 static int
 favorite_of_majority (const struct copy *copies, unsigned n, copies_t among)
 {
@@ -112,7 +113,7 @@ favorite_of_majority (const struct copy *copies, unsigned n, copies_t among)
     return -1;
 }
 
-/* Two copies that are first are no decision. */
+/* If two copies have the same highest value, the policy decides nothing. */
 int
 copies_favorite (const struct copy *copies, unsigned n, copies_t among, enum favorite policy)
 {
@@ -137,7 +138,7 @@ copies_favorite (const struct copy *copies, unsigned n, copies_t among, enum fav
 }
 
 static uint32_t
-hash_of (const gfid_t *gfid, uint32_t more)
+sources_hash (const gfid_t *gfid, uint32_t more)
 {
     uint32_t hash = 2166136261u ^ more;
 
@@ -172,6 +173,7 @@ int
 copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t *gfid,
                ia_type_t type)
 {
+    const bool by_client = choice->mode == READ_BY_GFID_AND_CLIENT && type != IA_IFDIR;
     int child = -1;
 
     if (choice->preferred >= 0 && readable & COPY (choice->preferred))
@@ -179,16 +181,13 @@ copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t
     if (choice->mode >= READ_LEAST_PENDING && type != IA_IFDIR)
         return least_loaded (choice, readable);
     if (choice->mode != READ_FIRST)
-        child = (int) (hash_of (gfid, choice->mode == READ_BY_GFID_AND_CLIENT && type != IA_IFDIR
-                                          ? choice->client
-                                          : 0)
-                       % choice->n);
+        child = (int) (sources_hash (gfid, by_client ? choice->client : 0) % choice->n);
     return child >= 0 && readable & COPY (child) ? child : copies_first (readable);
 }
 
 /* --- healing ---------------------------------------------------------------------------------- */
 
-/* Returns the copies that accuse themselves: they say that they are not to be believed. */
+/* Returns the copies that accuse themselves. Their other pending counters do not count. */
 static copies_t
 copies_confessed (const struct copy *copies, unsigned n, enum counter_kind kind)
 {
@@ -255,7 +254,7 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
     return false;
 }
 
-/* One of several sources whose changes were cut off, the rest are sinks. */
+/* Returns one of several sources whose changes were cut off. The others become sinks. */
 static copies_t
 one_source (const struct copy *copies, unsigned n, copies_t sources, enum counter_kind kind,
             int arbiter)
@@ -269,11 +268,11 @@ one_source (const struct copy *copies, unsigned n, copies_t sources, enum counte
     return COPY (copies_first (sources));
 }
 
-struct direction
+struct heal_direction
 copies_direction (const struct copy *copies, unsigned n, enum counter_kind kind, int arbiter)
 {
     const copies_t confessed = copies_confessed (copies, n, kind);
-    struct direction direction = { 0 };
+    struct heal_direction direction = { 0 };
     copies_t all = 0, accused = 0;
 
     for (unsigned i = 0; i < n; i++) {

@@ -148,7 +148,7 @@ static int
 data_prepare (struct data_heal *data)
 {
     struct heal_lock lock = { .inode = data->inode };
-    struct direction direction;
+    struct heal_direction direction;
     int source, r = heal_lock (data->heal, &lock, true);
 
     if (r < 0)

@@ -17,7 +17,7 @@
 struct entries_heal {
     struct heal *heal;
     inode_t *directory;
-    struct direction direction;
+    struct heal_direction direction;
     bool merge;       /* every copy is accused: keep a name that any copy has */
     copies_t unhealed; /* copies on which a name could not be healed */
     unsigned made, removed;

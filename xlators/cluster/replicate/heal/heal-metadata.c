@@ -140,7 +140,7 @@ metadata_heal_locked (struct heal *heal, inode_t *inode)
 {
     const replicate_t *priv = heal->this->private;
     loc_t loc = { .inode = inode };
-    struct direction direction;
+    struct heal_direction direction;
     g_autofree char *names = NULL;
     copies_t unhealed;
     int source, r = heal_refresh (heal, inode);

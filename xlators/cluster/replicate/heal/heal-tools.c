@@ -195,7 +195,7 @@ tell_no_data (struct heal *heal, inode_t *inode)
 
 int
 heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
-             struct direction *ret_direction)
+             struct heal_direction *ret_direction)
 {
     replicate_t *priv = heal->this->private;
     copies_t sources;

@@ -99,7 +99,7 @@ int heal_refresh (struct heal *heal, inode_t *inode);
 /* Decides from heal->copies which copies are sources and sinks. Returns the source; -1 if there is
  * no sink; -EIO if no copy can be the source, which it has reported. */
 int heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
-                 struct direction *ret_direction);
+                 struct heal_direction *ret_direction);
 
 /* Subtracts from the copies the pending counters in heal->copies that accuse copies of this heal,
  * except those in `unhealed`. Subtracts the dirty counters, too, if each copy that took no part is

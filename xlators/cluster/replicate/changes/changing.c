@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A changing operation: what is checked before its transaction, and what comes of its answers. */
+/* A changing operation: the checks before its transaction, and the judgement of the answers. */
 #include "changes.h"
 
 #include <errno.h>
 
-#define FAILURE_TOLD_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, for each copy */
+#define FAILURE_LOGGED_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, for each copy */
 
 /* --- making ----------------------------------------------------------------------------------- */
 
 static void
-op_drop (void *local)
+changing_drop (void *local)
 {
-    struct op *op = local;
+    struct changing *op = local;
 
     if (op->stub)
         call_stub_destroy (op->stub);
@@ -29,12 +29,13 @@ op_drop (void *local)
     fd_unref (op->fd);
 }
 
-struct op *
-op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind, inode_t *inode)
+struct changing *
+changing_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kind,
+              inode_t *inode)
 {
-    struct op *op = frame_local_new (frame, sizeof *op);
+    struct changing *op = frame_local_new (frame, sizeof *op);
 
-    op->head.drop = op_drop;
+    op->head.drop = changing_drop;
     op->this = this;
     op->frame = frame;
     op->fop = fop;
@@ -45,46 +46,46 @@ op_new (call_frame_t *frame, xlator_t *this, enum fop fop, enum counter_kind kin
 }
 
 void
-op_lock (struct op *op, inode_t *inode, bool entry, const char *name)
+changing_lock (struct changing *op, inode_t *inode, bool entry, const char *name)
 {
     g_assert (op->n_locks < LOCKS_MAX);
     op->locks[op->n_locks++] = (struct lockee){ inode_ref (inode), entry, g_strdup (name), 0 };
 }
 
 void
-op_empties (struct op *op, inode_t *directory)
+changing_empties (struct changing *op, inode_t *directory)
 {
     op->emptied = inode_ref (directory);
-    op_lock (op, directory, true, NULL);
+    changing_lock (op, directory, true, NULL);
 }
 
 /* --- before the transaction ------------------------------------------------------------------- */
 
 static inode_t *
-op_to_check (const struct op *op, unsigned i)
+changing_to_check (const struct changing *op, unsigned i)
 {
     return i < 2 ? op->subject[i] : op->emptied;
 }
 
-static void op_check (struct op *op);
+static void changing_check (struct changing *op);
 
 static void
-op_refreshed (void *data, int error)
+changing_refreshed (void *data, int error)
 {
-    struct op *op = data;
+    struct changing *op = data;
 
     if (error && op->checked < 2) {
-        op_fail (op, error);
+        changing_fail (op, error);
         return;
     }
     op->checked++;
-    op_check (op);
+    changing_check (op);
 }
 
 static void
-op_opened (void *data)
+changing_opened (void *data)
 {
-    struct op *op = data;
+    struct changing *op = data;
 
     if (op->kind == COUNTER_DATA)
         eager_begin (op);
@@ -92,10 +93,10 @@ op_opened (void *data)
         txn_begin (txn_new (op->this, op));
 }
 
-/* Returns whether a good copy of each subject is there: a change that reaches only copies that
- * others accuse would make a split brain. */
+/* Returns 0 if the child of a good copy of each subject is up, else an errno. A change that reaches
+ * accused copies alone would make a split brain. */
 static int
-op_copies_error (struct op *op)
+changing_copies_error (struct changing *op)
 {
     const copies_t up = children_up (op->this->private);
     struct readable readable;
@@ -104,8 +105,9 @@ op_copies_error (struct op *op)
         copies_t good;
 
         inode_good (op->this, op->subject[i], &readable);
-        good = copies_with_data (op->this->private, op->kind == COUNTER_METADATA ? readable.metadata
-                                                                              : readable.data);
+        good = copies_with_data (op->this->private, op->kind == COUNTER_METADATA
+                                                        ? readable.metadata
+                                                        : readable.data);
         if (i == 0)
             op->readable = readable;
         if (!good && readable.found)
@@ -117,47 +119,47 @@ op_copies_error (struct op *op)
 }
 
 static void
-op_check (struct op *op)
+changing_check (struct changing *op)
 {
     struct readable readable;
     int error;
 
     for (; op->checked < 3; op->checked++) {
-        inode_t *inode = op_to_check (op, op->checked);
+        inode_t *inode = changing_to_check (op, op->checked);
 
         if (inode && !inode_is_fresh (op->this, inode, &readable)) {
-            inode_refresh (op->this, inode, op_refreshed, op);
+            inode_refresh (op->this, inode, changing_refreshed, op);
             return;
         }
     }
-    error = op_copies_error (op);
+    error = changing_copies_error (op);
     if (error)
-        op_fail (op, error);
+        changing_fail (op, error);
     else if (op->fd)
-        fd_prepare (op->this, op->fd, op_opened, op);
+        fd_prepare (op->this, op->fd, changing_opened, op);
     else
-        op_opened (op);
+        changing_opened (op);
 }
 
 void
-op_begin (struct op *op, call_stub_t *stub)
+changing_begin (struct changing *op, call_stub_t *stub)
 {
     replicate_t *priv = op->this->private;
 
     op->stub = stub;
     op->generation = children_generation (priv);
     if (!stub)
-        op_fail (op, ENOMEM);
+        changing_fail (op, ENOMEM);
     else if (!children_quorum (priv, children_up (priv)))
-        op_fail (op, ENOTCONN);
+        changing_fail (op, ENOTCONN);
     else
-        op_check (op);
+        changing_check (op);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
 static void
-op_finish (struct op *op)
+changing_finish (struct changing *op)
 {
     if (op->kind == COUNTER_DATA)
         eager_op_done (op);
@@ -165,10 +167,11 @@ op_finish (struct op *op)
         txn_op_done (op->txn, op);
 }
 
-/* A copy that misses names of a directory would remove it where the others find it full, and the
- * next directory of that name would be another object there. So it is left to the healer. */
+/* Returns the copies that may remove or replace a directory. A copy that lacks names of it would
+ * remove it while the others find it full; a later directory of that name would then be another
+ * object on that copy. Such a copy is left to the healer. */
 static copies_t
-op_able (const struct op *op, copies_t children)
+changing_able (const struct changing *op, copies_t children)
 {
     struct readable readable;
 
@@ -180,12 +183,12 @@ op_able (const struct op *op, copies_t children)
              : children;
 }
 
-/* A copy on which the file could not be opened misses the change. */
+/* A copy on which the file is not open misses the change. */
 void
-op_run (struct op *op, copies_t children)
+changing_run (struct changing *op, copies_t children)
 {
     replicate_t *priv = op->this->private;
-    const copies_t opened = op->fd ? fd_opened (op->this, op->fd) : op_able (op, children);
+    const copies_t opened = op->fd ? fd_opened (op->this, op->fd) : changing_able (op, children);
 
     op->children = children & opened;
     op->failed = children & ~opened;
@@ -196,7 +199,7 @@ op_run (struct op *op, copies_t children)
     op->failed = 0;
     op->op_ret = -1;
     op->op_errno = ENOTCONN;
-    op_finish (op);
+    changing_finish (op);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -204,7 +207,7 @@ op_run (struct op *op, copies_t children)
 /* Returns whether two copies made, opened or renamed different objects: a copy that needs a heal
  * has old names. */
 static bool
-objects_differ (const struct op *op, unsigned i, unsigned j)
+objects_differ (const struct changing *op, unsigned i, unsigned j)
 {
     return (op->makes || op->fop == FOP_rename)
         && !gfid_equal (&fan_seen (&op->fan, i).buf->ia_gfid,
@@ -212,15 +215,17 @@ objects_differ (const struct op *op, unsigned i, unsigned j)
 }
 
 static copies_t
-op_good (const struct op *op)
+changing_good (const struct changing *op)
 {
     return op->kind == COUNTER_METADATA ? op->readable.metadata : op->readable.data;
 }
 
-/* Returns the copies that did it to the object that most good copies have. */
+/* Returns the copies that changed the same object: of several objects, the one on most good
+ * copies. */
 static copies_t
-op_agreed (const struct op *op)
+changing_agreed (const struct changing *op)
 {
+    const copies_t good = changing_good (op);
     copies_t agreed = 0;
 
     for (unsigned i = 0; i < op->fan.n; i++) {
@@ -229,16 +234,16 @@ op_agreed (const struct op *op)
         for (unsigned j = 0; op->succeeded & COPY (i) && j < op->fan.n; j++)
             if (op->succeeded & COPY (j) && !objects_differ (op, i, j))
                 same |= COPY (j);
-        if (!agreed || copies_count (same & op_good (op)) > copies_count (agreed & op_good (op)))
+        if (!agreed || copies_count (same & good) > copies_count (agreed & good))
             agreed = same;
     }
     return agreed;
 }
 
-/* A copy that did less than the others has failed: one that wrote fewer bytes, or did it to another
- * object. The arbiter gets one byte of a write. */
+/* A copy has failed, too, if it wrote fewer bytes than another, or changed another object than the
+ * best copy. The arbiter writes one byte of each write. */
 static void
-op_compare (struct op *op)
+changing_compare (struct changing *op)
 {
     const replicate_t *priv = op->this->private;
     int32_t most = 0;
@@ -259,26 +264,13 @@ op_compare (struct op *op)
     op->op_ret = op->fan.answers[op->best].op_ret;
 }
 
-static void
-op_collect (struct op *op)
-{
-    for (unsigned i = 0; i < op->fan.n; i++) {
-        if (!(op->children & COPY (i)))
-            continue;
-        if (op->fan.answers[i].op_ret >= 0)
-            op->succeeded |= COPY (i);
-        else
-            op->failed |= COPY (i);
-    }
-}
-
-/* Returns whether all good copies refused, so that nothing changed. What a copy says that missed a
- * change does not count, even a success: it has other names, and is to be healed. The reasons may
- * differ; but EIO may have come half way. */
+/* Returns whether all good copies refused the operation, so that none has changed. An accused copy
+ * does not count, even if it succeeded: it has other names, and needs a heal. Two copies may refuse
+ * for different reasons, but EIO may come after a part of the change. */
 static bool
-op_is_refused (const struct op *op)
+changing_is_refused (const struct changing *op)
 {
-    const copies_t good = op_good (op) & op->children, asked = good ? good : op->children;
+    const copies_t good = changing_good (op) & op->children, asked = good ? good : op->children;
     int error = 0;
 
     for (unsigned i = 0; i < op->fan.n; i++) {
@@ -294,79 +286,81 @@ op_is_refused (const struct op *op)
     return true;
 }
 
-/* Of the good copies, prefers one that is good in each respect: the answer has the attributes of
- * both data and metadata. */
+/* Prefers a copy whose data and metadata are good, since attributes are of both. */
 static int
-op_choose (const struct op *op, copies_t good)
+changing_choose (const struct changing *op, copies_t good)
 {
     const copies_t whole = good & op->readable.data & op->readable.metadata;
 
     return choose_copy (op->this->private, whole ? whole : good, op->subject[0]);
 }
 
-/* Returns why all refused: a good copy knows. */
+/* Returns the error of a good copy, after a refusal. */
 static int
-refusal (const struct op *op)
+changing_refusal (const struct changing *op)
 {
-    const copies_t good = op_good (op) & op->children;
+    const copies_t good = changing_good (op) & op->children;
 
     return good ? op->fan.answers[copies_first (good)].op_errno : fan_error (&op->fan);
 }
 
-/* Returns whether enough good copies say that the object is not there: another client, which locks
- * the name but not the object, is removing it. */
+/* Returns whether a quorum of good copies lacks the object: another client removes it, and locks
+ * its name only. */
 static bool
-op_is_gone (const struct op *op)
+changing_is_gone (const struct changing *op)
 {
     copies_t gone = 0;
 
     for (unsigned i = 0; i < op->fan.n; i++)
-        if (op->failed & op_good (op) & COPY (i)
+        if (op->failed & changing_good (op) & COPY (i)
             && (op->fan.answers[i].op_errno == ENOENT || op->fan.answers[i].op_errno == ESTALE))
             gone |= COPY (i);
     return children_quorum (op->this->private, gone);
 }
 
-/* Returns the errno of an operation that too few copies did. Where one did it, there is such a
- * file, unless enough others know better: copies without it lack what they missed, and are to be
- * healed. */
+/* Returns the errno of an operation without a quorum. If one copy succeeded, the object exists, so
+ * ENOENT of the others would be wrong: they missed it, and need a heal. But if a quorum of good
+ * copies lacks it, it has been removed. */
 static int
-op_error (const struct op *op)
+changing_error (const struct changing *op)
 {
     const int error = op->failed ? fan_error (&op->fan) : EIO;
 
-    return op->succeeded && (error == ENOENT || error == ESTALE) && !op_is_gone (op) ? ENOTCONN
-                                                                                      : error;
+    if (op->succeeded && (error == ENOENT || error == ESTALE) && !changing_is_gone (op))
+        return ENOTCONN;
+    return error;
 }
 
 /* Judges the answers: succeeded, failed, best, op_ret and op_errno. */
 static void
-op_judge (struct op *op)
+changing_judge (struct changing *op)
 {
     replicate_t *priv = op->this->private;
     copies_t good;
 
     op->op_ret = -1;
-    if (op_is_refused (op)) {
+    if (changing_is_refused (op)) {
         op->failed = 0;
-        op->op_errno = refusal (op);
+        op->op_errno = changing_refusal (op);
         return;
     }
-    op_collect (op);
-    good = op_agreed (op) & op_good (op);
+    op->succeeded = fan_succeeded (&op->fan);
+    op->failed |= op->children & ~op->succeeded;
+    good = changing_agreed (op) & changing_good (op);
     if (good)
-        op->best = op_choose (op, good);
+        op->best = changing_choose (op, good);
     else
-        op->best = copies_first (op_agreed (op));
+        op->best = copies_first (changing_agreed (op));
     if (op->succeeded)
-        op_compare (op);
+        changing_compare (op);
     if (!good || !children_quorum (priv, op->succeeded)) {
         op->op_ret = -1;
-        op->op_errno = op_error (op);
+        op->op_errno = changing_error (op);
     }
 }
 
-/* The brick is in trouble. Other errors come of what the copy missed, which marks tell. */
+/* The brick is in trouble. Other errors follow from changes that the copy missed, which the
+ * changelog has. */
 static bool
 error_is_of_disk (int error)
 {
@@ -374,21 +368,21 @@ error_is_of_disk (int error)
 }
 
 static bool
-failure_is_to_tell (const struct op *op, unsigned i)
+failure_must_be_logged (const struct changing *op, unsigned i)
 {
     replicate_t *priv = op->this->private;
     const struct fan_answer *answer = &op->fan.answers[i];
     const int64_t now = clock_now ();
-    int64_t told = __atomic_load_n (&priv->failure_told[i], __ATOMIC_RELAXED);
+    int64_t last = __atomic_load_n (&priv->failure_logged[i], __ATOMIC_RELAXED);
 
     return op->failed & COPY (i) && answer->op_ret < 0 && error_is_of_disk (answer->op_errno)
-        && (!told || now - told >= FAILURE_TOLD_EVERY)
-        && __atomic_compare_exchange_n (&priv->failure_told[i], &told, now, false,
+        && (!last || now - last >= FAILURE_LOGGED_EVERY)
+        && __atomic_compare_exchange_n (&priv->failure_logged[i], &last, now, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void
-op_tell_failures (const struct op *op)
+changing_log_failures (const struct changing *op)
 {
     const replicate_t *priv = op->this->private;
 
@@ -396,20 +390,20 @@ op_tell_failures (const struct op *op)
         const struct fan_answer *answer = &op->fan.answers[i];
         g_autofree char *path = NULL;
 
-        if (!failure_is_to_tell (op, i))
+        if (!failure_must_be_logged (op, i))
             continue;
         path = inode_path (op->subject[0], NULL);
         gf_log (op->this, GF_LOG_WARNING,
                 "%s in '%s' failed on %s: %s; other copies have the change, and accuse this one: "
                 "correct the cause on the brick, then run 'windlass heal MOUNTPOINT PATH' for each "
-                "path that changed (this is told once a minute)",
+                "path that changed (this is logged once a minute)",
                 fop_name (op->fop), path, priv->names[i], g_strerror (answer->op_errno));
     }
 }
 
 /* The changelog of the new object is changed by its gfid, so the table of inodes must have it. */
 static void
-op_note_made (struct op *op)
+changing_note_made (struct changing *op)
 {
     const replicate_t *priv = op->this->private;
     struct answer made;
@@ -426,7 +420,7 @@ op_note_made (struct op *op)
 }
 
 static void
-op_note (struct op *op)
+changing_note (struct changing *op)
 {
     replicate_t *priv = op->this->private;
 
@@ -434,15 +428,15 @@ op_note (struct op *op)
         inode_missed (op->this, op->subject[i], op->kind, op->failed, &op->txn->missed[i]);
     if (op->failed) {
         __atomic_add_fetch (&priv->numbers.accusations, 1, __ATOMIC_RELAXED);
-        op_tell_failures (op);
+        changing_log_failures (op);
     }
-    op_note_made (op);
+    changing_note_made (op);
 }
 
 /* Returns the attributes of the object after the operation, in the answer of a copy of the set: of
  * the best copy if the set has it. NULL: this operation's answer has none. */
 static struct iatt *
-op_post (const struct op *op, copies_t copies)
+changing_post (const struct changing *op, copies_t copies)
 {
     const int copy = copies & COPY (op->best) ? op->best : copies_first (copies);
     const struct answer seen = fan_seen (&op->fan, (unsigned) copy);
@@ -453,7 +447,7 @@ op_post (const struct op *op, copies_t copies)
 /* The attributes in the answer are those of a copy whose data and metadata are good. If no copy has
  * both, size and times are of a copy with good data, owner and mode of one with good metadata. */
 static void
-op_complete (struct op *op)
+changing_complete (struct changing *op)
 {
     struct readable readable = op->readable;
     const struct iatt *size, *rights;
@@ -467,37 +461,37 @@ op_complete (struct op *op)
     both = data & metadata;
     if (!data || !metadata || both & COPY (op->best))
         return;
-    size = op_post (op, both ? both : data);
-    rights = op_post (op, both ? both : metadata);
+    size = changing_post (op, both ? both : data);
+    rights = changing_post (op, both ? both : metadata);
     if (size && rights) {
         struct iatt whole = *size;
 
         iatt_take_rights (&whole, rights);
-        *op_post (op, COPY (op->best)) = whole;
+        *changing_post (op, COPY (op->best)) = whole;
     }
 }
 
 void
-op_done (call_frame_t *frame)
+changing_done (call_frame_t *frame)
 {
-    struct op *op = frame->local;
+    struct changing *op = frame->local;
 
-    op_judge (op);
-    op_complete (op);
-    op_note (op);
-    op_finish (op);
+    changing_judge (op);
+    changing_complete (op);
+    changing_note (op);
+    changing_finish (op);
 }
 
 void
-op_fail (struct op *op, int error)
+changing_fail (struct changing *op, int error)
 {
     op->op_ret = -1;
     op->op_errno = error;
-    op_answer (op);
+    changing_answer (op);
 }
 
 void
-op_answer (struct op *op)
+changing_answer (struct changing *op)
 {
     if (op->op_ret < 0)
         frame_fail (op->frame, op->op_errno > 0 ? op->op_errno : EIO);

@@ -2,8 +2,9 @@
 /*
  * From a call to its operation, and from the operation to the copies.
  *
- * change_any_fop gets each call twice. The first time it makes a struct op, keeps the call, and
- * begins the checks and the transaction. These resume the kept call, which then goes to the copies.
+ * change_any_fop gets each call twice. The first time it makes a struct changing, keeps the
+ * call, and begins the checks and the transaction. These resume the kept call, which then goes to
+ * the copies.
  */
 #include "changes.h"
 
@@ -75,16 +76,17 @@ change_kind (enum fop fop)
 
 /* rename accuses by both directories, and by one directory twice if the name stays in it, as
  * GlusterFS does. */
-static struct op *
+static struct changing *
 names_op_new (const struct call *call)
 {
     const loc_t *loc = call->op == FOP_link ? call->newloc : call->loc, *to = call->newloc;
-    struct op *op = op_new (call->frame, call->this, call->op, COUNTER_ENTRY, loc->parent);
+    struct changing *op = changing_new (call->frame, call->this, call->op, COUNTER_ENTRY,
+                                        loc->parent);
 
     op->makes = opset_has (MAKES, call->op);
     op->flags = call->flags;
     op->entry[0] = g_strdup (loc->name);
-    op_lock (op, loc->parent, true, loc->name);
+    changing_lock (op, loc->parent, true, loc->name);
     if (to)
         op->object = inode_ref (call->loc->inode);
     if (call->op == FOP_create)
@@ -92,38 +94,39 @@ names_op_new (const struct call *call)
     if (call->op == FOP_rename) {
         op->subject[1] = inode_ref (to->parent);
         op->entry[1] = g_strdup (to->name);
-        op_lock (op, to->parent, true, to->name);
+        changing_lock (op, to->parent, true, to->name);
         loc = to;
     }
     if (loc->inode && (call->op == FOP_rmdir
                        || (call->op == FOP_rename && loc->inode->ia_type == IA_IFDIR)))
-        op_empties (op, loc->inode);
+        changing_empties (op, loc->inode);
     return op;
 }
 
 /* An append claims the whole file, since copies must append at the same place. An fsync does, too:
  * a copy on which it fails has lost earlier writes. */
-static struct op *
+static struct changing *
 inode_op_new (const struct call *call)
 {
     const enum counter_kind kind = change_kind (call->op);
     const bool appends = call->op == FOP_writev && call->fd->flags & O_APPEND
                       && !(call->flags & WRITE_AT_OFFSET);
-    struct op *op = op_new (call->frame, call->this, call->op, kind,
-                            call->fd ? call->fd->inode : call->loc->inode);
+    struct changing *op = changing_new (call->frame, call->this, call->op, kind,
+                                        call->fd ? call->fd->inode : call->loc->inode);
 
     op->fd = fd_ref (call->fd);
     if (kind == COUNTER_DATA)
         op->claim = byte_claim_of (appends ? 0 : call->offset, appends ? 0 : call->size, true, op);
     else
-        op_lock (op, op->subject[0], false, NULL);
+        changing_lock (op, op->subject[0], false, NULL);
     return op;
 }
 
 /* --- to the copies ---------------------------------------------------------------------------- */
 
-/* Returns xdata for the copies, with a reference. Bricks tell after a write how many clients want
- * its lock, and whether it was an append. A new object gets the same gfid on all copies. */
+/* Returns xdata for the copies, with a reference. After a write a brick reports how many clients
+ * want the lock, and whether the write was an append. A new object gets the same gfid on all
+ * copies. */
 static dict_t *
 change_xdata (const struct call *call)
 {
@@ -160,7 +163,7 @@ make_arbiters (struct changed_call *changed, struct iovec *byte)
 static void
 change_wind (const struct call *call)
 {
-    struct op *op = call->frame->local;
+    struct changing *op = call->frame->local;
     replicate_t *priv = call->this->private;
     g_autoptr (dict_t) xdata = change_xdata (call);
     struct changed_call changed;
@@ -170,7 +173,7 @@ change_wind (const struct call *call)
     call_change_xdata (&changed, xdata);
     if (call->op == FOP_create)
         changed.args.create.flags &= ~(uint32_t) O_TRUNC;
-    fan_begin (&op->fan, op_done);
+    fan_begin (&op->fan, changing_done);
     for (unsigned i = 0; i < priv->n; i++) {
         if (call->op == FOP_writev && (int) i == priv->arbiter)
             make_arbiters (&changed, &byte);
@@ -184,7 +187,7 @@ void
 change_any_fop (const struct call *call)
 {
     const int refusal = change_refusal (call);
-    struct op *op;
+    struct changing *op;
 
     if (refusal) {
         call_fail (call, refusal);
@@ -194,7 +197,7 @@ change_any_fop (const struct call *call)
                || !choice_takes (call->frame, call->this, call->loc,
                                  ((const struct setxattr_call *) call->args)->dict)) {
         op = change_kind (call->op) == COUNTER_ENTRY ? names_op_new (call) : inode_op_new (call);
-        op_begin (op, call_keep (call));
+        changing_begin (op, call_keep (call));
     }
 }
 
@@ -202,26 +205,26 @@ change_any_fop (const struct call *call)
 
 /* O_TRUNC truncates with O_RDONLY as well, but ftruncate needs a descriptor that may write. */
 void
-open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct op *create,
-               void (*answer) (struct op *op))
+open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct changing *create,
+               void (*answer) (struct changing *op))
 {
     const bool by_fd = (fd->flags & O_ACCMODE) != O_RDONLY;
-    struct op *op = op_new (frame, this, by_fd ? FOP_ftruncate : FOP_truncate, COUNTER_DATA,
-                            fd->inode);
+    struct changing *op = changing_new (frame, this, by_fd ? FOP_ftruncate : FOP_truncate,
+                                        COUNTER_DATA, fd->inode);
     loc_t loc = { .inode = fd->inode };
 
     op->answer = answer;
     op->fd = fd_ref (fd);
     op->claim = byte_claim_of (0, 0, true, op);
     op->create = create;
-    op_begin (op, by_fd ? fop_ftruncate_stub (frame, any_fop_ftruncate, fd, 0, NULL)
+    changing_begin (op, by_fd ? fop_ftruncate_stub (frame, any_fop_ftruncate, fd, 0, NULL)
                         : fop_truncate_stub (frame, any_fop_truncate, &loc, 0, NULL));
 }
 
 static void
-create_truncated (struct op *op)
+create_truncated (struct changing *op)
 {
-    struct op *create = op->create;
+    struct changing *create = op->create;
     struct iatt *buf = fan_seen (&create->fan, (unsigned) create->best).buf;
 
     buf->ia_size = 0;
@@ -231,7 +234,7 @@ create_truncated (struct op *op)
 
 /* Returns whether the file existed and is not empty on a copy. */
 static bool
-create_found_data (const struct op *op)
+create_found_data (const struct changing *op)
 {
     for (unsigned i = 0; i < op->fan.n; i++)
         if (op->succeeded & COPY (i) && op->fan.answers[i].create.buf.ia_size > 0)
@@ -240,7 +243,7 @@ create_found_data (const struct op *op)
 }
 
 void
-create_answer (struct op *op)
+create_answer (struct changing *op)
 {
     fd_t *fd = op->fan.answers[op->best].create.fd;
 
