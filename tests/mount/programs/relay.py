@@ -9,8 +9,10 @@ Bytes pass both ways. Each line of the standard input is an order:
     lose PROCEDURE       the brick's answer to the client's next call of this procedure is lost
     record FILE          from now on the client's calls of the program of files, and the replies, are
                          written to the file, as tests/unit/wire.recorded has them
+    close PROCEDURE      the client's next call of this procedure is lost, and its connection
 
 An order is answered with a line."""
+import contextlib
 import socket
 import struct
 import sys
@@ -20,7 +22,8 @@ import time
 CALLBACK = 52743234
 FILES = 1298437
 LAST_FRAGMENT = 0x80000000
-state = {"delay": 0.0, "client": None, "lose": None, "lost": set(), "file": None, "calls": {}}
+state = {"delay": 0.0, "client": None, "lose": None, "close": None, "lost": set(), "file": None,
+         "calls": {}}
 
 
 def whole_records(source):
@@ -64,6 +67,9 @@ def is_lost(record):
         state["lost"].remove(xid)
         return True
     program, _, procedure = struct.unpack(">3I", record[16:28])
+    if program == FILES and procedure == state["close"]:
+        state["close"] = None
+        raise ConnectionAbortedError
     if program == FILES and procedure == state["lose"]:
         state["lose"] = None
         state["lost"].add(xid)
@@ -75,7 +81,6 @@ def pass_on(source, target, slowly):
         if slowly:
             time.sleep(state["delay"])
         target.sendall(data)
-    target.shutdown(socket.SHUT_RDWR)
 
 
 def accept(listener, brick_port):
@@ -91,11 +96,12 @@ def accept(listener, brick_port):
             threading.Thread(target=try_pass_on, args=ends, daemon=True).start()
 
 
-def try_pass_on(*ends):
-    try:
-        pass_on(*ends)
-    except OSError:
-        pass
+def try_pass_on(source, target, slowly):
+    with contextlib.suppress(OSError):
+        pass_on(source, target, slowly)
+    for end in source, target:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 def record(procedure, arguments):
@@ -110,8 +116,8 @@ def obey(order, *words):
         state["client"].sendall(bytes.fromhex("".join(words)))
     elif order == "delay":
         state["delay"] = float(words[0])
-    elif order == "lose":
-        state["lose"] = int(words[0])
+    elif order in ("lose", "close"):
+        state[order] = int(words[0])
     elif order == "record":
         state["file"] = open(words[0], "a", encoding="ascii")
     else:

@@ -5,8 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 
 bricks_begin
-PING_TIMEOUT=2 replicate_volfile read-subvolume=c0
+# The other bricks may be slow, on a busy machine.
+replicate_volfile read-subvolume=c0
+sed -i '/^volume c0$/,/^end-volume$/s/option ping-timeout .*/option ping-timeout 2/' "$VOL"
 mount_volfile "$VOL"
+wait_until "'$WINDLASS' explain '$MNT' | grep -q 'there: c0, c1, c2'"
 echo before >"$MNT/file"
 echo text >"$MNT/read"
 wait_until no_marks
@@ -16,7 +19,7 @@ echo after >"$MNT/file" || fail "a write failed"
 expect "what is read" text "$(cat "$MNT/read")"
 expect "what is read back" after "$(cat "$MNT/file")"
 took=$((SECONDS - begin))
-[ $took -le 9 ] || fail "it took $took seconds"
+[ $took -le 30 ] || fail "it took $took seconds"
 expect_match "explain" 'not there: c0' "$("$WINDLASS" explain "$MNT/file")"
 kill -CONT "${BRICK_PID[c0]}"
 wait_until "'$WINDLASS' explain '$MNT/file' | grep -q 'there: c0, c1, c2'"

@@ -105,6 +105,7 @@ struct txn {
     copies_t failed;     /* of those; with an eager lock, replicate_inode.lock guards it */
     bool dirtied;        /* the pre-op has raised the dirty counters */
     bool changed;        /* an operation has changed a copy */
+    bool doubtful;       /* an operation failed on a copy, which may have done it nevertheless */
     bool missed[2];      /* of the subjects: inode_missed; replicate_inode.lock */
     bool no_quorum;      /* the change reached too few copies: it accuses none, and stays dirty */
     int error;           /* of the locks, or of the post-op */

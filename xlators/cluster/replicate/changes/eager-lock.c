@@ -258,6 +258,7 @@ eager_left_locked (struct replicate_inode *kept, struct txn *eager, struct chang
     byte_claim_remove (&kept->claims, &op->claim);
     eager->failed |= op->failed;
     eager->changed |= op->succeeded != 0;
+    eager->doubtful |= op->failed != 0;
     eager->no_quorum |= op->succeeded && op->op_ret < 0;
     eager->release |= op->failed || op->op_ret < 0 || changing_saw_waiting (op);
     eager->patient = op->fop == FOP_writev || op->fop == FOP_fsync;

@@ -339,7 +339,8 @@ post_op_done (call_frame_t *frame)
 }
 
 /* Fills in the counters to add after the change. Returns whether there are any; *ret_key: the key
- * for name_xdata, or NULL. */
+ * for name_xdata, or NULL. The dirty counters are taken back, unless a copy may differ and can't be
+ * accused. A copy that was lost in the pre-op was not asked to change anything. */
 static bool
 post_op_counters (struct txn *txn, dict_t *counters, const char **ret_key)
 {
@@ -361,7 +362,7 @@ post_op_counters (struct txn *txn, dict_t *counters, const char **ret_key)
     for (unsigned i = 0; accuse && i < priv->n; i++)
         if (bad & COPY (i))
             counter_set (counters, priv->pending[i], &one);
-    if (txn->dirtied && (accuse || !txn->failed))
+    if (txn->dirtied && (accuse || !txn->doubtful))
         counter_set (counters, priv->dirty_name, &back);
     return dict_count (counters) > 0;
 }
@@ -466,6 +467,7 @@ txn_op_done (struct txn *txn, struct changing *op)
 
     txn->failed |= op->failed;
     txn->changed = op->succeeded != 0;
+    txn->doubtful = op->failed != 0;
     txn->no_quorum = op->succeeded && op->op_ret < 0;
     if (txn->failed || (txn->changed && txn->locked != copies_all (priv->n))) {
         txn_end (txn);
