@@ -30,7 +30,7 @@ bricks_pass (int64_t time)
 
 /* Appends the volume of a brick, which the world's directory has as brick-N. */
 static void
-bricks_add (struct brick_world *b, GString *volfile)
+world_add_brick (struct brick_world *b, GString *volfile)
 {
     g_autofree char *name = g_strdup_printf ("brick-%u", b->n),
                     *directory = g_build_filename (b->w.dir, name, NULL),
@@ -61,7 +61,7 @@ bricks_begin (unsigned bricks, const char *top)
     ck_assert_ptr_nonnull (g_mkdtemp_full (b.w.dir, 0755));
     scheduler_begin (1);
     while (b.n < bricks)
-        bricks_add (&b, volfile);
+        world_add_brick (&b, volfile);
     g_string_append_printf (volfile, "volume top\n%s\nsubvolumes", top);
     for (unsigned i = 0; i < bricks; i++)
         g_string_append_printf (volfile, " brick-%u", i);

@@ -22,7 +22,7 @@ compare_ranges (const void *a, const void *b)
 }
 
 static struct hash_range
-range_of (const struct brick_world *b, unsigned brick, const char *name)
+layout_range_of (const struct brick_world *b, unsigned brick, const char *name)
 {
     uint32_t value[4]; /* commit hash, type, start, stop */
 
@@ -39,7 +39,7 @@ START_TEST (a_new_directory_has_a_layout_without_holes)
 
     ck_assert_ptr_nonnull (directory);
     for (unsigned i = 0; i < b.n; i++)
-        ranges[i] = range_of (&b, i, "directory");
+        ranges[i] = layout_range_of (&b, i, "directory");
     qsort (ranges, b.n, sizeof *ranges, compare_ranges);
     ck_assert_uint_eq (ranges[0].start, 0);
     for (unsigned i = 1; i < b.n; i++)

@@ -6,7 +6,7 @@
 #define TYPE "type cluster/replicate\n"
 
 static void
-write_file (struct brick_world *b, fd_t *fd, const char *text, off_t offset)
+expect_write (struct brick_world *b, fd_t *fd, const char *text, off_t offset)
 {
     ck_assert_int_eq (world_write (&b->w, fd, text, offset), strlen (text));
 }
@@ -39,13 +39,13 @@ START_TEST (an_eager_lock_is_kept_for_following_writes)
     unsigned calls[BRICKS_MAX];
 
     ck_assert_ptr_nonnull (fd);
-    write_file (&b, fd, "one", 0);
+    expect_write (&b, fd, "one", 0);
     expect_locks (&b, 1);
     for (unsigned i = 0; i < b.n; i++) {
         ck_assert_uint_eq (dirty_data (&b, i, "file"), 1);
         calls[i] = b.bricks[i]->came;
     }
-    write_file (&b, fd, "two", 3);
+    expect_write (&b, fd, "two", 3);
     expect_locks (&b, 1);
     for (unsigned i = 0; i < b.n; i++)
         ck_assert_uint_eq (b.bricks[i]->came, calls[i] + 1);
@@ -62,7 +62,7 @@ START_TEST (without_eager_lock_each_write_locks)
     g_autoptr (fd_t) fd = world_create (&b.w, b.w.root, "file", O_RDWR, 0644);
 
     ck_assert_ptr_nonnull (fd);
-    write_file (&b, fd, "one", 0);
+    expect_write (&b, fd, "one", 0);
     bricks_pass (SECOND / 100);
     expect_locks (&b, 0);
     for (unsigned i = 0; i < b.n; i++)
@@ -84,7 +84,7 @@ START_TEST (a_change_needs_a_quorum)
 
     ck_assert_ptr_nonnull (fd);
     bricks_kill (&b, 2);
-    write_file (&b, fd, "one", 0);
+    expect_write (&b, fd, "one", 0);
     bricks_pass (SECOND);
     ck_assert_int_eq (bricks_xattr (&b, 0, "file", "trusted.afr.brick-2", pending, sizeof pending),
                       sizeof pending);
@@ -108,7 +108,7 @@ START_TEST (an_arbiter_gets_no_data)
     struct stat stat;
 
     ck_assert_ptr_nonnull (fd);
-    write_file (&b, fd, "data", 0);
+    expect_write (&b, fd, "data", 0);
     for (unsigned i = 0; i < b.n; i++) {
         ck_assert (bricks_stat (&b, i, "file", &stat));
         ck_assert_int_eq (stat.st_size, i == 2 ? 1 : 4);
@@ -129,7 +129,7 @@ START_TEST (the_arbiter_counts_beside_a_good_copy)
 
     ck_assert_ptr_nonnull (fd);
     bricks_kill (&b, 1);
-    write_file (&b, fd, "data", 0);
+    expect_write (&b, fd, "data", 0);
     ck_assert (bricks_stat (&b, 0, "file", &stat));
     ck_assert_int_eq (stat.st_size, 4);
     bricks_pass (2 * SECOND);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum transport { TRANSPORT_TCP, TRANSPORT_UNIX };
+enum client_transport { TRANSPORT_TCP, TRANSPORT_UNIX };
 
 static const struct option_choice client_transports[] = {
     { "tcp", TRANSPORT_TCP }, { "unix", TRANSPORT_UNIX }, { "socket", TRANSPORT_TCP },
