@@ -292,7 +292,7 @@ ring_take_answered (struct ring_worker *worker, bool *ret_rests)
     struct ring_entry *entry;
 
     pthread_mutex_lock (&queue->lock);
-    if (worker->rests) /* a signal woke it */
+    if (worker->rests) /* ring_signal_locked woke it */
         (void) resting_locked (queue, worker);
     entry = queue->answered;
     queue->answered = entry && !all ? g_steal_pointer (&entry->next) : NULL;
