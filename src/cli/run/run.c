@@ -201,13 +201,14 @@ run_command (struct run_view *view, char **command)
     const char *shell = g_getenv ("SHELL");
     char *argv[] = { (char *) (shell && *shell ? shell : "/bin/sh"), NULL };
 
-    if (!command)
-        say_line (stderr,
-                  "windlass run: in this shell '%s' is seen through preset '%s'; 'exit' ends the "
-                  "view",
-                  view->where, view->preset);
     if (!command && view->apart && !view->inside)
         view->inside = g_strdup (view->where);
+    if (!command)
+        say_line (stderr,
+                  "windlass run: in this shell '%s' is seen through preset '%s'%s; 'exit' ends the "
+                  "view",
+                  view->where, view->preset,
+                  view->inside ? "" : "; the current folder is outside of it");
     g_setenv ("WINDLASS_MOUNT", view->where, TRUE);
     g_setenv ("WINDLASS_VOLFILE", view->volfile, TRUE);
     return child_run (command ? command : argv, view->inside, run_lost, view);

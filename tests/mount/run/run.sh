@@ -112,6 +112,9 @@ for who in root user; do
     # A shell, where no command is named.
     expect "a shell" hello "$(echo 'cat file' | (cd "$dir" && run $who rot-13 . 2>errors.$$))"
     mv "$dir/errors.$$" errors 2>/dev/null
+    expect_no_match "what is said to who is in the directory" 'outside' "$(cat errors)"
+    expect_match "what is said elsewhere" "'$dir' is seen .*; the current folder is outside of" \
+        "$(run $who rot-13 "$dir" 2>&1 </dev/null)"
     expect "what it leaves" "$(printf 'file\nsub')" "$(ls "$dir")"
     expect "what it leaves in the run folder" "" "$(ls -A /run/windlass; ls -A /tmp/windlass-65534)"
     expect "the mounts of the machine" "$before" "$(cat /proc/self/mountinfo)"
