@@ -81,7 +81,7 @@ static void
 bricks_end (struct brick_world *b)
 {
     graph_deactivate (b->w.graph);
-    world_end (&b->w);
+    posix_world_end (&b->w);
     for (unsigned i = 0; i < b->n; i++)
         brick_free (b->bricks[i]);
     scheduler_end ();

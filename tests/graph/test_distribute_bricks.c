@@ -33,7 +33,7 @@ layout_range_of (const struct brick_world *b, unsigned brick, const char *name)
 START_TEST (a_new_directory_has_a_layout_without_holes)
 {
     g_auto (brick_world) b = bricks_begin (3, TYPE);
-    g_autoptr (inode_t) root = world_look (&b.w, b.w.root, "."),
+    g_autoptr (inode_t) root = posix_world_look (&b.w, b.w.root, "."),
                         directory = world_mkdir (&b.w, b.w.root, "directory", 0755);
     struct hash_range ranges[BRICKS_MAX];
 
@@ -89,7 +89,7 @@ expect_linkto (const struct brick_world *b, const char *name)
 START_TEST (a_renamed_file_has_a_linkto_on_the_hashed_brick)
 {
     g_auto (brick_world) b = bricks_begin (2, TYPE);
-    g_autoptr (inode_t) root = world_look (&b.w, b.w.root, ".");
+    g_autoptr (inode_t) root = posix_world_look (&b.w, b.w.root, ".");
     g_autoptr (fd_t) fd = world_create (&b.w, b.w.root, "name-0", O_RDWR, 0644);
     unsigned linktos = 0;
 
@@ -118,7 +118,7 @@ END_TEST
 START_TEST (a_look_up_follows_a_linkto)
 {
     g_auto (brick_world) b = bricks_begin (2, TYPE);
-    g_autoptr (inode_t) root = world_look (&b.w, b.w.root, "."), inode = NULL;
+    g_autoptr (inode_t) root = posix_world_look (&b.w, b.w.root, "."), inode = NULL;
     g_autofree char *name = g_strdup ("name-0");
     struct stat stat;
 
@@ -132,7 +132,7 @@ START_TEST (a_look_up_follows_a_linkto)
         name = g_steal_pointer (&to);
     }
     inode_unlink (b.w.root, name);
-    inode = world_look (&b.w, b.w.root, name);
+    inode = posix_world_look (&b.w, b.w.root, name);
     ck_assert_ptr_nonnull (inode);
     ck_assert_uint_eq (world_stat (&b.w, inode).ia_prot, 0644);
     ck_assert_int_eq (world_unlink (&b.w, b.w.root, name), 0);

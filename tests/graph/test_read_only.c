@@ -27,7 +27,7 @@ read_only_file (struct world *w)
 
 START_TEST (own_processes_change_files)
 {
-    g_auto (world) w = world_begin (READ_ONLY);
+    g_auto (world) w = posix_world_begin (READ_ONLY);
     g_autoptr (inode_t) file = read_only_file (&w), dir = NULL, none = NULL;
 
     none = world_mkdir (&w, w.root, "none", 0755);
@@ -48,7 +48,7 @@ static const struct {
 
 START_TEST (an_open_is_judged_by_its_flags)
 {
-    g_auto (world) w = world_begin (READ_ONLY);
+    g_auto (world) w = posix_world_begin (READ_ONLY);
     g_autoptr (inode_t) file = read_only_file (&w);
     fd_t *fd = world_open (&w, file, read_only_opens[_i].flags);
 
@@ -62,7 +62,7 @@ END_TEST
 START_TEST (an_ioctl_is_judged_by_its_command)
 {
     static const int flags = FS_NODUMP_FL;
-    g_auto (world) w = world_begin (READ_ONLY);
+    g_auto (world) w = posix_world_begin (READ_ONLY);
     g_autoptr (inode_t) file = read_only_file (&w);
     g_autoptr (GBytes) in = g_bytes_new_static (&flags, sizeof flags);
     fd_t *fd = world_open (&w, file, O_RDONLY);
@@ -80,7 +80,7 @@ END_TEST
 START_TEST (locks_and_syncs_pass)
 {
     struct gf_flock range = { .l_type = F_RDLCK, .l_len = 1 };
-    g_auto (world) w = world_begin (READ_ONLY);
+    g_auto (world) w = posix_world_begin (READ_ONLY);
     g_autoptr (inode_t) file = read_only_file (&w);
     fd_t *fd = world_open (&w, file, O_RDONLY), *dir = world_open (&w, w.root, O_RDONLY);
 
