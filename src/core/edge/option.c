@@ -309,8 +309,8 @@ option_is_text (const struct xlator_option *option)
 }
 
 static void
-option_store (const struct xlator_option *option, const char *text, const union option_field_value *value,
-              void *field)
+option_store (const struct xlator_option *option, const char *text,
+              const union option_field_value *value, void *field)
 {
     if (option_is_text (option)) {
         g_assert (option->size == sizeof (char *));
