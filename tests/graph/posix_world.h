@@ -92,7 +92,7 @@ posix_world_end (struct world *w)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (loc_t, loc_wipe_path)
 
 /* A world that ends after the variables declared below it, such as references to its inodes:
- * `g_auto (world) w = world_begin (...)`. */
+ * `g_auto (world) w = posix_world_begin (...)`. */
 typedef struct world world;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (world, posix_world_end)
 
