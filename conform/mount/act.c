@@ -15,7 +15,7 @@ static const struct act_identity *actor;
 static const struct run_place *place;
 static pid_t runs_cases; /* not a child of a case */
 static int observations, twin = -1;
-static unsigned running; /* the number of the case */
+static unsigned act_running; /* the number of the case */
 
 void
 act_begin (const struct act_identity *who, const struct run_place *where, int fd)
@@ -35,14 +35,14 @@ act_actor (void)
 void
 act_case (unsigned number, int directory)
 {
-    running = number;
+    act_running = number;
     twin = directory;
 }
 
 void
 act_case_end (void)
 {
-    g_autofree char *text = g_strdup_printf ("%u", running);
+    g_autofree char *text = g_strdup_printf ("%u", act_running);
 
     act_put ('<', text);
 }

@@ -6,7 +6,7 @@
 #include "core/edge/stack.h"
 
 /* The printed data of a frame. The pointers are valid while translators are pinned. */
-struct seen {
+struct frames_seen {
     const xlator_t *xl, *parent;
     enum fop op;
     bool complete;
@@ -25,7 +25,7 @@ LOOKS_AT_RUNNING_REQUESTS static void
 meta_see_frame (GArray *frames, const call_frame_t *frame)
 {
     const uint16_t state = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
-    const struct seen seen = {
+    const struct frames_seen seen = {
         .xl = frame->this,
         .parent = frame->parent ? frame->parent->this : NULL,
         .op = (enum fop) (state & 0xff),
@@ -52,7 +52,7 @@ see_strand (GArray *frames, const call_frame_t *frame)
 LOOKS_AT_RUNNING_REQUESTS static GArray *
 see_frames (const call_stack_t *root)
 {
-    GArray *frames = g_array_new (FALSE, FALSE, sizeof (struct seen));
+    GArray *frames = g_array_new (FALSE, FALSE, sizeof (struct frames_seen));
 
     /* Strands change under the lock. The cast drops const, which only promises that the request is
      * not changed. */
@@ -88,7 +88,7 @@ meta_append_site (GString *out, const char *key, const struct call_site *site)
 
 /* The first frame is the bridge's, which no translator wound. */
 static void
-meta_append_frame (GString *out, unsigned number, const struct seen *seen)
+meta_append_frame (GString *out, unsigned number, const struct frames_seen *seen)
 {
     g_autofree char *wind_to = g_strdup_printf ("%s->fops->%s", seen->xl->name,
                                                 fop_name (seen->op));
@@ -131,7 +131,7 @@ append_stack (const call_stack_t *root, void *data)
     g_string_append_printf (report->out, "%s{\"Number\":%u,\"Frame\":[",
                             report->n_stacks > 0 ? "," : "", report->n_stacks + 1);
     for (guint i = 0; i < frames->len; i++)
-        meta_append_frame (report->out, i + 1, &g_array_index (frames, struct seen, i));
+        meta_append_frame (report->out, i + 1, &g_array_index (frames, struct frames_seen, i));
     g_string_append_printf (report->out,
                             "],\"Unique\":%" G_GUINT64_FORMAT
                             ",\"Type\":\"%s\",\"UID\":%u,\"GID\":%u,\"PID\":%d",

@@ -83,13 +83,13 @@ static struct {
     loc_t name, file;
     fd_t *fd;
     dict_t *dict;
-} sample;
+} fuzz_brick_sample;
 
 static uintptr_t
 sample_number (enum kind kind, const char *name)
 {
     if (strcmp (name, "cmd") == 0)
-        return sample.variant == 1 ? F_GETLK : F_SETLKW;
+        return fuzz_brick_sample.variant == 1 ? F_GETLK : F_SETLKW;
     if (strcmp (name, "valid") == 0)
         return IATT_MODE | IATT_MTIME_NOW;
     if (strcmp (name, "operation") == 0)
@@ -104,7 +104,7 @@ sample_name (const char *name)
 {
     if (strcmp (name, "linkpath") == 0 || strcmp (name, "volume") == 0)
         return (uintptr_t) "text";
-    return sample.variant == 1 ? 0 : (uintptr_t) "user.name";
+    return fuzz_brick_sample.variant == 1 ? 0 : (uintptr_t) "user.name";
 }
 
 /* Of a loc: a name in a directory where the call begins with the directory, else a file. */
@@ -115,19 +115,22 @@ sample_of (enum kind kind, const char *name)
     static struct iatt iatt;
     static struct gf_flock lock;
     static struct iovec vector;
-    const struct wire_field *field = wire_call_fields (sample.procedure);
+    const struct wire_field *field = wire_call_fields (fuzz_brick_sample.procedure);
 
     vector = (struct iovec){ &byte, 1 };
     lock = (struct gf_flock){ .l_type = F_WRLCK, .l_len = 5 };
     switch (kind) {
     case KIND_LOC:
-        return (uintptr_t) (field && field->form == WIRE_FORM_GFID ? &sample.name : &sample.file);
+        return (uintptr_t) (field && field->form == WIRE_FORM_GFID ? &fuzz_brick_sample.name
+                                                                   : &fuzz_brick_sample.file);
     case KIND_FD:
-        return (uintptr_t) sample.fd;
+        return (uintptr_t) fuzz_brick_sample.fd;
     case KIND_IATT:
         return (uintptr_t) &iatt;
     case KIND_DICT:
-        return (uintptr_t) (strcmp (name, "dict") == 0 && sample.variant == 0 ? sample.dict : NULL);
+        return (uintptr_t) (strcmp (name, "dict") == 0 && fuzz_brick_sample.variant == 0
+                                ? fuzz_brick_sample.dict
+                                : NULL);
     case KIND_VECTOR:
         return (uintptr_t) &vector;
     case KIND_LOCK:
@@ -159,11 +162,11 @@ sample_of (enum kind kind, const char *name)
 static void
 ask_procedure (call_frame_t *frame)
 {
-    if (sample.procedure == WIRE_lk && sample.variant == 2) {
+    if (fuzz_brick_sample.procedure == WIRE_lk && fuzz_brick_sample.variant == 2) {
         WIND (frame, got_flock, &world.brick, flock FOP_ARGS_flock (ARGUMENT));
         return;
     }
-    switch ((int) sample.procedure) {
+    switch ((int) fuzz_brick_sample.procedure) {
         WIRE_LIST (ASK_ROW)
         ASK (readdir)
     default:
@@ -194,12 +197,12 @@ ask (uint8_t op)
     g_autoptr (dict_t) dict = dict_new ();
 
     dict_set_str (dict, "user.name", "value");
-    sample.procedure = op & 63;
-    sample.variant = op >> 6;
-    sample.name = (loc_t){ .name = "name", .parent = world.directory, .inode = made };
-    sample.file = (loc_t){ .inode = world.file };
-    sample.fd = fd;
-    sample.dict = dict;
+    fuzz_brick_sample.procedure = op & 63;
+    fuzz_brick_sample.variant = op >> 6;
+    fuzz_brick_sample.name = (loc_t){ .name = "name", .parent = world.directory, .inode = made };
+    fuzz_brick_sample.file = (loc_t){ .inode = world.file };
+    fuzz_brick_sample.fd = fd;
+    fuzz_brick_sample.dict = dict;
     world.asked++;
     root->lk_owner = 7;
     ask_procedure (root->frames);
@@ -251,7 +254,7 @@ connect_anew (void)
 
 /* Reads the calls that came; returns the last one's number, or -1. */
 static int64_t
-read_calls (void)
+fuzz_brick_read_calls (void)
 {
     static uint8_t bytes[CALL_MAX];
     const ssize_t n = recv (world.server, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -308,7 +311,7 @@ step (struct input *input)
         return;
     }
     ask (op);
-    xid = read_calls ();
+    xid = fuzz_brick_read_calls ();
     if (size == LATE)
         return;
     bytes = input_bytes (input, size, &n);

@@ -266,7 +266,7 @@ learn_handle (uint64_t handle)
 
 /* Finds the request of an answer by the answer's length, since answers may be late. */
 static void
-learn (const char *reply, size_t size)
+fuzz_bridge_learn (const char *reply, size_t size)
 {
     const struct fuse_out_header *header = (const void *) reply;
     const struct fuse_entry_out *entry = (const void *) (header + 1);
@@ -346,7 +346,7 @@ kernel_writev (int fd, struct iovec *iov, int count, void *userdata)
     g_assert (n > 0);
     m = recv (kernel.ends[0], kernel.reply, sizeof kernel.reply, 0);
     g_assert (m > 0);
-    learn (kernel.reply, m);
+    fuzz_bridge_learn (kernel.reply, m);
     pthread_mutex_unlock (&lock);
     return n;
 }
@@ -369,7 +369,7 @@ dead_end (void)
 /* Does the same as a reader of the bridge. There is only one reader, so the input determines the
  * order. */
 static void
-serve (struct bridge *bridge)
+fuzz_bridge_serve (struct bridge *bridge)
 {
     struct request_thread reader = { .bridge = bridge };
     struct fuse_buf buf = { 0 };
@@ -388,7 +388,7 @@ serve (struct bridge *bridge)
 /* The first byte selects the options. Device and storage belong to a single thread, so there is no
  * ring. */
 static void
-mount_and_run (struct graph *graph, uint8_t how)
+fuzz_bridge_run (struct graph *graph, uint8_t how)
 {
     const char *options[] = { "stuck-after=0",
                               "io-uring=off",
@@ -402,7 +402,7 @@ mount_and_run (struct graph *graph, uint8_t how)
 
     g_assert (bridge && fuse_session_custom_io (bridge->session, &device, dead_end ()) == 0);
     bridge->mounted = true;
-    serve (bridge);
+    fuzz_bridge_serve (bridge);
     bridge_stop (bridge);
     g_assert (!bridge_is_stuck (bridge));
     g_assert_cmpuint (stack_count (), ==, 0);
@@ -438,7 +438,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     kernel.n_nodes = 1;
     how = input_byte (&kernel.input);
     g_assert (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, kernel.ends) == 0);
-    mount_and_run (&graph, how);
+    fuzz_bridge_run (&graph, how);
     close (kernel.ends[0]);
     close (kernel.ends[1]);
     itable_destroy (graph.itable);

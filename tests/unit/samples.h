@@ -12,7 +12,7 @@
 #include <linux/fs.h>
 #include <string.h>
 
-struct sample {
+struct kind_sample {
     loc_t loc;
     fd_t *fd;
     inode_t *inode;
@@ -30,15 +30,15 @@ static struct itable *table;
 static GHashTable *samples;
 static bool no_attributes; /* the leaf answers NULL for all of them */
 
-static struct sample *
+static struct kind_sample *
 sample (const char *name)
 {
     static const struct fd_maker maker = { 0 };
-    struct sample *s = g_hash_table_lookup (samples, name);
+    struct kind_sample *s = g_hash_table_lookup (samples, name);
 
     if (s)
         return s;
-    s = g_new0 (struct sample, 1);
+    s = g_new0 (struct kind_sample, 1);
     s->number = strcmp (name, "cmd") == 0 ? (uint32_t) FS_IOC_SETFLAGS
                                           : g_str_hash (name) & 0x7fffffff;
     s->inode = inode_new (table);
@@ -59,7 +59,7 @@ sample (const char *name)
 static void
 sample_free (void *data)
 {
-    struct sample *s = data;
+    struct kind_sample *s = data;
 
     loc_wipe_path (&s->loc);
     fd_unref (s->fd);

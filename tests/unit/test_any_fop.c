@@ -47,7 +47,8 @@ static unsigned reached; /* atomic */
 FOP_LIST (LEAF)
 
 #define ENTRY(fop) .fop = leaf_##fop,
-static const struct xlator_api leaf_api = { .type = "test/leaf", .fops = { FOP_LIST (ENTRY) } };
+static const struct xlator_api any_fop_leaf_api = { .type = "test/leaf",
+                                                    .fops = { FOP_LIST (ENTRY) } };
 
 /* --- the middle ------------------------------------------------------------------------------- */
 
@@ -81,7 +82,7 @@ resume_answer (gpointer stub)
     return NULL;
 }
 
-static GSList *threads; /* the main thread's */
+static GSList *any_fop_threads; /* the main thread's */
 
 /* Resumes later, on another thread. That thread releases its references after the answer, so end
  * waits for it. */
@@ -89,7 +90,7 @@ static void
 elsewhere (gpointer (*fn) (gpointer), void *stub)
 {
     ck_assert_ptr_nonnull (stub);
-    threads = g_slist_prepend (threads, g_thread_new ("resume", fn, stub));
+    any_fop_threads = g_slist_prepend (any_fop_threads, g_thread_new ("resume", fn, stub));
 }
 
 static void
@@ -333,7 +334,7 @@ static struct client *client;
     }
 FOP_LIST (ASK)
 
-static xlator_t leaf, middle, watcher;
+static xlator_t any_fop_leaf, middle, any_fop_watcher;
 
 static void
 begin (void)
@@ -341,22 +342,23 @@ begin (void)
     reached = 0;
     table = itable_new (0, 10, NULL, NULL);
     samples = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, sample_free);
-    mock_xlator (&leaf, "leaf", &leaf_api, NULL);
-    mock_xlator (&middle, "middle", &middle_api, &leaf);
-    mock_xlator (&watcher, "watcher", &watcher_api, &middle);
-    client = client_new (&watcher);
+    mock_xlator (&any_fop_leaf, "leaf", &any_fop_leaf_api, NULL);
+    mock_xlator (&middle, "middle", &middle_api, &any_fop_leaf);
+    mock_xlator (&any_fop_watcher, "watcher", &watcher_api, &middle);
+    client = client_new (&any_fop_watcher);
     client->patience = 10 * G_GINT64_CONSTANT (1000000000);
 }
 
 static void
 end (void)
 {
-    for (; threads; threads = g_slist_delete_link (threads, threads))
-        g_thread_join (threads->data);
+    for (GSList *at = any_fop_threads; at; at = at->next)
+        g_thread_join (at->data);
+    g_clear_pointer (&any_fop_threads, g_slist_free);
     client_free (client);
-    mock_free (&watcher);
+    mock_free (&any_fop_watcher);
     mock_free (&middle);
-    mock_free (&leaf);
+    mock_free (&any_fop_leaf);
     g_hash_table_destroy (samples);
     itable_destroy (table);
 }
@@ -408,7 +410,7 @@ START_TEST (an_operation_of_its_own_goes_before)
 
     mode = FAIL;
     begin ();
-    struct client *other = client_new (mock_xlator (&own, "own", &api, &leaf));
+    struct client *other = client_new (mock_xlator (&own, "own", &api, &any_fop_leaf));
     ck_assert_int_eq (sync_stat (other, SAMPLE_LOC (loc), NULL, NULL), -EUCLEAN);
     ck_assert_int_eq (sync_lookup (other, SAMPLE_LOC (loc), SAMPLE_DICT (xdata), NULL), -EXDEV);
     client_free (other);
@@ -472,7 +474,7 @@ START_TEST (every_call_and_answer_prints)
 
     begin ();
     ours = client;
-    client = client_new (mock_xlator (&printing, "printing", &api, &leaf));
+    client = client_new (mock_xlator (&printing, "printing", &api, &any_fop_leaf));
 #define ASK_ANSWER(fop) ask_##fop (ANSWER);
     FOP_LIST (ASK_ANSWER)
     client_free (client);
