@@ -82,6 +82,7 @@ bricks_end (struct brick_world *b)
 {
     graph_deactivate (b->w.graph);
     posix_world_end (&b->w);
+    bricks_pass (INT64_C (2000000000)); /* a timer has a reference to each connection */
     for (unsigned i = 0; i < b->n; i++)
         brick_free (b->bricks[i]);
     scheduler_end ();
