@@ -71,6 +71,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
     %D%/core/edge/fan-out.c \
+    %D%/core/edge/pathinfo.c \
     %D%/core/edge/steps.c \
     %D%/core/edge/translator.c \
     %D%/core/edge/watch.c \
@@ -157,8 +158,10 @@ pkginclude_HEADERS = %D%/fops.def %D%/xlator.h
 pkgincludebasedir = $(pkgincludedir)/core/base
 pkgincludebase_HEADERS = \
     %D%/core/base/errors.h \
+    %D%/core/base/fnv.h \
     %D%/core/base/gfid.h \
     %D%/core/base/histogram.h \
+    %D%/core/base/name.h \
     %D%/core/base/json.h \
     %D%/core/base/log.h \
     %D%/core/base/process.h \
@@ -204,6 +207,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
     %D%/core/edge/fan-out.h \
+    %D%/core/edge/pathinfo.h \
     %D%/core/edge/steps.h \
     %D%/core/edge/translator.h \
     %D%/core/edge/watch.h

@@ -18,7 +18,9 @@
 
 /* Values that operations carry. */
 #include "core/base/errors.h"
+#include "core/base/fnv.h"
 #include "core/base/gfid.h"
+#include "core/base/name.h"
 #include "core/data/answer-vector.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -31,6 +33,7 @@
 /* Calls of several steps, that continue later, or on another thread. */
 #include "core/data/byte-claims.h"
 #include "core/edge/fan-out.h"
+#include "core/edge/pathinfo.h"
 #include "core/edge/steps.h"
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"

@@ -2,6 +2,7 @@
 /* Procedures on names. The table of inodes keeps each name: storage finds the file of a gfid by
  * it. */
 #include "conform/brick/request.h"
+#include "core/base/name.h"
 
 #include "core/data/dirent.h"
 
@@ -231,7 +232,7 @@ brick_put_entry (struct brick_request *q, const gf_dirent_t *entry, dict_t *foun
 static void
 brick_list_entry (struct brick_request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)
 {
-    const bool dots = strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
+    const bool dots = name_is_dots (entry->d_name);
     g_autoptr (dict_t) found = NULL;
 
     if (!dots && entry->inode && entry->d_stat.ia_type != IA_INVAL) {

@@ -2,6 +2,7 @@
 /* Answers to the clients: this file records them, and updates inodes, names and open files as the
  * bridge to the kernel does. */
 #include "conform/history/drive.h"
+#include "core/base/name.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
 #include "core/data/iobuf.h"
@@ -150,7 +151,7 @@ see_entries (struct operation *seen, const struct answer *answer)
 {
     for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next) {
         seen->offset = entry->d_off;
-        if (strcmp (entry->d_name, ".") != 0 && strcmp (entry->d_name, "..") != 0)
+        if (!name_is_dots (entry->d_name))
             g_ptr_array_add (seen->names,
                              g_strdup_printf ("%s%c", entry->d_name, dirent_letter (entry)));
     }

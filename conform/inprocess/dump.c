@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything below a directory, as text: names, attributes, bytes, extended attributes. */
 #include "conform/inprocess/inprocess.h"
+#include "core/base/name.h"
 
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -127,6 +128,6 @@ dump_tree (struct kit_world *world, inode_t *dir, const char *path, GString *out
     g_autoptr (GPtrArray) names = dump_names (world, dir, out);
 
     for (guint i = 0; i < names->len; i++)
-        if (strcmp (names->pdata[i], ".") != 0 && strcmp (names->pdata[i], "..") != 0)
+        if (!name_is_dots (names->pdata[i]))
             dump_name (world, dir, path, names->pdata[i], out);
 }

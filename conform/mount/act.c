@@ -2,6 +2,7 @@
 /* Functions for writing cases. A child runs one case at a time, so its state is global to the
  * process. */
 #include "conform/mount/mount.h"
+#include "core/base/name.h"
 
 #include <dirent.h>
 #include <grp.h>
@@ -203,7 +204,7 @@ names_in (const char *path)
     struct dirent *entry;
 
     while (dir && (entry = readdir (dir)))
-        if (strcmp (entry->d_name, ".") != 0 && strcmp (entry->d_name, "..") != 0)
+        if (!name_is_dots (entry->d_name))
             g_ptr_array_add (names, g_strdup (entry->d_name));
     if (dir)
         closedir (dir);

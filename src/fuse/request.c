@@ -3,6 +3,7 @@
 #include "fuse/request.h"
 
 #include "core/base/errors.h"
+#include "core/base/name.h"
 #include "core/report/failures.h"
 #include "core/report/probe.h"
 #include "fuse/groups.h"
@@ -414,7 +415,7 @@ request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino)
 static int
 name_error (const char *name)
 {
-    if (!name[0] || strchr (name, '/') || !strcmp (name, ".") || !strcmp (name, ".."))
+    if (!name[0] || strchr (name, '/') || name_is_dots (name))
         return EINVAL;
     return strnlen (name, NAME_MAX + 1) > NAME_MAX ? ENAMETOOLONG : 0;
 }

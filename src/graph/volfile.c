@@ -5,6 +5,7 @@
  * need modules.
  */
 #include "graph/internal.h"
+#include "core/base/name.h"
 
 #include <errno.h>
 #include <string.h>
@@ -130,7 +131,7 @@ name_is_valid (const char *name)
 {
     const size_t len = strlen (name);
 
-    if (len == 0 || len > 255 || strcmp (name, ".") == 0 || strcmp (name, "..") == 0)
+    if (len == 0 || len > 255 || name_is_dots (name))
         return false;
     for (const char *p = name; *p; p++)
         if (g_ascii_isspace (*p) || g_ascii_iscntrl (*p) || strchr ("/\"\\`'", *p))

@@ -365,7 +365,6 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     world.private.subvolume = (char *) "brick";
     world.private.host = (char *) "nowhere";
     world.private.brick = (char *) "nowhere:brick";
-    pthread_mutex_init (&world.private.random_lock, NULL);
     client_session_init (&world.brick);
     client_upcalls_init (&world.brick);
     client_upcalls_end (&world.brick); /* no thread */

@@ -4,10 +4,13 @@
 #include "core/data/spare-buffers.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
+#include "core/base/fnv.h"
 #include "core/base/gfid.h"
+#include "core/base/name.h"
 #include "core/data/iatt.h"
 #include "core/data/iobuf.h"
 #include "core/base/json.h"
+#include "core/time/random.h"
 
 #include "../program.h"
 #include <pthread.h>
@@ -265,6 +268,71 @@ START_TEST (a_malformed_gfid_is_refused)
 }
 END_TEST
 
+/* Several threads take gfids from one source: together those that one thread would take. */
+#define GFID_THREADS 4
+#define GFIDS 1000
+
+struct gfid_taker {
+    pthread_t thread;
+    struct random_source *source;
+    gfid_t gfids[GFIDS];
+};
+
+static void *
+gfids_take (void *data)
+{
+    struct gfid_taker *taker = data;
+
+    for (unsigned i = 0; i < GFIDS; i++)
+        taker->gfids[i] = random_gfid (taker->source);
+    return NULL;
+}
+
+START_TEST (threads_take_gfids_from_one_source)
+{
+    struct random_source source = { 7 }, alone = { 7 };
+    g_autofree struct gfid_taker *takers = g_new0 (struct gfid_taker, GFID_THREADS);
+    g_autoptr (GHashTable) taken = g_hash_table_new (gfid_hash, gfid_same);
+
+    for (unsigned t = 0; t < GFID_THREADS; t++) {
+        takers[t].source = &source;
+        ck_assert_int_eq (pthread_create (&takers[t].thread, NULL, gfids_take, &takers[t]), 0);
+    }
+    for (unsigned t = 0; t < GFID_THREADS; t++) {
+        pthread_join (takers[t].thread, NULL);
+        for (unsigned i = 0; i < GFIDS; i++)
+            g_hash_table_add (taken, &takers[t].gfids[i]);
+    }
+    ck_assert_uint_eq (g_hash_table_size (taken), GFID_THREADS * GFIDS);
+    for (unsigned i = 0; i < GFID_THREADS * GFIDS; i++) {
+        const gfid_t gfid = random_gfid (&alone);
+
+        ck_assert (g_hash_table_contains (taken, &gfid));
+    }
+}
+END_TEST
+
+/* The vectors of the authors of FNV. A gfid that storage derives depends on the hash. */
+START_TEST (fnv_is_fnv_1a)
+{
+    ck_assert_uint_eq (fnv32 (FNV32_START, "", 0), 0x811c9dc5);
+    ck_assert_uint_eq (fnv32 (FNV32_START, "a", 1), 0xe40c292c);
+    ck_assert_uint_eq (fnv32 (FNV32_START, "foobar", 6), 0xbf9cf968);
+    ck_assert (fnv64 (FNV64_START, "a", 1) == 0xaf63dc4c8601ec8c);
+    ck_assert (fnv64 (FNV64_START, "foobar", 6) == 0x85944171f73967e8);
+}
+END_TEST
+
+START_TEST (dots_are_two_names)
+{
+    static const char *const other[] = { "", "...", ".a", "a", "..a" };
+
+    ck_assert (name_is_dots (".") && name_is_dots (".."));
+    for (unsigned i = 0; i < G_N_ELEMENTS (other); i++)
+        ck_assert (!name_is_dots (other[i]));
+}
+END_TEST
+
 START_TEST (attributes_survive_the_way_to_struct_stat_and_back)
 {
     struct stat st, again;
@@ -337,6 +405,9 @@ TEST_PROGRAM (test_data)
     tcase_add_test (tcase, dicts_are_equal_in_any_order);
     tcase_add_test (tcase, a_gfid_is_read_as_it_was_written);
     tcase_add_test (tcase, a_malformed_gfid_is_refused);
+    tcase_add_test (tcase, threads_take_gfids_from_one_source);
+    tcase_add_test (tcase, fnv_is_fnv_1a);
+    tcase_add_test (tcase, dots_are_two_names);
     tcase_add_test (tcase, attributes_survive_the_way_to_struct_stat_and_back);
     tcase_add_test (tcase, entries_are_copied_with_their_names);
     tcase_add_test (tcase, a_string_of_any_bytes_is_valid_json);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/rundir.h"
+#include "core/base/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -290,7 +291,7 @@ run_dir_write (const char *name, const char *bytes, size_t size, char **ret_path
     g_autofree char *path = NULL, *error = NULL;
     int dir, r;
 
-    if (!*name || strchr (name, '/') || strcmp (name, ".") == 0 || strcmp (name, "..") == 0)
+    if (!*name || strchr (name, '/') || name_is_dots (name))
         return -EINVAL;
     dir = run_dir_take (&path, &error);
     if (dir < 0)

@@ -3,6 +3,7 @@
 #ifndef WINDLASS_CORE_DATA_DIRENT_H
 #define WINDLASS_CORE_DATA_DIRENT_H
 
+#include "core/base/name.h"
 #include "core/data/iatt.h"
 #include "core/data/types.h"
 

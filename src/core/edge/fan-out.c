@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/edge/fan-out.h"
+#include "core/data/dict.h"
 #include "core/table/fops-rows.h"
 #include "core/edge/call-fields.h"
 
@@ -139,4 +140,12 @@ void
 fan_pass_at (const struct fan_out *fan, unsigned i, const struct call_site *site)
 {
     reply_unwind (fan->answers[i].op, fan_reply (fan, i), fan->frame, site);
+}
+
+const char *
+fan_text (const struct fan_answer *answer, const char *name)
+{
+    return answer->op == FOP_getxattr && answer->op_ret >= 0
+               ? dict_get_str (answer->getxattr.dict, name)
+               : NULL;
 }

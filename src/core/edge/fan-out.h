@@ -60,6 +60,10 @@ void fan_end (struct fan_out *fan);
 /* In place of fan_end: returns true if all answers are there, and does not call next then. */
 bool fan_is_answered (struct fan_out *fan);
 
+/* Returns the text of an extended attribute in a child's answer to a getxattr; NULL: the child was
+ * not asked, has failed, or has no such attribute. */
+const char *fan_text (const struct fan_answer *answer, const char *name);
+
 /* Calls fop_ of child_, whose answer is fan_->answers[i_] in the next step. */
 #define FAN_WIND(fan_, i_, child_, fop_, ...)                                                      \
     do {                                                                                           \

@@ -4,6 +4,7 @@
  * 0, -EINVAL if the text has the wrong syntax, or -ERANGE if the value is not allowed.
  */
 #include "core/edge/option.h"
+#include "core/base/name.h"
 #include "core/base/log.h"
 
 #include <errno.h>
@@ -351,7 +352,7 @@ option_is_local (const struct xlator_option *option, const char *text)
 int
 option_check_name (const char *text, char **ret_allowed)
 {
-    if (!strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0
+    if (!strchr (text, '/') && !name_is_dots (text)
         && strlen (text) <= NAME_MAX)
         return 0;
     *ret_allowed = g_strdup ("must be a name of at most 255 bytes without '/', or empty for none");

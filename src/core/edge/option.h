@@ -113,7 +113,7 @@ bool option_is_local (const struct xlator_option *option, const char *text);
 /* For .check: accepts the name of a file in a directory, or an empty text. */
 int option_check_name (const char *text, char **ret_allowed);
 
-/* Returns the names of an OPTION_ENUM's values, NULL at the end: g_free the array alone. Returns
+/* Returns the names of an OPTION_ENUM's values, NULL at the end; g_free the array alone. Returns
  * NULL for an option of another type. */
 const char **option_value_names (const struct xlator_option *option);
 

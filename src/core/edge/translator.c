@@ -152,6 +152,17 @@ xlator_set_loglevel (xlator_t *xl, gf_loglevel_t level)
     route_upwards (xl);
 }
 
+int
+xlator_child_number (const xlator_t *xl, const char *name, size_t size)
+{
+    int number = 0;
+
+    for (const xlator_list_t *at = xl->children; at; at = at->next, number++)
+        if (strlen (at->xlator->name) == size && memcmp (at->xlator->name, name, size) == 0)
+            return number;
+    return -1;
+}
+
 bool
 xlator_is_remote (const xlator_t *xl)
 {

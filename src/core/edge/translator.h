@@ -290,6 +290,9 @@ void *inode_ctx_make (inode_t *inode, xlator_t *this,
 #define fd_ctx_get(fd_, this_) fd_ctx_get_at (fd_, (this_)->fd_slot)
 #define fd_ctx_set(fd_, this_, ctx_) fd_ctx_set_at (fd_, (this_)->fd_slot, ctx_)
 
+/* Returns the number of the child with a name of size bytes, from 0; -1: there is none. */
+int xlator_child_number (const xlator_t *xl, const char *name, size_t size);
+
 /* Returns whether a server has the files of xl or of a translator below: xlator_api.remote. */
 bool xlator_is_remote (const xlator_t *xl);
 

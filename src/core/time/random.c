@@ -26,14 +26,20 @@ random_is_seeded (void)
     return scheduler_on;
 }
 
-uint64_t
-random_next (struct random_source *source)
-{
-    uint64_t z = source->state += UINT64_C (0x9e3779b97f4a7c15);
+#define RANDOM_STEP UINT64_C (0x9e3779b97f4a7c15)
 
+static uint64_t
+random_mix (uint64_t z)
+{
     z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
     return z ^ z >> 31;
+}
+
+uint64_t
+random_next (struct random_source *source)
+{
+    return random_mix (source->state += RANDOM_STEP);
 }
 
 uint64_t
@@ -51,7 +57,9 @@ random_once_in (struct random_source *source, uint64_t one_in)
 gfid_t
 random_gfid (struct random_source *source)
 {
-    const uint64_t numbers[2] = { random_next (source), random_next (source) };
+    const uint64_t state = __atomic_fetch_add (&source->state, 2 * RANDOM_STEP, __ATOMIC_RELAXED);
+    const uint64_t numbers[2] = { random_mix (state + RANDOM_STEP),
+                                  random_mix (state + 2 * RANDOM_STEP) };
     gfid_t gfid;
 
     memcpy (gfid.b, numbers, sizeof gfid.b);

@@ -28,7 +28,8 @@ uint64_t random_next (struct random_source *source);
 uint64_t random_below (struct random_source *source, uint64_t limit);
 bool random_once_in (struct random_source *source, uint64_t one_in);
 
-/* Returns a random gfid: a version 4 UUID (RFC 9562). */
+/* Returns a random gfid: a version 4 UUID (RFC 9562). Several threads may call it with one source
+ * at the same time, if no other function takes numbers from it then. */
 gfid_t random_gfid (struct random_source *source);
 
 #endif

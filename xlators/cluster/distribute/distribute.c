@@ -140,7 +140,6 @@ dht_init (xlator_t *this)
     dht_private_t *priv = this->private;
     char reason[200] = "";
 
-    pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
     priv->linkto_key = g_strconcat (priv->layout_key, ".linkto", NULL);
     priv->mds_key = g_strconcat (priv->layout_key, ".mds", NULL);
@@ -170,8 +169,6 @@ dht_fini (xlator_t *this)
     g_free (priv->children);
     g_free (priv->by_name);
     g_free (priv->leaving);
-    if (priv->n > 0)
-        pthread_mutex_destroy (&priv->random_lock);
 }
 
 static int

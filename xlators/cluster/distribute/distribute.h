@@ -71,8 +71,7 @@ typedef struct {
     struct hash_rules rules;
     uint32_t commit;      /* commit hash of the volume; atomic */
     struct space space;
-    pthread_mutex_t random_lock;
-    struct random_source random; /* guarded by `random_lock` */
+    struct random_source random; /* for new gfids */
 } dht_private_t;
 
 /* --- context.c: the context of an inode ------------------------------------------------------- */
@@ -238,7 +237,6 @@ bool child_is_up (const dht_private_t *priv, unsigned i);
 bool child_is_leaving (const dht_private_t *priv, unsigned i); /* is in decommissioned-bricks */
 bool children_are_up (const dht_private_t *priv); /* whether all subvolumes are up */
 int child_first_up (const dht_private_t *priv);
-gfid_t gfid_new (dht_private_t *priv);
 bool is_missing (int op_errno); /* ENOENT, ESTALE */
 
 /* The gfid of an inode as a text, for messages. */

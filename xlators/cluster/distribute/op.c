@@ -195,15 +195,3 @@ is_missing (int op_errno)
 {
     return op_errno == ENOENT || op_errno == ESTALE;
 }
-
-/* A random gfid: a version 4 UUID (RFC 9562). */
-gfid_t
-gfid_new (dht_private_t *priv)
-{
-    gfid_t gfid;
-
-    pthread_mutex_lock (&priv->random_lock);
-    gfid = random_gfid (&priv->random);
-    pthread_mutex_unlock (&priv->random_lock);
-    return gfid;
-}

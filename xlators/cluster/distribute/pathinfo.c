@@ -26,33 +26,7 @@ pathinfo_clear (struct op *op)
     g_free (((struct pathinfo *) op)->name);
 }
 
-static bool
-name_is_pathinfo (const char *name)
-{
-    return name && (strcmp (name, "trusted.glusterfs.pathinfo") == 0
-                    || strcmp (name, "glusterfs.pathinfo") == 0);
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
-
-/* Prints the parts that subvolumes have answered with. Returns how many there are. */
-static unsigned
-parts_print (const struct pathinfo *info, GString *out)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < info->op.priv->n; i++) {
-        const struct fan_answer *at = &info->op.fan.answers[i];
-        const char *part = at->op != FOP_NONE && at->op_ret >= 0
-                               ? dict_get_str (at->getxattr.dict, info->name)
-                               : NULL;
-
-        if (part)
-            g_string_append_printf (out, " %s", part);
-        n += part != NULL;
-    }
-    return n;
-}
 
 static void
 layout_print (const dht_private_t *priv, const struct layout *layout, GString *out)
@@ -91,7 +65,7 @@ pathinfo_answered (call_frame_t *frame)
     g_autoptr (dict_t) dict = NULL;
 
     g_string_append_printf (text, "(<DISTRIBUTE:%s>", info->op.this->name);
-    if (parts_print (info, text) == 0) {
+    if (pathinfo_append (&info->op.fan, info->name, text) == 0) {
         op_fail (&info->op, first->op_ret < 0 ? first->op_errno : ENODATA);
         return;
     }
@@ -134,7 +108,7 @@ dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
         STACK_UNWIND (getxattr, frame, 0, 0, own, NULL);
     else if (dict_has (xdata, ONE_PART))
         any_fop_getxattr (frame, this, loc, name, NULL);
-    else if (name_is_pathinfo (name) && priv->n > 1)
+    else if (pathinfo_is_name (name) && priv->n > 1)
         pathinfo_ask (frame, this, loc, name);
     else if (name_is_real_filename (name) && priv->n > 1 && loc->inode->ia_type == IA_IFDIR)
         real_filename_ask (frame, this, loc, name, xdata);

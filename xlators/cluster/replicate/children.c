@@ -328,17 +328,6 @@ requests_wait (xlator_t *this)
 
 #define OWNERS_OF_OURS ((uint64_t) 0xaf << 56)
 
-gfid_t
-gfid_new (replicate_t *priv)
-{
-    gfid_t gfid;
-
-    pthread_mutex_lock (&priv->random_lock);
-    gfid = random_gfid (&priv->random);
-    pthread_mutex_unlock (&priv->random_lock);
-    return gfid;
-}
-
 uint64_t
 owner_new (replicate_t *priv)
 {

@@ -392,7 +392,8 @@ lookup_may_give_gfid (const struct replicate_lookup *lookup)
 static void
 lookup_give_gfid (struct replicate_lookup *lookup)
 {
-    const gfid_t gfid = gfid_new (lookup->this->private);
+    replicate_t *priv = lookup->this->private;
+    const gfid_t gfid = random_gfid (&priv->random);
     dict_t *xdata = dict_copy (lookup->xdata);
 
     dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);

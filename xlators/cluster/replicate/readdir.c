@@ -45,11 +45,7 @@ dir_listing_drop (void *local)
 static guint64
 name_hash (const char *name)
 {
-    guint64 hash = 14695981039346656037u;
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char) *name) * 1099511628211u;
-    return hash;
+    return fnv64 (FNV64_START, name, strlen (name));
 }
 
 struct listed {

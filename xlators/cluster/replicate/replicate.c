@@ -169,7 +169,6 @@ replicate_init (xlator_t *this)
     replicate_t *priv = this->private;
     int r = children_init (this);
 
-    pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
     heals_init (this);
     priv->choice_lasts = 5 * 60 * 1000000000ll; /* as in GlusterFS */
@@ -179,10 +178,7 @@ replicate_init (xlator_t *this)
 static void
 replicate_fini (xlator_t *this)
 {
-    replicate_t *priv = this->private;
-
     heals_fini (this);
-    pthread_mutex_destroy (&priv->random_lock);
     children_fini (this);
 }
 

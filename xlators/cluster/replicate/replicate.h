@@ -76,8 +76,7 @@ typedef struct {
     GQueue eager_locks;    /* of struct txn; lock */
     struct heals *heals;   /* heal/heal.h */
     struct itable *table;  /* the graph's, from the first lookup on; atomic */
-    pthread_mutex_t random_lock;
-    struct random_source random; /* random_lock */
+    struct random_source random; /* for new gfids */
 } replicate_t;
 
 /* All locals of this translator begin with this. */
@@ -117,8 +116,7 @@ void requests_wait (xlator_t *this);
 /* Returns a new owner of locks. */
 uint64_t owner_new (replicate_t *priv);
 
-/* A random gfid: a version 4 UUID (RFC 9562); and the key of xdata that has a new object's. */
-gfid_t gfid_new (replicate_t *priv);
+/* The key of xdata that has the gfid of a new object. */
 #define NEW_GFID_KEY "gfid-req"
 
 /* --- open.c ----------------------------------------------------------------------------------- */

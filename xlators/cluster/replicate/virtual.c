@@ -60,33 +60,17 @@ virtual_answer (struct virtual *virtual, const char *value)
 
 /* --- trusted.glusterfs.pathinfo --------------------------------------------------------------- */
 
-static bool
-name_is_pathinfo (const char *name)
-{
-    return strcmp (name, "trusted.glusterfs.pathinfo") == 0
-        || strcmp (name, "glusterfs.pathinfo") == 0;
-}
-
 static void
 pathinfo_answered (call_frame_t *frame)
 {
     struct virtual *virtual = frame->local;
     g_autoptr (GString) text = g_string_new (NULL);
-    bool any = false;
+    unsigned parts;
 
     g_string_append_printf (text, "(<REPLICATE:%s>", virtual->this->name);
-    for (unsigned i = 0; i < virtual->fan.n; i++) {
-        const struct fan_answer *at = &virtual->fan.answers[i];
-        const char *part = at->op != FOP_NONE && at->op_ret >= 0
-                               ? dict_get_str (at->getxattr.dict, virtual->name)
-                               : NULL;
-
-        if (part)
-            g_string_append_printf (text, " %s", part);
-        any |= part != NULL;
-    }
+    parts = pathinfo_append (&virtual->fan, virtual->name, text);
     g_string_append_c (text, ')');
-    if (any)
+    if (parts > 0)
         virtual_answer (virtual, text->str);
     else
         frame_fail (frame, fan_successes (&virtual->fan) ? ENODATA : fan_error (&virtual->fan));
@@ -106,10 +90,7 @@ nodes_answered (call_frame_t *frame)
         return;
     }
     for (unsigned i = 0; i < virtual->fan.n; i++) {
-        const struct fan_answer *at = &virtual->fan.answers[i];
-        const char *node = at->op != FOP_NONE && at->op_ret >= 0
-                               ? dict_get_str (at->getxattr.dict, NODE)
-                               : NULL;
+        const char *node = fan_text (&virtual->fan.answers[i], NODE);
 
         g_string_append_printf (text, "%s%s", i ? " " : "",
                                 node ? node : "00000000-0000-0000-0000-000000000000");
@@ -173,7 +154,7 @@ void
 replicate_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
                     dict_t *xdata)
 {
-    if (name && name_is_pathinfo (name))
+    if (pathinfo_is_name (name))
         ask_all (virtual_new (frame, this, loc->inode, name), loc, name, pathinfo_answered);
     else if (name && strcmp (name, NODES) == 0)
         ask_all (virtual_new (frame, this, loc->inode, name), loc, NODE, nodes_answered);

@@ -121,7 +121,7 @@ add_names (GPtrArray *names, const gf_dirent_t *entries, off_t *offset)
 {
     for (; entries; entries = entries->next) {
         *offset = entries->d_off;
-        if (strcmp (entries->d_name, ".") != 0 && strcmp (entries->d_name, "..") != 0)
+        if (!name_is_dots (entries->d_name))
             g_ptr_array_add (names, g_strdup (entries->d_name));
     }
 }

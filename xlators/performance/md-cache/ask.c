@@ -33,12 +33,6 @@ mdc_local_drop (xlator_t *this, void *data)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-static bool
-is_dots (const char *name)
-{
-    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* A caller that may search the directory may see the attributes of an entry, as long as the entry
  * still has that name. */
 static bool
@@ -56,7 +50,7 @@ void
 mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     mdc_private_t *priv = this->private;
-    const uint64_t name = loc->name && loc->parent && !is_dots (loc->name)
+    const uint64_t name = loc->name && loc->parent && !name_is_dots (loc->name)
                             ? mdc_name_hash (this, loc->parent, loc->name)
                             : 0;
     g_autoptr (dict_t) asked = NULL;

@@ -6,12 +6,6 @@ static readdir_cbk mdc_readdir_cbk;
 static readdirp_cbk mdc_readdir_forced_cbk;
 static readdirp_cbk mdc_readdirp_cbk;
 
-static bool
-is_dots (const char *name)
-{
-    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* link: no translator above takes the inodes, and an inode that the table does not know would be
  * gone at once. An entry is only linked if its name still stands for it, since other translators
  * use the table's names. */
@@ -40,7 +34,8 @@ mdc_entries_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent
                   bool link)
 {
     for (; entries; entries = entries->next)
-        if (entries->inode && entries->d_stat.ia_type != IA_INVAL && !is_dots (entries->d_name))
+        if (entries->inode && entries->d_stat.ia_type != IA_INVAL
+            && !name_is_dots (entries->d_name))
             entry_keep (this, local, entries, link);
     mdc_was_read (this, local->inode);
 }

@@ -8,16 +8,6 @@
  */
 #include "md-cache.h"
 
-#define FNV_PRIME 0x100000001b3u
-
-static uint64_t
-hash_bytes (uint64_t hash, const void *bytes, size_t size)
-{
-    for (const uint8_t *at = bytes, *end = at + size; at < end; at++)
-        hash = (hash ^ *at) * FNV_PRIME;
-    return hash;
-}
-
 static uint64_t
 hash_mix (uint64_t hash)
 {
@@ -29,7 +19,7 @@ hash_mix (uint64_t hash)
 static uint64_t
 directory_hash (xlator_t *this, const inode_t *directory)
 {
-    return hash_bytes (mdc_priv (this)->seed, directory->gfid.b, sizeof directory->gfid.b);
+    return fnv64 (mdc_priv (this)->seed, directory->gfid.b, sizeof directory->gfid.b);
 }
 
 /* The highest bits are the directory's. Equal hashes alone do not confuse two names: the table
@@ -40,7 +30,7 @@ uint64_t
 mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 {
     const uint64_t directory = directory_hash (this, parent);
-    const uint64_t hash = hash_mix (hash_bytes (directory, name, strlen (name)))
+    const uint64_t hash = hash_mix (fnv64 (directory, name, strlen (name)))
                         & ((UINT64_C (1) << NAME_BITS) - 1);
 
     return hash_mix (directory) >> NAME_BITS << NAME_BITS | (hash ? hash : 1);

@@ -2,8 +2,6 @@
 /* The names in directories that are known to exist or not to exist. */
 #include "nl-cache.h"
 
-#define FNV_OFFSET 0x811c9dc5u
-#define FNV_PRIME 0x01000193u
 #define TABLE_COST 48 /* approximate bytes per name for the hash table and the allocator */
 
 /* The key of a name. */
@@ -16,10 +14,10 @@ struct key {
 static guint
 hash_of (const gfid_t *directory, const char *name)
 {
-    guint hash = FNV_OFFSET ^ gfid_hash (directory);
+    guint hash = FNV32_START ^ gfid_hash (directory);
 
     for (; *name; name++)
-        hash = (hash ^ (guchar) g_ascii_tolower (*name)) * FNV_PRIME;
+        hash = fnv32_byte (hash, (guchar) g_ascii_tolower (*name));
     return hash ^ hash >> 15;
 }
 

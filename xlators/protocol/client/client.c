@@ -191,7 +191,6 @@ client_init (xlator_t *this)
         return r;
     if (priv->transport != TRANSPORT_UNIX)
         g_clear_pointer (&priv->path, g_free);
-    pthread_mutex_init (&priv->random_lock, NULL);
     priv->random.state = random_seed ();
     client_name (this);
     priv->brick = client_brick (priv);
@@ -221,7 +220,6 @@ client_fini (xlator_t *this)
     client_session_fini (this);
     histogram_clear (&priv->round_trips);
     pthread_mutex_destroy (&priv->held_lock);
-    pthread_mutex_destroy (&priv->random_lock);
 }
 
 static int

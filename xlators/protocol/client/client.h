@@ -166,8 +166,7 @@ typedef struct {
     bool ready, looping; /* init has called work_use, and loop_use */
     struct client_session session;
     struct client_upcalls upcalls;
-    pthread_mutex_t random_lock;
-    struct random_source random; /* guarded by random_lock */
+    struct random_source random; /* for new gfids */
 } client_private_t;
 
 /* --- manner.c --------------------------------------------------------------------------------- */

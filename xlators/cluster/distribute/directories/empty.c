@@ -50,12 +50,6 @@ empty_list (void *local)
             AS_SELF (op, i, readdirp, empty->fd, LIST_SIZE, empty->at[i], NULL);
 }
 
-static bool
-entry_is_dots (const gf_dirent_t *entry)
-{
-    return strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
-}
-
 /* A linkto that was listed. */
 struct empty_linkto {
     unsigned child;
@@ -83,7 +77,7 @@ empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply 
         return -reply->op_errno;
     for (const gf_dirent_t *entry = reply->entries; entry; entry = entry->next) {
         empty->at[child] = entry->d_off;
-        if (entry_is_dots (entry))
+        if (name_is_dots (entry->d_name))
             continue;
         if (!iatt_may_be_linkto (&entry->d_stat))
             return -ENOTEMPTY;

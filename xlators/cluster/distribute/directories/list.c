@@ -79,12 +79,6 @@ place_of_offset (const struct list_op *listing, uint64_t offset)
 
 /* --- which entries ---------------------------------------------------------------------------- */
 
-static bool
-name_is_dots (const char *name)
-{
-    return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
-}
-
 /* The subvolume that lists a directory's name: the hashed one, or the first if that is down. */
 static bool
 lists_directory (const struct list_op *listing, unsigned child, const char *name)

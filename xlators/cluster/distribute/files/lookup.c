@@ -209,7 +209,7 @@ lookup_set_gfid (void *local)
 {
     struct op *op = local;
     g_autoptr (dict_t) wanted = dict_copy (((const struct distribute_lookup *) local)->wanted);
-    gfid_t gfid = gfid_new (op->priv);
+    gfid_t gfid = random_gfid (&op->priv->random);
 
     for (unsigned i = 0; i < op->priv->n; i++)
         if (op->fan.answers[i].op == FOP_lookup && op->fan.answers[i].op_ret >= 0)
@@ -560,12 +560,6 @@ lookup_cached_answered (call_frame_t *frame)
     }
 }
 
-static bool
-is_dots (const char *name)
-{
-    return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
-}
-
 void
 dht_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
@@ -579,7 +573,7 @@ dht_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     lookup->hashed = lookup->linked = lookup->mds = NO_CHILD;
     lookup->wanted = xdata_lookup (op->priv, xdata, op->loc.inode);
     lookup->heals = !dict_has (xdata, WITHOUT_HEALING);
-    lookup->by_name = loc->name && loc->parent && !is_dots (loc->name);
+    lookup->by_name = loc->name && loc->parent && !name_is_dots (loc->name);
     if (lookup->by_name)
         lookup->hashed = name_hashed (this, loc->parent, loc->name);
     if (lookup->asked != NO_CHILD)

@@ -84,7 +84,7 @@ making_make_linkto (void *local)
     const struct iatt like = { .ia_uid = op->frame->root->uid, .ia_gid = op->frame->root->gid };
 
     if (op->linkto.phase == LINKTO_BEGIN)
-        making->gfid = gfid_new (op->priv);
+        making->gfid = random_gfid (&op->priv->random);
     linkto_run (op, making->hashed, making->child, &op->loc, &making->gfid, &like);
 }
 

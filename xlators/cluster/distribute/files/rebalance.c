@@ -53,16 +53,6 @@ file_ask_target (void *local)
     loc_wipe_path (&loc);
 }
 
-static int
-child_of_name (const dht_private_t *priv, const char *name, size_t size)
-{
-    for (unsigned i = 0; name && i < priv->n; i++)
-        if (strnlen (name, size) == strlen (priv->children[i]->name)
-            && strncmp (priv->children[i]->name, name, size) == 0)
-            return (int) i;
-    return NO_CHILD;
-}
-
 /* The file names the target in an attribute. Returns 0 or an errno: ENODATA if it isn't being
  * copied (any more), ENOENT or ESTALE if it has moved. */
 static int
@@ -74,7 +64,7 @@ file_read_target (struct file_op *file)
     const char *name = reply->op_ret < 0 ? NULL
                                          : dict_get (reply->dict, op->priv->linkto_key, &size);
 
-    file->target = child_of_name (op->priv, name, size);
+    file->target = name ? xlator_child_number (op->this, name, strnlen (name, size)) : NO_CHILD;
     if (file->target == file->child)
         file->target = NO_CHILD;
     inode_set_target (op->this, file->inode, file->target);

@@ -131,6 +131,7 @@ static dict_t *
 change_xdata (const struct call *call)
 {
     const bool writes = call->op == FOP_writev;
+    replicate_t *priv = call->this->private;
     dict_t *xdata;
     gfid_t gfid;
 
@@ -141,7 +142,7 @@ change_xdata (const struct call *call)
         dict_set_str (xdata, "glusterfs.inodelk-dom-count", call->this->name);
         dict_set_u64 (xdata, "glusterfs.write-is-append", 1);
     } else {
-        gfid = gfid_new (call->this->private);
+        gfid = random_gfid (&priv->random);
         dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
     }
     return xdata;

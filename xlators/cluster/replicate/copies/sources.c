@@ -140,10 +140,8 @@ copies_favorite (const struct copy *copies, unsigned n, copies_t among, enum fav
 static uint32_t
 sources_hash (const gfid_t *gfid, uint32_t more)
 {
-    uint32_t hash = 2166136261u ^ more;
+    const uint32_t hash = fnv32 (FNV32_START ^ more, gfid->b, sizeof gfid->b);
 
-    for (size_t i = 0; i < sizeof gfid->b; i++)
-        hash = (hash ^ gfid->b[i]) * 16777619u;
     return hash ^ hash >> 15;
 }
 

@@ -87,7 +87,7 @@ tree_remove_names (struct heal *heal, unsigned child, inode_t *directory)
         n = r = sync_readdirp (heal->children[child], fd, READ_SIZE, offset, NULL, &reply);
         for (gf_dirent_t *at = n > 0 ? reply.entries : NULL; at && r >= 0; at = at->next) {
             offset = at->d_off;
-            if (strcmp (at->d_name, ".") != 0 && strcmp (at->d_name, "..") != 0)
+            if (!name_is_dots (at->d_name))
                 r = tree_remove_entry (heal, child, directory, at);
         }
         readdirp_reply_drop (&reply);
@@ -286,7 +286,7 @@ name_look_copy (struct entries_heal *entries, loc_t *loc, unsigned child,
     if (r != -ENODATA || (!entries->merge && !(entries->direction.sinks & COPY (child))))
         return r;
     lookup_reply_drop (reply);
-    gfid = gfid_new (priv);
+    gfid = random_gfid (&priv->random);
     xdata = dict_new ();
     dict_set (xdata, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
     return sync_lookup (client, loc, xdata, reply);
@@ -431,7 +431,7 @@ names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
         n = r = sync_readdir (heal->children[child], fd, READ_SIZE, offset, NULL, &reply);
         for (gf_dirent_t *at = n > 0 ? reply.entries : NULL; at; at = at->next) {
             offset = at->d_off;
-            if (strcmp (at->d_name, ".") != 0 && strcmp (at->d_name, "..") != 0)
+            if (!name_is_dots (at->d_name))
                 g_hash_table_add (names, g_strdup (at->d_name));
         }
         readdir_reply_drop (&reply);

@@ -59,8 +59,7 @@ old_path_get (struct heal *heal, unsigned child, inode_t *directory)
 static bool
 name_is_usable (const char *name)
 {
-    return *name && strlen (name) <= NAME_MAX && strcmp (name, ".") != 0
-        && strcmp (name, "..") != 0;
+    return *name && strlen (name) <= NAME_MAX && !name_is_dots (name);
 }
 
 /* Checks the path from the brick, which may be hostile: it must have 1 to DEPTH_MAX valid names. */

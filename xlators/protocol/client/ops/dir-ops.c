@@ -19,12 +19,6 @@ name_is_sound (const char *name, size_t size)
         && !memchr (name, '\0', size);
 }
 
-static bool
-client_name_is_dots (const gf_dirent_t *entry)
-{
-    return strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0;
-}
-
 static gf_dirent_t *
 get_entry (struct xdr_in *in)
 {
@@ -75,11 +69,11 @@ get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *dire
     entry->dict = wire_get_dict (in);
     if (in->failed)
         return false;
-    if (client_name_is_dots (entry))
+    if (name_is_dots (entry->d_name))
         entry->d_ino = ino_of_dots (entry, directory, &ret_buf->ia_gfid);
     else if (!gfid_is_null (&ret_buf->ia_gfid))
         entry->d_ino = ret_buf->ia_ino;
-    return !client_name_is_dots (entry) && !gfid_is_null (&ret_buf->ia_gfid)
+    return !name_is_dots (entry->d_name) && !gfid_is_null (&ret_buf->ia_gfid)
         && ret_buf->ia_type != IA_INVAL;
 }
 

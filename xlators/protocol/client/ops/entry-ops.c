@@ -7,30 +7,19 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* A random gfid: a version 4 UUID (RFC 9562). */
-static gfid_t
-gfid_new (client_private_t *priv)
-{
-    gfid_t gfid;
-
-    pthread_mutex_lock (&priv->random_lock);
-    gfid = random_gfid (&priv->random);
-    pthread_mutex_unlock (&priv->random_lock);
-    return gfid;
-}
-
 #define NEW_GFID_KEY "gfid-req"
 
 /* A translator that makes the object on several bricks has chosen the gfid already. */
 dict_t *
 client_with_gfid (xlator_t *this, dict_t *xdata)
 {
+    client_private_t *priv = this->private;
     gfid_t gfid;
     dict_t *dict;
 
     if (dict_has (xdata, NEW_GFID_KEY))
         return dict_ref (xdata);
-    gfid = gfid_new (this->private);
+    gfid = random_gfid (&priv->random);
     dict = dict_copy (xdata);
     dict_set (dict, NEW_GFID_KEY, gfid.b, sizeof gfid.b);
     return dict;

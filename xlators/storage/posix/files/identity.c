@@ -81,18 +81,13 @@ posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id)
     return 0;
 }
 
-/* FNV-1a. */
 static uint32_t
 identity_tag (const struct posix_ident *ident)
 {
     const uint64_t parts[] = { ident->dev, (uint64_t) (uint32_t) ident->handle_type,
                                ident->handle_size };
-    const unsigned char *bytes = (const unsigned char *) parts;
-    uint32_t hash = 2166136261u;
 
-    for (size_t i = 0; i < sizeof parts; i++)
-        hash = (hash ^ bytes[i]) * 16777619u;
-    return hash;
+    return fnv32 (FNV32_START, parts, sizeof parts);
 }
 
 static gfid_t

@@ -176,12 +176,6 @@ dir_look (xlator_t *this, int dirfd, struct itable *table, gf_dirent_t *entry)
     posix_found_clear (&found);
 }
 
-static bool
-dir_is_dots (const char *name)
-{
-    return strcmp (name, ".") == 0 || strcmp (name, "..") == 0;
-}
-
 static void
 dir_attributes (xlator_t *this, inode_t *dir, int dirfd, gf_dirent_t *entry)
 {
@@ -205,7 +199,7 @@ posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
     /* A caller that may list a directory but not search it gets names alone, as from the system. */
     if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
         for (gf_dirent_t *entry = entries; entry; entry = entry->next)
-            if (!dir_is_dots (entry->d_name))
+            if (!name_is_dots (entry->d_name))
                 dir_attributes (this, fd->inode, use.fd, entry);
     posix_use_end (&use);
     STACK_UNWIND (readdirp, frame, POSIX_RET (r), entries, NULL);

@@ -8,8 +8,7 @@
 int
 posix_check_name (const char *name)
 {
-    if (!name || name[0] == '\0' || strcmp (name, ".") == 0 || strcmp (name, "..") == 0
-        || strchr (name, '/'))
+    if (!name || name[0] == '\0' || name_is_dots (name) || strchr (name, '/'))
         return -EINVAL;
     return strlen (name) > NAME_MAX ? -ENAMETOOLONG : 0;
 }

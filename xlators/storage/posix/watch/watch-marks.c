@@ -24,11 +24,8 @@ static guint
 known_hash (gconstpointer data)
 {
     const struct posix_inode *pi = data;
-    guint hash = 2166136261u ^ (guint) pi->dev; /* FNV-1a */
 
-    for (unsigned i = 0; i < pi->handle_size; i++)
-        hash = (hash ^ pi->handle[i]) * 16777619u;
-    return hash;
+    return fnv32 (FNV32_START ^ (guint) pi->dev, pi->handle, pi->handle_size);
 }
 
 static gboolean
