@@ -30,7 +30,7 @@ print_svg (const struct graph *graph, const char *path)
     const struct metrics_value none = { 0 };
     const struct metrics_of of = { graph->xlators, path, "", &none };
     g_autoptr (GString) lines = g_string_new (NULL), out = g_string_new (NULL);
-    struct seen *seen;
+    struct numbers_seen *seen;
 
     metrics_lines (&of, false, lines);
     seen = numbers_seen_parse (lines->str);
@@ -81,7 +81,7 @@ is_mount (const char *path)
 
 /* "measured for 12.3 s, until 2026-11-27 12:00:00". Freed with g_free. */
 static char *
-period_text (const struct seen *seen, bool off)
+period_text (const struct numbers_seen *seen, bool off)
 {
     g_autoptr (GDateTime) now = g_date_time_new_now_local ();
     g_autofree char *time = g_date_time_format (now, "%Y-%m-%d %H:%M:%S");
@@ -101,7 +101,7 @@ period_text (const struct seen *seen, bool off)
 static int
 draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
 {
-    struct seen *seen = numbers_seen_ask (command, mountpoint, "sums", false);
+    struct numbers_seen *seen = numbers_seen_ask (command, mountpoint, "sums", false);
     g_autoptr (GString) out = g_string_new (NULL);
     g_autofree char *period = NULL;
     g_autofree char *title = g_canonicalize_filename (mountpoint, NULL);
@@ -128,8 +128,8 @@ draw_mount (const struct cli_command *command, const char *mountpoint, bool dot)
 }
 
 static int
-draw (const struct cli_command *command, const struct cli_graph *options, const char *path,
-      bool dot, bool svg)
+graph_draw (const struct cli_command *command, const struct cli_graph *options, const char *path,
+            bool dot, bool svg)
 {
     if (is_mount (path))
         return dot || svg ? draw_mount (command, path, dot)
@@ -160,7 +160,7 @@ cli_draw (const struct cli_command *command, int argc, char **argv)
     if (dot && svg)
         cli_usage (command, "only one of --dot and --svg");
     else if (argc == 2)
-        status = draw (command, &options, argv[1], dot, svg);
+        status = graph_draw (command, &options, argv[1], dot, svg);
     else
         cli_usage (command, argc < 2 ? "which volfile or mount point?"
                                      : "one volfile or mount point is wanted");

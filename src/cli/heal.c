@@ -19,8 +19,8 @@
 
 /* Sends a command to a volume. Returns the answer (freed with g_free), or NULL after a message. */
 static char *
-ask (const struct cli_command *command, const char *mountpoint, const char *volume,
-     const char *what, const char *input)
+heal_ask (const struct cli_command *command, const char *mountpoint, const char *volume,
+          const char *what, const char *input)
 {
     g_autoptr (GBytes) bytes = input ? g_bytes_new (input, strlen (input)) : NULL;
     GString *answer = g_string_new (NULL);
@@ -38,7 +38,7 @@ ask (const struct cli_command *command, const char *mountpoint, const char *volu
 static GPtrArray *
 find_healers (const struct cli_command *command, const char *mountpoint)
 {
-    g_autofree char *all = ask (command, mountpoint, NULL, "commands", NULL);
+    g_autofree char *all = heal_ask (command, mountpoint, NULL, "commands", NULL);
     g_auto (GStrv) lines = NULL;
     GPtrArray *names;
 
@@ -67,10 +67,10 @@ show_progress (const char *volume, const char *answer)
 /* Returns the last answer about a heal, when it has ended (freed with g_free), or NULL after a
  * message. */
 static char *
-follow (const struct cli_command *command, const char *mountpoint, const char *volume,
-        const char *number)
+heal_follow (const struct cli_command *command, const char *mountpoint, const char *volume,
+             const char *number)
 {
-    char *answer = ask (command, mountpoint, volume, "heal-progress", number);
+    char *answer = heal_ask (command, mountpoint, volume, "heal-progress", number);
     useconds_t pause = FIRST_PAUSE;
     gint64 since = 0;
 
@@ -80,7 +80,7 @@ follow (const struct cli_command *command, const char *mountpoint, const char *v
         usleep (pause);
         pause = MIN (pause * 2, LAST_PAUSE);
         g_free (answer);
-        answer = ask (command, mountpoint, volume, "heal-progress", number);
+        answer = heal_ask (command, mountpoint, volume, "heal-progress", number);
     }
     return answer;
 }
@@ -106,9 +106,9 @@ static enum result
 heal_on (const struct cli_command *command, const char *mountpoint, const char *volume,
          bool several, const char *path)
 {
-    g_autofree char *number = ask (command, mountpoint, volume, "heal", path);
+    g_autofree char *number = heal_ask (command, mountpoint, volume, "heal", path);
     g_autofree char *answer =
-        number ? follow (command, mountpoint, volume, g_strchomp (number)) : NULL;
+        number ? heal_follow (command, mountpoint, volume, g_strchomp (number)) : NULL;
     const char *report = answer ? strchr (answer, '\n') : NULL;
 
     if (!answer)

@@ -266,7 +266,7 @@ list_print_json (const struct listed *listed, guint n)
 /* --- the command ---------------------------------------------------------------------------- */
 
 static void
-list_all (const char *mountinfo, bool json)
+list_mounts (const char *mountinfo, bool json)
 {
     g_autoptr (GPtrArray) mounts = mounts_all (mountinfo);
     g_autoptr (GPtrArray) views = views_all (mountinfo);
@@ -312,6 +312,6 @@ cli_list (const struct cli_command *command, int argc, char **argv)
         fprintf (stderr, "windlass list: %s\n", error->message);
         return CLI_FAILED;
     }
-    list_all (mountinfo, json);
+    list_mounts (mountinfo, json);
     return CLI_OK;
 }

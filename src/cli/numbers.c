@@ -23,7 +23,7 @@ fop_free (gpointer data)
 }
 
 static void
-xlator_free (gpointer data)
+numbers_xlator_free (gpointer data)
 {
     struct seen_xlator *xl = data;
 
@@ -44,7 +44,7 @@ busy_free (gpointer data)
 }
 
 static void
-server_free (gpointer data)
+numbers_server_free (gpointer data)
 {
     struct seen_server *server = data;
 
@@ -55,7 +55,7 @@ server_free (gpointer data)
 }
 
 void
-numbers_seen_free (struct seen *seen)
+numbers_seen_free (struct numbers_seen *seen)
 {
     if (!seen)
         return;
@@ -71,19 +71,19 @@ numbers_seen_free (struct seen *seen)
 /* --- lines ---------------------------------------------------------------------------------- */
 
 static uint64_t
-number_of (const char *word)
+numbers_number_of (const char *word)
 {
     return g_ascii_strtoull (word, NULL, 10);
 }
 
 /* xlator NUMBER TYPE CHILDREN NAME; in the order of their numbers. */
 static void
-read_xlator (struct seen *seen, const char *line)
+read_xlator (struct numbers_seen *seen, const char *line)
 {
     g_auto (GStrv) words = g_strsplit (line, " ", 5);
     struct seen_xlator *xl;
 
-    if (g_strv_length (words) != 5 || number_of (words[1]) != seen->xlators->len)
+    if (g_strv_length (words) != 5 || numbers_number_of (words[1]) != seen->xlators->len)
         return;
     xl = g_new0 (struct seen_xlator, 1);
     xl->type = g_strdup (words[2]);
@@ -94,7 +94,7 @@ read_xlator (struct seen *seen, const char *line)
         g_auto (GStrv) children = g_strsplit (words[3], ",", -1);
 
         for (char **child = children; *child; child++) {
-            const int number = (int) MIN (number_of (*child), G_MAXINT);
+            const int number = (int) MIN (numbers_number_of (*child), G_MAXINT);
 
             g_array_append_val (xl->children, number);
         }
@@ -104,28 +104,28 @@ read_xlator (struct seen *seen, const char *line)
 
 /* fop XLATOR FOP COUNT FAILED SUM OWN BELOW */
 static struct seen_fop *
-read_fop (struct seen *seen, const char *line)
+read_fop (struct numbers_seen *seen, const char *line)
 {
     g_auto (GStrv) words = g_strsplit (line, " ", -1);
     struct seen_xlator *xl;
     struct seen_fop *fop;
 
-    if (g_strv_length (words) != 8 || number_of (words[1]) >= seen->xlators->len)
+    if (g_strv_length (words) != 8 || numbers_number_of (words[1]) >= seen->xlators->len)
         return NULL;
-    xl = seen->xlators->pdata[number_of (words[1])];
+    xl = seen->xlators->pdata[numbers_number_of (words[1])];
     fop = g_new0 (struct seen_fop, 1);
     fop->name = g_strdup (words[2]);
-    fop->count = number_of (words[3]);
-    fop->failed = number_of (words[4]);
-    fop->sum = number_of (words[5]);
-    fop->own_sum = number_of (words[6]);
-    fop->below_sum = number_of (words[7]);
+    fop->count = numbers_number_of (words[3]);
+    fop->failed = numbers_number_of (words[4]);
+    fop->sum = numbers_number_of (words[5]);
+    fop->own_sum = numbers_number_of (words[6]);
+    fop->below_sum = numbers_number_of (words[7]);
     g_ptr_array_add (xl->fops, fop);
     return fop;
 }
 
 static bool
-is_notable (const char *fop, int op_errno)
+numbers_is_notable (const char *fop, int op_errno)
 {
     for (enum fop op = FOP_NONE + 1; op < FOP_MAX; op++)
         if (strcmp (fop_name (op), fop) == 0)
@@ -141,8 +141,8 @@ read_error (struct seen_fop *fop, const char *line)
     g_auto (GStrv) words = g_strsplit (line, " ", -1);
 
     if (g_strv_length (words) == 5
-        && !is_notable (fop->name, (int) MIN (number_of (words[3]), G_MAXINT)))
-        fop->ordinary += MIN (number_of (words[4]), fop->failed - fop->ordinary);
+        && !numbers_is_notable (fop->name, (int) MIN (numbers_number_of (words[3]), G_MAXINT)))
+        fop->ordinary += MIN (numbers_number_of (words[4]), fop->failed - fop->ordinary);
 }
 
 /* whole SUM MIN MAX LOW:COUNT ...; each count goes back into its bucket. */
@@ -155,16 +155,16 @@ read_histogram (struct histogram *histogram, const char *line)
         return;
     for (char **word = words + 4; *word; word++) {
         const char *colon = strchr (*word, ':');
-        const unsigned index = histogram_index (number_of (*word));
+        const unsigned index = histogram_index (numbers_number_of (*word));
         uint64_t *row = histogram->rows[index / HISTOGRAM_COLUMNS];
 
         if (!row)
             row = histogram_new_row (histogram, index / HISTOGRAM_COLUMNS);
-        row[index % HISTOGRAM_COLUMNS] = colon ? number_of (colon + 1) : 0;
+        row[index % HISTOGRAM_COLUMNS] = colon ? numbers_number_of (colon + 1) : 0;
     }
-    histogram->sum = number_of (words[1]);
-    histogram->above = ~number_of (words[2]);
-    histogram->max = number_of (words[3]);
+    histogram->sum = numbers_number_of (words[1]);
+    histogram->above = ~numbers_number_of (words[2]);
+    histogram->max = numbers_number_of (words[3]);
 }
 
 /* path|process KEY COUNT OVER FAILED BYTES SUM MAX NAME */
@@ -178,19 +178,19 @@ read_busy (GPtrArray *rows, const char *line)
         return;
     busy = g_new0 (struct seen_busy, 1);
     *busy = (struct seen_busy){ .name = g_strcompress (words[8]),
-                                .key = number_of (words[1]),
-                                .count = number_of (words[2]),
-                                .over = number_of (words[3]),
-                                .failed = number_of (words[4]),
-                                .bytes = number_of (words[5]),
-                                .sum = number_of (words[6]),
-                                .max = number_of (words[7]) };
+                                .key = numbers_number_of (words[1]),
+                                .count = numbers_number_of (words[2]),
+                                .over = numbers_number_of (words[3]),
+                                .failed = numbers_number_of (words[4]),
+                                .bytes = numbers_number_of (words[5]),
+                                .sum = numbers_number_of (words[6]),
+                                .max = numbers_number_of (words[7]) };
     g_ptr_array_add (rows, busy);
 }
 
 /* server XLATOR STATE FOR OUTSTANDING CALLS SENT RECEIVED NAME */
 static struct seen_server *
-read_server (struct seen *seen, const char *line)
+read_server (struct numbers_seen *seen, const char *line)
 {
     g_auto (GStrv) words = g_strsplit (line, " ", 9);
     struct seen_server *server;
@@ -198,20 +198,20 @@ read_server (struct seen *seen, const char *line)
     if (g_strv_length (words) != 9)
         return NULL;
     server = g_new0 (struct seen_server, 1);
-    server->xlator = (unsigned) MIN (number_of (words[1]), G_MAXINT);
+    server->xlator = (unsigned) MIN (numbers_number_of (words[1]), G_MAXINT);
     server->state = g_strdup (words[2]);
-    server->since = (int64_t) MIN (number_of (words[3]), G_MAXINT64);
-    server->outstanding = (unsigned) MIN (number_of (words[4]), G_MAXINT);
-    server->calls = number_of (words[5]);
-    server->sent = number_of (words[6]);
-    server->received = number_of (words[7]);
+    server->since = (int64_t) MIN (numbers_number_of (words[3]), G_MAXINT64);
+    server->outstanding = (unsigned) MIN (numbers_number_of (words[4]), G_MAXINT);
+    server->calls = numbers_number_of (words[5]);
+    server->sent = numbers_number_of (words[6]);
+    server->received = numbers_number_of (words[7]);
     server->name = g_strcompress (words[8]);
     g_ptr_array_add (seen->servers, server);
     return server;
 }
 
 static void
-read_value (struct seen *seen, const char *line)
+read_value (struct numbers_seen *seen, const char *line)
 {
     g_auto (GStrv) words = g_strsplit (line, " ", -1);
 
@@ -219,18 +219,18 @@ read_value (struct seen *seen, const char *line)
         g_hash_table_insert (seen->values, g_strdup (words[1]), g_strdup (words[2]));
 }
 
-struct seen *
+struct numbers_seen *
 numbers_seen_parse (const char *text)
 {
-    struct seen *seen = g_new0 (struct seen, 1);
+    struct numbers_seen *seen = g_new0 (struct numbers_seen, 1);
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
     struct seen_fop *fop = NULL;
     struct seen_server *server = NULL;
 
     seen->measuring = g_strdup ("off");
     seen->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-    seen->xlators = g_ptr_array_new_with_free_func (xlator_free);
-    seen->servers = g_ptr_array_new_with_free_func (server_free);
+    seen->xlators = g_ptr_array_new_with_free_func (numbers_xlator_free);
+    seen->servers = g_ptr_array_new_with_free_func (numbers_server_free);
     seen->paths = g_ptr_array_new_with_free_func (busy_free);
     seen->processes = g_ptr_array_new_with_free_func (busy_free);
     for (char **line = lines; *line; line++) {
@@ -238,9 +238,10 @@ numbers_seen_parse (const char *text)
             g_free (seen->measuring);
             seen->measuring = g_strdup (*line + strlen ("measuring "));
         } else if (g_str_has_prefix (*line, "clock "))
-            seen->clock = (int64_t) number_of (*line + strlen ("clock "));
+            seen->clock = (int64_t) numbers_number_of (*line + strlen ("clock "));
         else if (g_str_has_prefix (*line, "period "))
-            seen->period = (int64_t) MIN (number_of (*line + strlen ("period ")), G_MAXINT64);
+            seen->period = (int64_t) MIN (numbers_number_of (*line + strlen ("period ")),
+                                          G_MAXINT64);
         else if (g_str_has_prefix (*line, "value "))
             read_value (seen, *line);
         else if (g_str_has_prefix (*line, "xlator "))
@@ -267,7 +268,7 @@ numbers_seen_parse (const char *text)
     return seen;
 }
 
-struct seen *
+struct numbers_seen *
 numbers_seen_ask (const struct cli_command *command, const char *mountpoint, const char *what,
                   bool again)
 {
@@ -301,7 +302,7 @@ numbers_say_off (const struct cli_command *command, const char *mountpoint, bool
 /* --- finding and printing --------------------------------------------------------------------- */
 
 struct seen_xlator *
-numbers_seen_find (const struct seen *seen, const char *name)
+numbers_seen_find (const struct numbers_seen *seen, const char *name)
 {
     for (guint i = 0; i < seen->xlators->len; i++)
         if (strcmp (((struct seen_xlator *) seen->xlators->pdata[i])->name, name) == 0)

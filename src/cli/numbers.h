@@ -37,7 +37,7 @@ struct seen_busy {
     uint64_t key, count, over, failed, bytes, sum, max;
 };
 
-struct seen {
+struct numbers_seen {
     char *measuring; /* set, leased or off */
     int64_t clock;
     int64_t period; /* nanoseconds that were measured */
@@ -50,17 +50,17 @@ struct seen {
 /* Requests the numbers from the daemon; what: a word of src/daemon/commands/stats.c. again: the
  * mount has answered this command before, so its absence means that it has ended. Returns NULL
  * after a message. */
-struct seen *numbers_seen_ask (const struct cli_command *command, const char *mountpoint,
-                               const char *what, bool again);
+struct numbers_seen *numbers_seen_ask (const struct cli_command *command, const char *mountpoint,
+                                       const char *what, bool again);
 
 /* Parses lines, which are not trusted: invalid ones are left out. */
-struct seen *numbers_seen_parse (const char *text);
-void numbers_seen_free (struct seen *seen);
+struct numbers_seen *numbers_seen_parse (const char *text);
+void numbers_seen_free (struct numbers_seen *seen);
 
 /* Says that measuring is off, and how to start it. any: there are numbers of earlier. */
 void numbers_say_off (const struct cli_command *command, const char *mountpoint, bool any);
 
-struct seen_xlator *numbers_seen_find (const struct seen *seen, const char *name);
+struct seen_xlator *numbers_seen_find (const struct numbers_seen *seen, const char *name);
 struct seen_fop *numbers_seen_fop (const struct seen_xlator *xl, const char *name);
 
 /* "12.3us": at most six columns. Uses the caller's buffer of at least 16 bytes. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static int
-say (const struct cli_command *command, const char *path, int error)
+output_message (const struct cli_command *command, const char *path, int error)
 {
     fprintf (stderr, "windlass %s: '%s' can't be written: %s\n", command->name, path,
              g_strerror (error));
@@ -92,7 +92,7 @@ cli_output_open (const struct cli_command *command, const char *path, struct cli
                                  .path = g_strdup (path && strcmp (path, "-") != 0 ? path : NULL) };
 
     if (output.path && output_open (&output) < 0) {
-        say (command, path, errno);
+        output_message (command, path, errno);
         g_free (output.path);
         return -1;
     }
@@ -124,7 +124,7 @@ cli_output_done (const struct cli_command *command, struct cli_output *output)
     if (!error && output->beside && rename (output->beside, output->path) < 0)
         error = errno;
     if (error) {
-        say (command, name, error);
+        output_message (command, name, error);
     } else {
         g_clear_pointer (&output->beside, g_free);
         output->made = false;

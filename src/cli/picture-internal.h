@@ -20,7 +20,7 @@ struct total {
 };
 
 /* The box of a translator. */
-struct place {
+struct picture_place {
     unsigned layer;
     double x, y, width; /* the upper left corner; pixels */
     double wish;        /* the preferred position of its middle */
@@ -29,7 +29,7 @@ struct place {
 };
 
 struct total picture_total (const struct seen_xlator *xl);
-bool picture_is_child (const struct seen *seen, int number);
+bool picture_is_child (const struct numbers_seen *seen, int number);
 
 /* Texts are freed with g_free. "1234 calls, 12.3us", or "" if it was never called. */
 char *picture_edge_text (const struct seen_xlator *xl);
@@ -41,6 +41,7 @@ double picture_text_width (const char *text);
 
 /* Returns the places of all translators, from 0, 0 on; *ret_width and *ret_height of all. Freed
  * with g_free. */
-struct place *picture_lay_out (const struct seen *seen, double *ret_width, double *ret_height);
+struct picture_place *
+picture_lay_out (const struct numbers_seen *seen, double *ret_width, double *ret_height);
 
 #endif

@@ -100,7 +100,7 @@ svg_tip (const struct seen_xlator *xl, GString *out)
 
 /* A bar along the lower edge of a box. share: 0 to 1. */
 static void
-svg_bar (const struct place *place, double share, GString *out)
+svg_bar (const struct picture_place *place, double share, GString *out)
 {
     const double room = place->width - 2 * PAD, y = place->y + BOX - 8;
     char at[4][G_ASCII_DTOSTR_BUF_SIZE];
@@ -116,7 +116,8 @@ svg_bar (const struct place *place, double share, GString *out)
 
 /* all: the own time of all translators. */
 static void
-svg_node (const struct seen_xlator *xl, const struct place *place, uint64_t all, GString *out)
+svg_node (const struct seen_xlator *xl, const struct picture_place *place, uint64_t all,
+          GString *out)
 {
     const struct total total = picture_total (xl);
     const double middle = place->x + place->width / 2,
@@ -156,7 +157,8 @@ svg_kernel (double middle, GString *out)
 /* --- arrows ----------------------------------------------------------------------------------- */
 
 static void
-svg_edge (double x, double y, const struct place *to, const struct seen_xlator *xl, GString *out)
+svg_edge (double x, double y, const struct picture_place *to, const struct seen_xlator *xl,
+          GString *out)
 {
     const double end = to->x + to->width / 2, half = (y + to->y) / 2;
     const uint64_t count = picture_total (xl).count;
@@ -172,7 +174,7 @@ svg_edge (double x, double y, const struct place *to, const struct seen_xlator *
 
 /* Above all arrows, so that none crosses it. */
 static void
-svg_calls (const struct place *to, const struct seen_xlator *xl, GString *out)
+svg_calls (const struct picture_place *to, const struct seen_xlator *xl, GString *out)
 {
     g_autofree char *text = picture_edge_text (xl);
 
@@ -181,7 +183,7 @@ svg_calls (const struct place *to, const struct seen_xlator *xl, GString *out)
 }
 
 static void
-svg_edges (const struct seen *seen, const struct place *places, GString *out)
+svg_edges (const struct numbers_seen *seen, const struct picture_place *places, GString *out)
 {
     if (seen->xlators->len)
         svg_edge (places[0].x + places[0].width / 2, HEAD + KERNEL, &places[0],
@@ -287,10 +289,10 @@ svg_head (const struct picture_head *head, double width, double height, GString 
 }
 
 void
-picture_svg (const struct seen *seen, const struct picture_head *head, GString *out)
+picture_svg (const struct numbers_seen *seen, const struct picture_head *head, GString *out)
 {
     double width, height, wide;
-    g_autofree struct place *places = picture_lay_out (seen, &width, &height);
+    g_autofree struct picture_place *places = picture_lay_out (seen, &width, &height);
     const double top = HEAD + KERNEL + GAP_Y;
     uint64_t all = 0, calls = 0;
 

@@ -57,7 +57,7 @@ picture_node_text (const struct seen_xlator *xl)
 }
 
 bool
-picture_is_child (const struct seen *seen, int number)
+picture_is_child (const struct numbers_seen *seen, int number)
 {
     return number >= 0 && (guint) number < seen->xlators->len;
 }
@@ -65,7 +65,7 @@ picture_is_child (const struct seen *seen, int number)
 /* --- graphviz --------------------------------------------------------------------------------- */
 
 static void
-dot_escape (GString *out, const char *text)
+picture_escape (GString *out, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid (text, -1);
 
@@ -83,9 +83,9 @@ dot_node (const struct seen_xlator *xl, guint number, GString *out)
     g_autofree char *text = picture_node_text (xl);
 
     g_string_append_printf (out, "    n%u [label=\"", number);
-    dot_escape (out, xl->name);
+    picture_escape (out, xl->name);
     g_string_append (out, "\\n");
-    dot_escape (out, xl->type);
+    picture_escape (out, xl->type);
     if (*text)
         g_string_append_printf (out, "\\n%s", text);
     g_string_append_printf (out, "\"%s];\n",
@@ -93,7 +93,7 @@ dot_node (const struct seen_xlator *xl, guint number, GString *out)
 }
 
 static void
-dot_edge (const struct seen *seen, const char *from, guint to, GString *out)
+dot_edge (const struct numbers_seen *seen, const char *from, guint to, GString *out)
 {
     g_autofree char *text = picture_edge_text (seen->xlators->pdata[to]);
 
@@ -101,12 +101,12 @@ dot_edge (const struct seen *seen, const char *from, guint to, GString *out)
 }
 
 void
-picture_dot (const struct seen *seen, const struct picture_head *head, GString *out)
+picture_dot (const struct numbers_seen *seen, const struct picture_head *head, GString *out)
 {
     g_string_append (out, "digraph windlass {\n    labelloc=t;\n    label=\"");
-    dot_escape (out, head->title);
+    picture_escape (out, head->title);
     g_string_append (out, "\\n");
-    dot_escape (out, head->subtitle);
+    picture_escape (out, head->subtitle);
     g_string_append (out, "\";\n    node [shape=box];\n    mount [shape=plaintext];\n");
     for (guint i = 0; i < seen->xlators->len; i++)
         dot_node (seen->xlators->pdata[i], i, out);
@@ -145,7 +145,7 @@ picture_text_width (const char *text)
 /* Each translator is placed below all its parents. An untrusted daemon could send circles, so the
  * number of rounds is limited. */
 static void
-choose_layers (const struct seen *seen, struct place *places)
+choose_layers (const struct numbers_seen *seen, struct picture_place *places)
 {
     bool changed = true;
 
@@ -169,14 +169,14 @@ choose_layers (const struct seen *seen, struct place *places)
 /* The room that a translator needs in the rows below, of which those with several parents share
  * theirs. */
 static double
-room_of (const struct place *place)
+picture_room_of (const struct picture_place *place)
 {
     return place->span / MAX (place->parents, 1);
 }
 
 /* The room of a translator's children side by side. */
 static double
-room_below (const struct seen *seen, const struct place *places, guint which)
+room_below (const struct numbers_seen *seen, const struct picture_place *places, guint which)
 {
     const struct seen_xlator *xl = seen->xlators->pdata[which];
     double sum = 0;
@@ -185,14 +185,14 @@ room_below (const struct seen *seen, const struct place *places, guint which)
         const int child = g_array_index (xl->children, int, j);
 
         if (picture_is_child (seen, child))
-            sum += room_of (&places[child]) + (j ? GAP_X : 0);
+            sum += picture_room_of (&places[child]) + (j ? GAP_X : 0);
     }
     return sum;
 }
 
 /* From the lowest layer up, so that no translator is above the children of another. */
 static void
-choose_spans (const struct seen *seen, struct place *places, unsigned layers)
+choose_spans (const struct numbers_seen *seen, struct picture_place *places, unsigned layers)
 {
     for (guint i = 0; i < seen->xlators->len; i++) {
         const struct seen_xlator *xl = seen->xlators->pdata[i];
@@ -211,7 +211,7 @@ choose_spans (const struct seen *seen, struct place *places, unsigned layers)
 /* Adds the wish of each child of a translator that has its place: all side by side, their middle
  * below it. */
 static void
-wish (const struct seen *seen, struct place *places, guint which)
+wish (const struct numbers_seen *seen, struct picture_place *places, guint which)
 {
     const struct seen_xlator *xl = seen->xlators->pdata[which];
     double x = places[which].x + places[which].width / 2 - room_below (seen, places, which) / 2;
@@ -221,21 +221,22 @@ wish (const struct seen *seen, struct place *places, guint which)
 
         if (!picture_is_child (seen, child))
             continue;
-        places[child].wish += (x + room_of (&places[child]) / 2) / places[child].parents;
-        x += room_of (&places[child]) + GAP_X;
+        places[child].wish += (x + picture_room_of (&places[child]) / 2) / places[child].parents;
+        x += picture_room_of (&places[child]) + GAP_X;
     }
 }
 
 static gint
 by_wish (gconstpointer a, gconstpointer b)
 {
-    const struct place *x = *(struct place *const *) a, *y = *(struct place *const *) b;
+    const struct picture_place *x = *(struct picture_place *const *) a;
+    const struct picture_place *y = *(struct picture_place *const *) b;
 
     return (x->wish > y->wish) - (x->wish < y->wish);
 }
 
 static void
-place_layer (const struct seen *seen, struct place *places, unsigned layer)
+place_layer (const struct numbers_seen *seen, struct picture_place *places, unsigned layer)
 {
     g_autoptr (GPtrArray) row = g_ptr_array_new ();
     double right = -G_MAXDOUBLE, pushed = 0; /* to the right, so the row goes back by the average */
@@ -245,7 +246,7 @@ place_layer (const struct seen *seen, struct place *places, unsigned layer)
             g_ptr_array_add (row, &places[i]);
     g_ptr_array_sort (row, by_wish);
     for (guint i = 0; i < row->len; i++) {
-        struct place *place = row->pdata[i];
+        struct picture_place *place = row->pdata[i];
 
         place->x = MAX (place->wish - place->width / 2, right + GAP_X);
         place->y = layer * (BOX + GAP_Y);
@@ -253,17 +254,17 @@ place_layer (const struct seen *seen, struct place *places, unsigned layer)
         pushed += place->x + place->width / 2 - place->wish;
     }
     for (guint i = 0; i < row->len; i++) {
-        struct place *place = row->pdata[i];
+        struct picture_place *place = row->pdata[i];
 
         place->x -= pushed / row->len;
         wish (seen, places, (guint) (place - places));
     }
 }
 
-struct place *
-picture_lay_out (const struct seen *seen, double *ret_width, double *ret_height)
+struct picture_place *
+picture_lay_out (const struct numbers_seen *seen, double *ret_width, double *ret_height)
 {
-    struct place *places = g_new0 (struct place, seen->xlators->len + 1);
+    struct picture_place *places = g_new0 (struct picture_place, seen->xlators->len + 1);
     double left = 0, right = 0, bottom = 0;
     unsigned layers = 0;
 

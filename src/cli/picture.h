@@ -15,7 +15,7 @@ struct picture_head {
 #define PICTURE_MAX 5000
 
 /* For graphviz; and as SVG, laid out here. */
-void picture_dot (const struct seen *seen, const struct picture_head *head, GString *out);
-void picture_svg (const struct seen *seen, const struct picture_head *head, GString *out);
+void picture_dot (const struct numbers_seen *seen, const struct picture_head *head, GString *out);
+void picture_svg (const struct numbers_seen *seen, const struct picture_head *head, GString *out);
 
 #endif

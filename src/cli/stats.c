@@ -103,7 +103,7 @@ draw_fop (const struct seen_xlator *xl, const struct seen_fop *fop, GString *out
 enum drawn { DRAWN, NOT_ASKED, NO_SUCH_NAME };
 
 static enum drawn
-no_translator (const struct cli_command *command, const struct seen *seen, const char *name)
+no_translator (const struct cli_command *command, const struct numbers_seen *seen, const char *name)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new ();
     g_autofree char *all = NULL, *hint = NULL;
@@ -143,7 +143,7 @@ fop_wanted (const struct seen_xlator *xl, const char *name)
 /* TRANSLATOR or TRANSLATOR.FOP: a name may contain dots, so the longest existing name is taken.
  * Anything but DRAWN comes after a message. */
 static enum drawn
-draw_wanted (const struct cli_command *command, const struct seen *seen, const char *wanted,
+draw_wanted (const struct cli_command *command, const struct numbers_seen *seen, const char *wanted,
              GString *out)
 {
     const struct seen_xlator *xl = numbers_seen_find (seen, wanted);
@@ -164,9 +164,9 @@ draw_wanted (const struct cli_command *command, const struct seen *seen, const c
 }
 
 static int
-draw (const struct cli_command *command, const char *mountpoint, const char *wanted)
+stats_draw (const struct cli_command *command, const char *mountpoint, const char *wanted)
 {
-    struct seen *seen = numbers_seen_ask (command, mountpoint, "lines", false);
+    struct numbers_seen *seen = numbers_seen_ask (command, mountpoint, "lines", false);
     g_autoptr (GString) out = g_string_new (NULL);
     enum drawn drawn = DRAWN;
 
@@ -219,7 +219,7 @@ struct line {
 };
 
 static int
-run (const struct cli_command *command, const struct line *line, int argc, char **argv)
+stats_run (const struct cli_command *command, const struct line *line, int argc, char **argv)
 {
     if (line->json + line->on + line->off + line->histogram > 1)
         return cli_usage (command, "only one of --json, --histogram, --on and --off");
@@ -229,7 +229,7 @@ run (const struct cli_command *command, const struct line *line, int argc, char 
         return cli_usage (command, line->histogram ? "one mount point and one translator are wanted"
                                                    : "one mount point is wanted");
     if (line->histogram)
-        return draw (command, argv[1], argc > 2 ? argv[2] : "");
+        return stats_draw (command, argv[1], argc > 2 ? argv[2] : "");
     return print (command, argv[1],
                   line->on     ? "on"
                   : line->off  ? "off"
@@ -257,5 +257,5 @@ cli_stats (const struct cli_command *command, int argc, char **argv)
     setlocale (LC_CTYPE, "");
     if (!cli_parse (command, &argc, argv, NULL, more))
         return CLI_USAGE;
-    return run (command, &line, argc, argv);
+    return stats_run (command, &line, argc, argv);
 }

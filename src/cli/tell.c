@@ -87,7 +87,7 @@ cli_say_waiting (const struct cli_command *command, const char *mountpoint, gint
 }
 
 /* For the pieces, which may never end. */
-struct pieces {
+struct tell_pieces {
     const struct cli_command *command;
     const char *mountpoint;
     control_piece_fn *take;
@@ -98,7 +98,7 @@ struct pieces {
 static int
 pieces_take (const char *bytes, size_t size, void *data, char **ret_error)
 {
-    struct pieces *pieces = data;
+    struct tell_pieces *pieces = data;
 
     cli_say_waiting (pieces->command, pieces->mountpoint, &pieces->since);
     return pieces->take (bytes, size, pieces->data, ret_error);
@@ -108,7 +108,7 @@ int
 cli_call_pieces (const struct cli_command *command, const char *mountpoint, const char *target,
                  const char *what, GBytes *input, control_piece_fn *take, void *data)
 {
-    struct pieces pieces = { command, mountpoint, take, data, 0 };
+    struct tell_pieces pieces = { command, mountpoint, take, data, 0 };
     g_autofree char *error = NULL;
 
     if (control_call_pieces (mountpoint, target, what, input, pieces_take, &pieces, &error) == 0)

@@ -220,7 +220,7 @@ stop_or_cat (const struct cli_command *command, const char *mountpoint,
 }
 
 static int
-run (const struct cli_command *command, char **argv, const struct timeline_line *line)
+cli_timeline_run (const struct cli_command *command, char **argv, const struct timeline_line *line)
 {
     const char *verb = argv[1], *mountpoint = argv[2];
     const bool filters = line->fop || line->translator || line->min || line->slowest
@@ -279,7 +279,7 @@ cli_timeline (const struct cli_command *command, int argc, char **argv)
     if (status == CLI_OK && argc != 3)
         status = cli_usage (command, argc < 3 ? "which mount point?" : "too many arguments");
     else if (status == CLI_OK)
-        status = run (command, argv, &line);
+        status = cli_timeline_run (command, argv, &line);
     line_clear (&line);
     return status;
 }

@@ -67,7 +67,7 @@ ask_lines (const struct cli_command *command, const struct ask *ask, GString *ou
 /* --- cat --- */
 
 static int
-take (const char *bytes, size_t size, void *data, char **ret_error)
+cli_trace_take (const char *bytes, size_t size, void *data, char **ret_error)
 {
     return calls_take (data, bytes, size, ret_error);
 }
@@ -87,7 +87,8 @@ trace_cat (const struct cli_command *command, const char *mountpoint, const stru
     const struct calls_view view = { ask->all, (unsigned) ask->depth };
     struct cli_output output;
     struct calls *calls = calls_new ();
-    int status = cli_call_pieces (command, mountpoint, NULL, "trace-cat", NULL, take, calls);
+    int status = cli_call_pieces (command, mountpoint, NULL, "trace-cat", NULL, cli_trace_take,
+                                  calls);
 
     if (status == CLI_OK && cli_output_open (command, ask->output, &output) < 0)
         status = CLI_FAILED;

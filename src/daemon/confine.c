@@ -39,10 +39,11 @@
  * CAP_IPC_LOCK exempts the io_urings of a daemon from RLIMIT_MEMLOCK, which counts those of all
  * mounts of root together. CAP_SYS_RESOURCE is not kept: it survives a change of user, so quotas
  * would not apply to any caller. */
-static const uint64_t kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE) | BIT (CAP_DAC_READ_SEARCH)
-                           | BIT (CAP_FOWNER) | BIT (CAP_FSETID) | BIT (CAP_SETUID)
-                           | BIT (CAP_SETGID) | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP)
-                           | BIT (CAP_SYS_ADMIN) | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
+static const uint64_t confine_kept = BIT (CAP_CHOWN) | BIT (CAP_DAC_OVERRIDE)
+                                   | BIT (CAP_DAC_READ_SEARCH) | BIT (CAP_FOWNER)
+                                   | BIT (CAP_FSETID) | BIT (CAP_SETUID) | BIT (CAP_SETGID)
+                                   | BIT (CAP_MKNOD) | BIT (CAP_SETFCAP) | BIT (CAP_SYS_ADMIN)
+                                   | BIT (CAP_LINUX_IMMUTABLE) | BIT (CAP_IPC_LOCK);
 
 /* If /proc hides other users' processes, this capability gives access to the groups of callers. */
 static bool
@@ -99,7 +100,7 @@ capabilities_to_keep (void)
 {
     if (geteuid () != 0)
         return BIT (CAP_SYS_ADMIN);
-    return kept | kept_for_haste () | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0);
+    return confine_kept | kept_for_haste () | (proc_is_hidden () ? BIT (CAP_SYS_PTRACE) : 0);
 }
 
 void

@@ -40,7 +40,7 @@ first_line (const char *path, char *ret_text, size_t size)
 
 /* Appends a number to a text that has room for it. */
 static void
-append_number (char *text, uint64_t number)
+crash_append_number (char *text, uint64_t number)
 {
     char buffer[CRASH_NUMBER_SIZE];
 
@@ -54,7 +54,7 @@ say_process (pid_t pid, uid_t uid)
 
     crash_say ("sent by process ");
     crash_say_number ((uint64_t) pid);
-    append_number (path, (uint64_t) pid);
+    crash_append_number (path, (uint64_t) pid);
     strcat (path, "/comm");
     first_line (path, name, sizeof name);
     if (*name) {
@@ -132,10 +132,10 @@ append_letter (char *out, char letter, int signal_number)
     char name[17] = "";
 
     switch (letter) {
-    case 'p': append_number (out, (uint64_t) getpid ()); return;
-    case 'u': append_number (out, getuid ()); return;
-    case 'g': append_number (out, getgid ()); return;
-    case 's': append_number (out, (uint64_t) signal_number); return;
+    case 'p': crash_append_number (out, (uint64_t) getpid ()); return;
+    case 'u': crash_append_number (out, getuid ()); return;
+    case 'g': crash_append_number (out, getgid ()); return;
+    case 's': crash_append_number (out, (uint64_t) signal_number); return;
     case 'e':
         prctl (PR_GET_NAME, name);
         strcat (out, name);
@@ -167,7 +167,7 @@ append_pattern (char *out, const char *pattern, int signal_number)
     first_line ("/proc/sys/kernel/core_uses_pid", uses_pid, sizeof uses_pid);
     if (*uses_pid == '1' && !has_pid) {
         strcat (out, ".");
-        append_number (out, (uint64_t) getpid ());
+        crash_append_number (out, (uint64_t) getpid ());
     }
 }
 

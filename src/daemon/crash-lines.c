@@ -41,7 +41,7 @@ crash_lines_init (void)
 
 /* Where the crash happened; 0: not known on this processor. */
 static uintptr_t
-place_of (const void *context)
+crash_place_of (const void *context)
 {
     const ucontext_t *at = context;
 
@@ -117,7 +117,7 @@ child_close_files (void)
 
 /* A crash of the child is no second crash of the daemon: no handler, and no core. */
 static void
-child_run (void *const *frames, int n, uintptr_t place, pid_t parent)
+crash_child_run (void *const *frames, int n, uintptr_t place, pid_t parent)
 {
     static const int crashes[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGSYS };
     const struct rlimit none = { 1, 1 }; /* core(5): with 1, a program gets none either */
@@ -158,7 +158,7 @@ crash_say_lines (void *const *frames, int n, const void *context)
     crash_say ("source lines:\n");
     child = _Fork (); /* runs no function that another module has registered */
     if (child == 0)
-        child_run (frames, n, place_of (context), parent);
+        crash_child_run (frames, n, crash_place_of (context), parent);
     if (child < 0) {
         crash_say ("  none: no process could be started to look for them\n");
         return;

@@ -173,7 +173,7 @@ say_time (void)
 }
 
 static void
-report (int number, const siginfo_t *info, const void *context)
+crash_report (int number, const siginfo_t *info, const void *context)
 {
     void *frames[FRAMES_MAX];
     unsigned listed = 0;
@@ -237,7 +237,7 @@ crash (int number, siginfo_t *info, void *context)
     act_as_oneself ();
     if (__atomic_compare_exchange_n (&reporting, &nobody, me, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        report (number, info, context);
+        crash_report (number, info, context);
     else if (nobody != me)
         sleep (10);
     crash_abort ();

@@ -17,12 +17,12 @@ changed (void)
 }
 
 static void
-dump_asked (void)
+follow_dump_asked (void)
 {
     signals_post (SIGUSR1);
 }
 
-static const struct volfile_watch_events watch_events = { changed, dump_asked };
+static const struct volfile_watch_events watch_events = { changed, follow_dump_asked };
 
 void
 follow_begin (struct running *running)

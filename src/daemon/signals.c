@@ -15,7 +15,7 @@
 static const int events[] = { SIGTERM, SIGINT, EVENT_UNMOUNTED,
                               SIGHUP, SIGUSR1, SIGUSR2, EVENT_VOLFILE };
 
-static unsigned pending; /* atomic: a bit for each of events */
+static unsigned signals_pending; /* atomic: a bit for each of events */
 static int bell = -1;    /* an eventfd that signal handlers write to */
 
 void
@@ -26,7 +26,7 @@ signals_post (int event)
 
     for (unsigned i = 0; i < G_N_ELEMENTS (events); i++)
         if (events[i] == event)
-            __atomic_fetch_or (&pending, 1U << i, __ATOMIC_SEQ_CST);
+            __atomic_fetch_or (&signals_pending, 1U << i, __ATOMIC_SEQ_CST);
     if (write (bell, &one, sizeof one) < 0)
         (void) errno; /* it was written to 2^64 - 1 times */
     errno = saved;
@@ -43,7 +43,7 @@ catch (int number)
 
 /* signals_wait takes the pending events. */
 static gboolean
-wake (gint fd, GIOCondition condition, gpointer data)
+signals_wake (gint fd, GIOCondition condition, gpointer data)
 {
     return G_SOURCE_CONTINUE;
 }
@@ -54,7 +54,7 @@ signals_init (void)
     bell = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (bell < 0)
         return -errno;
-    g_unix_fd_add (bell, G_IO_IN, wake, NULL);
+    g_unix_fd_add (bell, G_IO_IN, signals_wake, NULL);
     signal (SIGPIPE, SIG_IGN);
     catch (SIGHUP);
     catch (SIGUSR1);
@@ -71,10 +71,10 @@ signals_catch_end (void)
 
 /* -1: no event is pending. */
 static int
-take (void)
+signals_take (void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS (events); i++)
-        if (__atomic_fetch_and (&pending, ~(1U << i), __ATOMIC_SEQ_CST) & 1U << i)
+        if (__atomic_fetch_and (&signals_pending, ~(1U << i), __ATOMIC_SEQ_CST) & 1U << i)
             return events[i];
     return -1;
 }
@@ -86,7 +86,7 @@ signals_wait (void)
     int event;
 
     g_main_context_iteration (NULL, FALSE); /* serves the control socket between two signals */
-    while ((event = take ()) < 0) {
+    while ((event = signals_take ()) < 0) {
         g_main_context_iteration (NULL, TRUE);
         if (read (bell, &rung, sizeof rung) < 0)
             (void) errno; /* another event came */

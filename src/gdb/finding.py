@@ -64,7 +64,7 @@ def xlator_named(name):
 
 def stacks():
     """Every call_stack_t * there is, in use or not."""
-    pool = file_static("stack_done", "pool")
+    pool = file_static("stack_done", "stack_pool")
     if pool is None:
         raise Problem("there is no debug information about requests: this isn't windlass, or it "
                       "has none; for a package it is in windlass-dbgsym or windlass-debuginfo")

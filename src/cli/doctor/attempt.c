@@ -28,7 +28,7 @@
 #define USE_PATIENCE 10000
 #define END_PATIENCE 10000
 
-struct attempt {
+struct mount_attempt {
     const char *name;    /* of the finding */
     GPtrArray *findings;
     char *folder, *mountpoint;
@@ -61,13 +61,13 @@ attempt_hold_signals (bool hold)
 /* --- the scratch folder ----------------------------------------------------------------------- */
 
 static char *
-attempt_file (const struct attempt *attempt, const char *name)
+attempt_file (const struct mount_attempt *attempt, const char *name)
 {
     return g_build_filename (attempt->folder, name, NULL);
 }
 
 static void G_GNUC_PRINTF (2, 3)
-attempt_failed (struct attempt *attempt, const char *format, ...)
+attempt_failed (struct mount_attempt *attempt, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list args;
@@ -113,7 +113,7 @@ attempt_make_folder (void)
 
 /* Makes the folder with a volfile and the mount point. Returns false after a finding. */
 static bool
-attempt_prepare (struct attempt *attempt)
+attempt_prepare (struct mount_attempt *attempt)
 {
     g_autofree char *back = NULL, *text = NULL, *volfile = NULL;
     bool made = false;
@@ -138,7 +138,7 @@ attempt_prepare (struct attempt *attempt)
 /* Removes what attempt_prepare and the daemon made, and nothing else: a folder that is not empty
  * stays. */
 static void
-attempt_clean (struct attempt *attempt)
+attempt_clean (struct mount_attempt *attempt)
 {
     static const char *const files[] = { "volfile", "log", "pid", "said", "back/file" };
 
@@ -180,7 +180,7 @@ attempt_await (pid_t pid)
 
 /* The first line that the program wrote, without its name. g_free it. */
 static char *
-attempt_said (const struct attempt *attempt)
+attempt_said (const struct mount_attempt *attempt)
 {
     g_autofree char *path = attempt_file (attempt, "said"), *text = NULL;
     const char *begin;
@@ -193,7 +193,7 @@ attempt_said (const struct attempt *attempt)
 
 /* Returns false after a finding. */
 static bool
-attempt_start (struct attempt *attempt)
+attempt_start (struct mount_attempt *attempt)
 {
     g_autofree char *log = attempt_file (attempt, "log"), *pid_file = attempt_file (attempt, "pid"),
                     *own = attempt_file (attempt, "volfile"),
@@ -253,14 +253,14 @@ attempt_unmount_ask (const char *path, const void *data, struct path_answer *ans
 
 /* Returns whether the question was answered in time; asks in another process. */
 static bool
-attempt_ask (const struct attempt *attempt, path_question_fn *ask, int milliseconds,
+attempt_ask (const struct mount_attempt *attempt, path_question_fn *ask, int milliseconds,
              struct path_answer *ret_answer)
 {
     return path_ask (ask, attempt->mountpoint, attempt, milliseconds, ret_answer);
 }
 
 static bool
-attempt_daemon_ended (const struct attempt *attempt, int milliseconds)
+attempt_daemon_ended (const struct mount_attempt *attempt, int milliseconds)
 {
     struct pollfd fd = { .fd = attempt->pidfd, .events = POLLIN };
     const gint64 until = g_get_monotonic_time () + milliseconds * G_GINT64_CONSTANT (1000);
@@ -274,7 +274,7 @@ attempt_daemon_ended (const struct attempt *attempt, int milliseconds)
 
 /* Unmounts, and ends the daemon. Returns false after a finding. */
 static bool
-attempt_end (struct attempt *attempt)
+attempt_end (struct mount_attempt *attempt)
 {
     struct path_answer answer;
     const bool answered = attempt_ask (attempt, attempt_unmount_ask, END_PATIENCE, &answer);
@@ -315,7 +315,7 @@ attempt_passthrough (const char *state)
 
 /* error: why a file took no ACL, or "". */
 static void
-attempt_tell_acl (const struct attempt *attempt, const char *error)
+attempt_tell_acl (const struct mount_attempt *attempt, const char *error)
 {
     struct doctor_finding *finding;
 
@@ -332,7 +332,7 @@ attempt_tell_acl (const struct attempt *attempt, const char *error)
 }
 
 static void
-attempt_run (struct attempt *attempt)
+attempt_run (struct mount_attempt *attempt)
 {
     g_autofree char *state = NULL, *ring = NULL;
     struct path_answer answer;
@@ -372,7 +372,7 @@ attempt_hide (void)
 }
 
 static void
-attempt_whole (struct attempt *attempt)
+attempt_whole (struct mount_attempt *attempt)
 {
     attempt_ending = 0;
     attempt->pidfd = -1;
@@ -449,7 +449,7 @@ attempt_look (const char *path, const void *data, struct path_answer *answer)
 void
 doctor_attempt (GPtrArray *findings)
 {
-    attempt_whole (&(struct attempt){ .name = "a mount",
+    attempt_whole (&(struct mount_attempt){ .name = "a mount",
                                       .findings = findings,
                                       .use = attempt_use });
 }
@@ -457,7 +457,7 @@ doctor_attempt (GPtrArray *findings)
 void
 doctor_attempt_volfile (const char *volfile, GPtrArray *findings)
 {
-    attempt_whole (&(struct attempt){ .name = "a mount of it",
+    attempt_whole (&(struct mount_attempt){ .name = "a mount of it",
                                       .findings = findings,
                                       .volfile = volfile,
                                       .use = attempt_look });

@@ -45,7 +45,7 @@ rate (uint64_t now, uint64_t before, double seconds)
 }
 
 static struct top_row *
-row_of (const struct seen_server *now, const struct seen_server *before, double seconds)
+bricks_row_of (const struct seen_server *now, const struct seen_server *before, double seconds)
 {
     struct top_row *row = g_new0 (struct top_row, 1);
     struct histogram trips = { 0 };
@@ -77,7 +77,7 @@ bricks_add (const struct top *top, GPtrArray *rows)
         const struct seen_server *now = top->now->servers->pdata[i],
                                  *before = before_of (top, now);
 
-        g_ptr_array_add (rows, row_of (now, before ? before : &none, top_seconds (top)));
+        g_ptr_array_add (rows, bricks_row_of (now, before ? before : &none, top_seconds (top)));
     }
 }
 

@@ -8,7 +8,7 @@ bool
 top_look (struct top *top)
 {
     g_autofree char *what = g_strdup_printf ("top %d", (int) top->interval + LEASE);
-    struct seen *seen = numbers_seen_ask (top->command, top->mountpoint, what, top->now);
+    struct numbers_seen *seen = numbers_seen_ask (top->command, top->mountpoint, what, top->now);
 
     if (!seen)
         return false;

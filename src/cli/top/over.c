@@ -8,7 +8,7 @@
 static volatile sig_atomic_t over;
 
 static void
-end (int signal)
+over_end (int signal)
 {
     over = 1;
 }
@@ -22,7 +22,7 @@ top_is_over (void)
 void
 top_catch_signals (void)
 {
-    const struct sigaction action = { .sa_handler = end };
+    const struct sigaction action = { .sa_handler = over_end };
 
     sigaction (SIGINT, &action, NULL);
     sigaction (SIGTERM, &action, NULL);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void
-row_free (gpointer data)
+rows_row_free (gpointer data)
 {
     struct top_row *row = data;
 
@@ -166,7 +166,7 @@ add_busy_row (const struct top *top, GPtrArray *rows, const char *name, const st
 }
 
 static void
-add_busy (const struct top *top, enum top_view view, GPtrArray *rows)
+rows_add_busy (const struct top *top, enum top_view view, GPtrArray *rows)
 {
     g_autoptr (GHashTable) sums = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
     GHashTableIter iter;
@@ -206,7 +206,7 @@ column (const struct top_row *row, enum top_sort sort)
 }
 
 static gint
-compare (gconstpointer a, gconstpointer b, gpointer data)
+rows_compare (gconstpointer a, gconstpointer b, gpointer data)
 {
     const struct top_row *x = *(struct top_row *const *) a, *y = *(struct top_row *const *) b;
     const enum top_sort sort = *(enum top_sort *) data;
@@ -218,7 +218,7 @@ compare (gconstpointer a, gconstpointer b, gpointer data)
 GPtrArray *
 top_rows (const struct top *top, enum top_view view)
 {
-    GPtrArray *rows = g_ptr_array_new_with_free_func (row_free);
+    GPtrArray *rows = g_ptr_array_new_with_free_func (rows_row_free);
     enum top_sort sort = top->sort;
     double all = 0;
 
@@ -231,11 +231,11 @@ top_rows (const struct top *top, enum top_view view)
     else if (view == TOP_BRICKS)
         bricks_add (top, rows);
     else
-        add_busy (top, view, rows);
+        rows_add_busy (top, view, rows);
     for (guint i = 0; i < rows->len; i++)
         all += ((struct top_row *) rows->pdata[i])->share;
     for (guint i = 0; all > 0 && i < rows->len; i++)
         ((struct top_row *) rows->pdata[i])->share /= all;
-    g_ptr_array_sort_with_data (rows, compare, &sort);
+    g_ptr_array_sort_with_data (rows, rows_compare, &sort);
     return rows;
 }

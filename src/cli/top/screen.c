@@ -122,7 +122,7 @@ draw_rows (const struct screen *screen, int first)
 }
 
 static void
-draw (const struct screen *screen)
+screen_draw (const struct screen *screen)
 {
     struct top *top = screen->top;
     g_autoptr (GString) title = g_string_new (NULL), state = g_string_new (NULL),
@@ -193,7 +193,7 @@ wait_and_draw (const struct screen *screen)
         const gint64 left = until - g_get_monotonic_time ();
         int key;
 
-        draw (screen);
+        screen_draw (screen);
         if (top_is_over ())
             return false;
         if (left <= 0)

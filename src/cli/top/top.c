@@ -114,7 +114,7 @@ choose (const struct cli_command *command, const char *option, const char *word,
 }
 
 static int
-run (struct top *top, bool wants_batch)
+top_run (struct top *top, bool wants_batch)
 {
     g_autoptr (GBytes) ends = g_bytes_new_static ("top-ends", strlen ("top-ends"));
     g_autoptr (GString) answer = g_string_new (NULL);
@@ -172,5 +172,5 @@ cli_top (const struct cli_command *command, int argc, char **argv)
     top.view = (enum top_view) view;
     top.sort = (enum top_sort) column;
     top.one_view = by != NULL;
-    return run (&top, batch);
+    return top_run (&top, batch);
 }

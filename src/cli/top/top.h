@@ -31,7 +31,7 @@ struct top {
     enum top_sort sort;
     bool one_view;   /* batch: --by was given */
     unsigned columns; /* of the output */
-    struct seen *before, *now;
+    struct numbers_seen *before, *now;
 };
 
 /* --- names.c --- */

@@ -24,7 +24,7 @@ histogram_new_row (struct histogram *histogram, unsigned row)
 }
 
 static void
-raise_to (uint64_t *field, uint64_t value)
+histogram_raise (uint64_t *field, uint64_t value)
 {
     uint64_t now = __atomic_load_n (field, __ATOMIC_RELAXED);
 
@@ -44,14 +44,14 @@ histogram_add (struct histogram *histogram, uint64_t value)
         row = histogram_new_row (histogram, index / HISTOGRAM_COLUMNS);
     __atomic_fetch_add (&row[index % HISTOGRAM_COLUMNS], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add (&histogram->sum, value, __ATOMIC_RELAXED);
-    raise_to (&histogram->above, ~value);
-    raise_to (&histogram->max, value);
+    histogram_raise (&histogram->above, ~value);
+    histogram_raise (&histogram->max, value);
 }
 
 /* --- whole histograms ------------------------------------------------------------------------- */
 
 static const uint64_t *
-row_of (const struct histogram *histogram, unsigned row)
+histogram_row_of (const struct histogram *histogram, unsigned row)
 {
     return __atomic_load_n (&histogram->rows[row], __ATOMIC_ACQUIRE);
 }
@@ -60,7 +60,7 @@ void
 histogram_merge (struct histogram *into, const struct histogram *from)
 {
     for (unsigned i = 0; i < HISTOGRAM_ROWS; i++) {
-        const uint64_t *row = row_of (from, i);
+        const uint64_t *row = histogram_row_of (from, i);
 
         if (row && !into->rows[i])
             histogram_new_row (into, i);
@@ -90,7 +90,7 @@ histogram_next (const struct histogram *histogram, unsigned *position,
     for (unsigned at = *position; at < HISTOGRAM_ROWS * HISTOGRAM_COLUMNS; at++) {
         const unsigned i = at / HISTOGRAM_COLUMNS, j = at % HISTOGRAM_COLUMNS,
                        shift = i ? i - 1 : 0;
-        const uint64_t *row = row_of (histogram, i);
+        const uint64_t *row = histogram_row_of (histogram, i);
         const uint64_t count = row ? __atomic_load_n (&row[j], __ATOMIC_RELAXED) : 0;
 
         if (!count)

@@ -31,7 +31,7 @@ static struct {
 static const struct {
     const char *name;
     char letter;
-} levels[] = {
+} log_levels[] = {
     [GF_LOG_NONE] = { "NONE", '-' },
     [GF_LOG_EMERG] = { "EMERG", 'M' },
     [GF_LOG_ALERT] = { "ALERT", 'A' },
@@ -155,8 +155,8 @@ log_level (void)
 int
 log_level_parse (const char *text, gf_loglevel_t *ret_level)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS (levels); i++) {
-        if (g_ascii_strcasecmp (text, levels[i].name) == 0
+    for (unsigned i = 0; i < G_N_ELEMENTS (log_levels); i++) {
+        if (g_ascii_strcasecmp (text, log_levels[i].name) == 0
             || (text[0] == '0' + (char) i && !text[1])) {
             *ret_level = i;
             return 0;
@@ -168,7 +168,7 @@ log_level_parse (const char *text, gf_loglevel_t *ret_level)
 const char *
 log_level_name (gf_loglevel_t level)
 {
-    return levels[level].name;
+    return log_levels[level].name;
 }
 
 void
@@ -278,7 +278,7 @@ log_write_line (gf_loglevel_t level, const struct log_source *source, const char
     const char *slash = strrchr (file, '/');
 
     log_append_time (whole);
-    g_string_append_printf (whole, "%c [%s:%d:%s] 0-%s: %s\n", levels[level].letter,
+    g_string_append_printf (whole, "%c [%s:%d:%s] 0-%s: %s\n", log_levels[level].letter,
                             slash ? slash + 1 : file, line, function,
                             source ? source->name : "windlass", text);
     log_write (whole->str, whole->len);
@@ -290,7 +290,7 @@ log_journal_line (gf_loglevel_t level, const struct log_source *source, const ch
 {
     const struct journal_entry entry = {
         .level = level,
-        .level_name = levels[level].name,
+        .level_name = log_levels[level].name,
         .mountpoint = log_journal_of (),
         .translator = source ? source->name : NULL,
         .file = file,

@@ -25,7 +25,7 @@ static GList *anchors; /* lock */
 static pthread_key_t mine;
 
 static void
-leave (void *data)
+trim_leave (void *data)
 {
     struct anchor *anchor = data;
 
@@ -40,7 +40,7 @@ static void
 init (void)
 {
     mallopt (M_TRIM_THRESHOLD, KEPT);
-    pthread_key_create (&mine, leave);
+    pthread_key_create (&mine, trim_leave);
 }
 
 void

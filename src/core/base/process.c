@@ -32,7 +32,7 @@ bool processes_are_known = true;
 static uint64_t remembered[PLACES]; /* atomic */
 
 static bool
-is_known (pid_t thread)
+process_is_known (pid_t thread)
 {
     return thread > 0 && (uint64_t) thread <= NUMBER_MASK && processes_are_known;
 }
@@ -43,7 +43,8 @@ process_status (pid_t thread)
     char path[64], *status = NULL;
 
     snprintf (path, sizeof path, "/proc/%d/status", thread);
-    return is_known (thread) && g_file_get_contents (path, &status, NULL, NULL) ? status : NULL;
+    return process_is_known (thread) && g_file_get_contents (path, &status, NULL, NULL) ? status
+                                                                                        : NULL;
 }
 
 char *
@@ -52,13 +53,14 @@ process_comm (pid_t thread)
     char path[64], *name = NULL;
 
     snprintf (path, sizeof path, "/proc/%d/comm", thread);
-    return is_known (thread) && g_file_get_contents (path, &name, NULL, NULL) ? g_strchomp (name)
-                                                                            : NULL;
+    return process_is_known (thread) && g_file_get_contents (path, &name, NULL, NULL)
+               ? g_strchomp (name)
+               : NULL;
 }
 
 /* Returns the number after "\nName:\t", or 0. */
 static uint64_t
-status_number (const char *status, const char *name, int base)
+process_status_number (const char *status, const char *name, int base)
 {
     const char *line = strstr (status, name);
 
@@ -85,13 +87,13 @@ recall (pid_t thread, int64_t now)
 pid_t
 process_of_thread (pid_t thread, int64_t now)
 {
-    if (!is_known (thread))
+    if (!process_is_known (thread))
         return thread;
     const uint64_t word = recall (thread, now), process = word >> NUMBER_BITS & NUMBER_MASK;
     if (process)
         return (pid_t) process;
     g_autofree char *status = process_status (thread);
-    uint64_t found = status ? status_number (status, "\nTgid:", 10) : 0;
+    uint64_t found = status ? process_status_number (status, "\nTgid:", 10) : 0;
     if (!found || found > NUMBER_MASK)
         found = (uint64_t) thread;
     __atomic_store_n (&remembered[(unsigned) thread % PLACES], word | found << NUMBER_BITS,
@@ -102,7 +104,7 @@ process_of_thread (pid_t thread, int64_t now)
 bool
 process_is_idle_class (pid_t thread, int64_t now)
 {
-    return is_known (thread) && recall (thread, now) & IDLE_BIT;
+    return process_is_known (thread) && recall (thread, now) & IDLE_BIT;
 }
 
 static uint64_t
@@ -113,10 +115,12 @@ bit_of (int signal_number)
 
 /* Returns the pending signals that the thread neither blocks nor ignores. */
 static uint64_t
-pending (const char *status)
+process_pending (const char *status)
 {
-    return (status_number (status, "\nSigPnd:", 16) | status_number (status, "\nShdPnd:", 16))
-         & ~status_number (status, "\nSigBlk:", 16) & ~status_number (status, "\nSigIgn:", 16);
+    return (process_status_number (status, "\nSigPnd:", 16)
+            | process_status_number (status, "\nShdPnd:", 16))
+         & ~process_status_number (status, "\nSigBlk:", 16)
+         & ~process_status_number (status, "\nSigIgn:", 16);
 }
 
 bool
@@ -124,7 +128,7 @@ process_has_signal (pid_t thread)
 {
     g_autofree char *status = process_status (thread);
 
-    return status && pending (status);
+    return status && process_pending (status);
 }
 
 bool
@@ -136,7 +140,7 @@ process_gives_up (pid_t thread)
                             | bit_of (SIGTSTP) | bit_of (SIGTTIN) | bit_of (SIGTTOU);
     g_autofree char *status = process_status (thread);
 
-    return !status || pending (status) & ~harmless;
+    return !status || process_pending (status) & ~harmless;
 }
 
 /* When a signal ends a process, the kernel gives each of its threads a SIGKILL of its own. */
@@ -145,7 +149,7 @@ process_is_dying (pid_t thread)
 {
     g_autofree char *status = process_status (thread);
 
-    return status && status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL);
+    return status && process_status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL);
 }
 
 bool
@@ -155,7 +159,7 @@ process_was_killed (pid_t process)
     const char *state = status ? strstr (status, "\nState:\t") : NULL;
 
     return state && (strchr ("ZX", state[strlen ("\nState:\t")])
-                     || status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL));
+                     || process_status_number (status, "\nSigPnd:", 16) & bit_of (SIGKILL));
 }
 
 bool
@@ -169,7 +173,7 @@ process_is_stopped (pid_t process)
 bool
 process_is_gone (pid_t thread)
 {
-    return is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
+    return process_is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
 }
 
 static int64_t

@@ -8,7 +8,7 @@
 
 #define WEIGHT_MAX 1000000
 
-struct rule {
+struct weight_rule {
     char *pattern;
     size_t length;
     unsigned weight;
@@ -22,9 +22,9 @@ struct priorities {
 };
 
 static void
-rule_clear (void *rule)
+weight_rule_clear (void *rule)
 {
-    g_free (((struct rule *) rule)->pattern);
+    g_free (((struct weight_rule *) rule)->pattern);
 }
 
 void
@@ -39,7 +39,7 @@ priorities_free (struct priorities *list)
 /* --- parsing ---------------------------------------------------------------------------------- */
 
 static int
-rule_read (const char *word, struct rule *ret_rule, char **ret_problem)
+rule_read (const char *word, struct weight_rule *ret_rule, char **ret_problem)
 {
     const char *colon = strrchr (word, ':');
     guint64 weight = 0;
@@ -58,11 +58,11 @@ rule_read (const char *word, struct rule *ret_rule, char **ret_problem)
 
 /* Stable: of two patterns of equal length, the first stays first. */
 static void
-rules_insert (GArray *rules, struct rule rule)
+rules_insert (GArray *rules, struct weight_rule rule)
 {
     guint at = 0;
 
-    while (at < rules->len && g_array_index (rules, struct rule, at).length >= rule.length)
+    while (at < rules->len && g_array_index (rules, struct weight_rule, at).length >= rule.length)
         at++;
     g_array_insert_val (rules, at, rule);
 }
@@ -90,7 +90,7 @@ static void
 rules_rank (struct priorities *list)
 {
     for (guint i = 0; i < list->rules->len; i++) {
-        struct rule *rule = &g_array_index (list->rules, struct rule, i);
+        struct weight_rule *rule = &g_array_index (list->rules, struct weight_rule, i);
 
         rule->class = PRIORITY_UNCACHED;
         for (unsigned c = 0; c < list->classes; c++)
@@ -103,7 +103,7 @@ static int
 priorities_read (struct priorities *list, char **words, char **ret_problem)
 {
     for (; *words; words++) {
-        struct rule rule;
+        struct weight_rule rule;
 
         g_strstrip (*words);
         if (rule_read (*words, &rule, ret_problem) < 0)
@@ -130,8 +130,8 @@ priorities_parse (const char *text, struct priorities **ret_list, char **ret_pro
         return 0;
     }
     list = g_new0 (struct priorities, 1);
-    list->rules = g_array_new (false, false, sizeof (struct rule));
-    g_array_set_clear_func (list->rules, rule_clear);
+    list->rules = g_array_new (false, false, sizeof (struct weight_rule));
+    g_array_set_clear_func (list->rules, weight_rule_clear);
     if (priorities_read (list, words, ret_problem) < 0) {
         priorities_free (list);
         return -EINVAL;
@@ -156,7 +156,7 @@ priorities_check (const char *text, char **ret_allowed)
 /* --- queries ---------------------------------------------------------------------------------- */
 
 static bool
-rule_matches (const struct rule *rule, const char *path)
+rule_matches (const struct weight_rule *rule, const char *path)
 {
     const char *slash = path ? strrchr (path, '/') : NULL;
 
@@ -174,7 +174,7 @@ priorities_class (const struct priorities *list, const char *path)
     if (!list)
         return 0;
     for (guint i = 0; i < list->rules->len; i++) {
-        const struct rule *rule = &g_array_index (list->rules, struct rule, i);
+        const struct weight_rule *rule = &g_array_index (list->rules, struct weight_rule, i);
 
         if (rule_matches (rule, path))
             return rule->class;

@@ -21,7 +21,7 @@ struct changes {
 
 /* Returns NULL if the bracket is not interested. */
 static struct change *
-add (struct changes *changes, unsigned matters, const struct call *call, unsigned what)
+bracket_add (struct changes *changes, unsigned matters, const struct call *call, unsigned what)
 {
     const bool is_new = call->op == FOP_create && call->flags & O_EXCL;
     struct change *change = &changes->at[changes->n];
@@ -37,7 +37,7 @@ static void
 add_fd (struct changes *changes, unsigned matters, const struct call *call, unsigned what,
         const fd_t *fd)
 {
-    struct change *change = add (changes, matters, call, what);
+    struct change *change = bracket_add (changes, matters, call, what);
 
     if (change)
         change->inode = inode_ref (fd->inode);
@@ -48,7 +48,7 @@ static void
 add_loc (struct changes *changes, unsigned matters, const struct call *call, unsigned what,
          const loc_t *loc)
 {
-    struct change *change = add (changes, matters, call, what);
+    struct change *change = bracket_add (changes, matters, call, what);
 
     if (!change)
         return;
@@ -100,7 +100,7 @@ change_bracket_call (const struct change_bracket *bracket, const struct call *ca
 
 /* Finds the file of a create or a tmpfile by its answer. */
 static void
-learn (struct change *change, const struct answer *answer)
+bracket_learn (struct change *change, const struct answer *answer)
 {
     if (change->inode || answer->op_ret < 0 || !answer->buf)
         return;
@@ -122,7 +122,7 @@ change_bracket_answer (const struct change_bracket *bracket, const struct answer
     struct changes *changes = answer->cookie;
 
     for (unsigned i = changes->n; i-- > 0;) {
-        learn (&changes->at[i], answer);
+        bracket_learn (&changes->at[i], answer);
         bracket->end (answer, &changes->at[i]);
     }
     for (unsigned i = 0; i < changes->n; i++)

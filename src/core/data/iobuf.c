@@ -34,7 +34,7 @@ static __thread struct {
     struct iobref *refs[16];
     unsigned n_refs;
     bool registered;
-} cache;
+} iobuf_cache;
 
 #define DEPOT_MAX (8 << 20)
 
@@ -92,15 +92,15 @@ static void
 cache_drop (void *unused)
 {
     for (unsigned c = 0; c < CLASSES; c++) {
-        while (cache.free[c]) {
-            struct iobuf *iobuf = cache.free[c];
-            cache.free[c] = iobuf->next;
+        while (iobuf_cache.free[c]) {
+            struct iobuf *iobuf = iobuf_cache.free[c];
+            iobuf_cache.free[c] = iobuf->next;
             iobuf_free (iobuf);
         }
-        cache.n[c] = 0;
+        iobuf_cache.n[c] = 0;
     }
-    while (cache.n_refs)
-        g_free (cache.refs[--cache.n_refs]);
+    while (iobuf_cache.n_refs)
+        g_free (iobuf_cache.refs[--iobuf_cache.n_refs]);
 }
 
 void
@@ -121,9 +121,9 @@ cache_init (void)
 static void
 cache_register (void)
 {
-    if (!cache.registered)
-        pthread_setspecific (cache_key, &cache);
-    cache.registered = true;
+    if (!iobuf_cache.registered)
+        pthread_setspecific (cache_key, &iobuf_cache);
+    iobuf_cache.registered = true;
 }
 
 /* Returns the number of buffers to cache: at most 64 KiB of each size, but at least two. */
@@ -155,10 +155,10 @@ iobuf_new (size_t size)
 
     while (c < CLASSES && class_size[c] < size)
         c++;
-    if (c < CLASSES && cache.free[c]) {
-        iobuf = cache.free[c];
-        cache.free[c] = iobuf->next;
-        cache.n[c]--;
+    if (c < CLASSES && iobuf_cache.free[c]) {
+        iobuf = iobuf_cache.free[c];
+        iobuf_cache.free[c] = iobuf->next;
+        iobuf_cache.n[c]--;
     } else {
         if (size > LARGEST)
             return NULL;
@@ -190,21 +190,22 @@ iobuf_unref (struct iobuf *iobuf)
         || __atomic_sub_fetch (&iobuf->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     unsigned c = iobuf->size_class;
-    if (c == UNCACHED || cache.n[c] >= cache_limit (c)) {
+    if (c == UNCACHED || iobuf_cache.n[c] >= cache_limit (c)) {
         if (c == UNCACHED || !depot_give (iobuf))
             iobuf_free (iobuf);
         return;
     }
     cache_register ();
-    iobuf->next = cache.free[c];
-    cache.free[c] = iobuf;
-    cache.n[c]++;
+    iobuf->next = iobuf_cache.free[c];
+    iobuf_cache.free[c] = iobuf;
+    iobuf_cache.n[c]++;
 }
 
 struct iobref *
 iobref_new (void)
 {
-    struct iobref *iobref = cache.n_refs ? cache.refs[--cache.n_refs] : g_new (struct iobref, 1);
+    struct iobref *iobref = iobuf_cache.n_refs ? iobuf_cache.refs[--iobuf_cache.n_refs]
+                                               : g_new (struct iobref, 1);
 
     iobref->refs = 1;
     iobref->used = 0;
@@ -230,12 +231,12 @@ iobref_unref (struct iobref *iobref)
         return;
     for (int i = 0; i < iobref->used; i++)
         iobuf_unref (iobref->bufs[i]);
-    if (cache.n_refs == G_N_ELEMENTS (cache.refs)) {
+    if (iobuf_cache.n_refs == G_N_ELEMENTS (iobuf_cache.refs)) {
         g_free (iobref);
         return;
     }
     cache_register ();
-    cache.refs[cache.n_refs++] = iobref;
+    iobuf_cache.refs[iobuf_cache.n_refs++] = iobref;
 }
 
 int

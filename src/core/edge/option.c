@@ -310,8 +310,8 @@ option_is_text (const struct xlator_option *option)
 }
 
 static void
-option_store (const struct xlator_option *option, const char *text,
-              const union option_field_value *value, void *field)
+option_field_store (const struct xlator_option *option, const char *text,
+                    const union option_field_value *value, void *field)
 {
     if (option_is_text (option)) {
         g_assert (option->size == sizeof (char *));
@@ -379,7 +379,7 @@ option_parse (const struct xlator_option *option, const char *text, void *field,
     if (option->check && option->check (text, ret_allowed) < 0)
         return -EINVAL;
     if (field && option->size)
-        option_store (option, text, &value, field);
+        option_field_store (option, text, &value, field);
     return 0;
 }
 

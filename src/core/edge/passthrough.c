@@ -7,7 +7,7 @@
 
 /* Watched by `windlass trace` and the like, which must see every call while they run. */
 static bool
-is_watched (const xlator_t *xl)
+passthrough_is_watched (const xlator_t *xl)
 {
     return __atomic_load_n (&xl->watchers, __ATOMIC_RELAXED) != 0;
 }
@@ -20,14 +20,14 @@ taking_part (xlator_t *xl, enum fop op)
     for (;;) {
         xlator_t *to = op == FOP_readv ? xl->routes.readv.to : xl->routes.writev.to;
 
-        if (!to->children || !opset_has (to->api->forwards, op) || is_watched (to))
+        if (!to->children || !opset_has (to->api->forwards, op) || passthrough_is_watched (to))
             return to;
         xl = FIRST_CHILD (to);
     }
 }
 
 static enum data_view
-view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
+passthrough_view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
 {
     const struct xlator_passthrough *says = &xl->api->passthrough;
 
@@ -36,7 +36,7 @@ view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
         *ret_why = says->why ? says->why : "may change its data";
         return DATA_SEEN;
     }
-    if (is_watched (xl)) {
+    if (passthrough_is_watched (xl)) {
         *ret_why = "is looked at, by windlass trace, stats or the like";
         return DATA_SEEN;
     }
@@ -51,7 +51,7 @@ in_the_way_of (enum fop op, xlator_t *top, const inode_t *inode, const char **re
 {
     xlator_t *at = taking_part (top, op);
 
-    while (view_of (at, inode, ret_why) != DATA_SEEN) {
+    while (passthrough_view_of (at, inode, ret_why) != DATA_SEEN) {
         if (!at->children) {
             *ret_storage = at;
             return at->api->passthrough.lend ? NULL : at;
@@ -89,7 +89,8 @@ tell_on (enum fop op, xlator_t *top, fd_t *fd)
         /* A translator that implements readv was told on the route of reads. */
         const bool told = op == FOP_writev && (at->api->any_fop || at->api->fops.readv);
 
-        if (!told && at->api->passthrough.past && view_of (at, fd->inode, &why) == DATA_COUNTED)
+        if (!told && at->api->passthrough.past
+            && passthrough_view_of (at, fd->inode, &why) == DATA_COUNTED)
             at->api->passthrough.past (at, fd);
     }
 }

@@ -21,7 +21,7 @@ struct stack_cache {
     uint64_t unique, unique_end;
 };
 
-static __thread struct stack_cache cache;
+static __thread struct stack_cache stack_thread_cache;
 
 static struct {
     pthread_mutex_t lock; /* a leaf */
@@ -35,28 +35,28 @@ static struct {
     unsigned kept;        /* atomic */
     unsigned awaited;     /* threads in stack_wait_for_end; atomic */
     pthread_key_t key;
-} pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} stack_pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* A thread ends: moves its unused requests to the pool. */
 static void
 cache_give_back (void *unused)
 {
-    pthread_mutex_lock (&pool.lock);
-    while (cache.free) {
-        call_stack_t *root = cache.free;
-        cache.free = root->next;
-        root->next = pool.free;
-        pool.free = root;
+    pthread_mutex_lock (&stack_pool.lock);
+    while (stack_thread_cache.free) {
+        call_stack_t *root = stack_thread_cache.free;
+        stack_thread_cache.free = root->next;
+        root->next = stack_pool.free;
+        stack_pool.free = root;
     }
-    cache.n = 0;
-    cache.gives_back = false;
-    pthread_mutex_unlock (&pool.lock);
+    stack_thread_cache.n = 0;
+    stack_thread_cache.gives_back = false;
+    pthread_mutex_unlock (&stack_pool.lock);
 }
 
 static void __attribute__ ((constructor))
-pool_init (void)
+stack_pool_init (void)
 {
-    pthread_key_create (&pool.key, cache_give_back);
+    pthread_key_create (&stack_pool.key, cache_give_back);
 }
 
 void
@@ -76,9 +76,9 @@ stack_make (void)
 
     pthread_mutex_init (&root->lock, NULL);
     frames_lay_out (root->frames, STACK_FRAMES, root, NULL);
-    root->all_next = __atomic_load_n (&pool.all, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n (&pool.all, &root->all_next, root, false, __ATOMIC_RELEASE,
-                                         __ATOMIC_RELAXED))
+    root->all_next = __atomic_load_n (&stack_pool.all, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n (&stack_pool.all, &root->all_next, root, false,
+                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         continue;
     return root;
 }
@@ -89,22 +89,23 @@ stack_refill (void)
 {
     call_stack_t *root;
 
-    pthread_mutex_lock (&pool.lock);
-    root = pool.free;
+    pthread_mutex_lock (&stack_pool.lock);
+    root = stack_pool.free;
     if (root)
-        pool.free = root->next;
-    pthread_mutex_unlock (&pool.lock);
+        stack_pool.free = root->next;
+    pthread_mutex_unlock (&stack_pool.lock);
     return root ? root : stack_make ();
 }
 
 static uint64_t
 stack_unique (void)
 {
-    if (cache.unique == cache.unique_end) {
-        cache.unique = __atomic_fetch_add (&pool.unique, UNIQUE_BLOCK, __ATOMIC_RELAXED);
-        cache.unique_end = cache.unique + UNIQUE_BLOCK;
+    if (stack_thread_cache.unique == stack_thread_cache.unique_end) {
+        stack_thread_cache.unique = __atomic_fetch_add (&stack_pool.unique, UNIQUE_BLOCK,
+                                                        __ATOMIC_RELAXED);
+        stack_thread_cache.unique_end = stack_thread_cache.unique + UNIQUE_BLOCK;
     }
-    return ++cache.unique;
+    return ++stack_thread_cache.unique;
 }
 
 call_stack_t *
@@ -114,10 +115,10 @@ stack_new (xlator_t *this)
 
     if (G_UNLIKELY (thread_before_other))
         thread_before_other ();
-    root = cache.free;
+    root = stack_thread_cache.free;
     if (root) {
-        cache.free = root->next;
-        cache.n--;
+        stack_thread_cache.free = root->next;
+        stack_thread_cache.n--;
     } else {
         root = stack_refill ();
     }
@@ -268,11 +269,11 @@ strand_new (void)
 {
     struct strand *strand;
 
-    pthread_mutex_lock (&pool.lock);
-    strand = pool.strands;
+    pthread_mutex_lock (&stack_pool.lock);
+    strand = stack_pool.strands;
     if (strand)
-        pool.strands = strand->next;
-    pthread_mutex_unlock (&pool.lock);
+        stack_pool.strands = strand->next;
+    pthread_mutex_unlock (&stack_pool.lock);
     if (!strand)
         return g_new0 (struct strand, 1);
     for (unsigned i = 0; i < STRAND_FRAMES; i++)
@@ -290,10 +291,10 @@ stack_free_strands (call_stack_t *root)
     pthread_mutex_lock (&root->lock);
     while (last->next)
         last = last->next;
-    pthread_mutex_lock (&pool.lock);
-    last->next = pool.strands;
-    pool.strands = root->strands;
-    pthread_mutex_unlock (&pool.lock);
+    pthread_mutex_lock (&stack_pool.lock);
+    last->next = stack_pool.strands;
+    stack_pool.strands = root->strands;
+    pthread_mutex_unlock (&stack_pool.lock);
     root->strands = NULL;
     pthread_mutex_unlock (&root->lock);
 }
@@ -336,20 +337,21 @@ stack_retire (call_stack_t *root)
 {
     call_stack_t *oldest;
 
-    pthread_mutex_lock (&pool.lock);
-    oldest = pool.retired[pool.n_retired % RETIRED_MAX];
-    pool.retired[pool.n_retired++ % RETIRED_MAX] = root;
-    pthread_mutex_unlock (&pool.lock);
+    pthread_mutex_lock (&stack_pool.lock);
+    oldest = stack_pool.retired[stack_pool.n_retired % RETIRED_MAX];
+    stack_pool.retired[stack_pool.n_retired++ % RETIRED_MAX] = root;
+    pthread_mutex_unlock (&stack_pool.lock);
     return oldest;
 }
 
 /* --- waiting for the end of all requests ------------------------------------------------------ */
 
-/* A request ends with unique = 0, and then looks at pool.awaited; a waiting thread raises
- * pool.awaited, and then looks at each unique. thread_barrier orders the two, so that the end costs
- * no barrier: either the waiting thread sees that the request has ended, or the request sees that a
- * thread waits. In the second case stack_tell_waiting takes the lock, under which the waiting
- * thread looks and begins to wait: so the signal can't come between. The same holds for pool.kept.
+/* A request ends with unique = 0, and then looks at stack_pool.awaited; a waiting thread raises
+ * stack_pool.awaited, and then looks at each unique. thread_barrier orders the two, so that the end
+ * costs no barrier: either the waiting thread sees that the request has ended, or the request sees
+ * that a thread waits. In the second case stack_tell_waiting takes the lock, under which the
+ * waiting thread looks and begins to wait: so the signal can't come between. The same holds for
+ * stack_pool.kept.
  *
  * Where the kernel has no such barrier, the waiting thread looks again after WAIT_SLICE. */
 #define WAIT_SLICE INT64_C (10000000) /* nanoseconds */
@@ -376,7 +378,7 @@ static inline void
 stack_has_ended (void)
 {
     thread_keep_order ();
-    if (G_UNLIKELY (__atomic_load_n (&pool.awaited, __ATOMIC_RELAXED)))
+    if (G_UNLIKELY (__atomic_load_n (&stack_pool.awaited, __ATOMIC_RELAXED)))
         stack_tell_waiting ();
 }
 
@@ -385,7 +387,7 @@ stack_wait_for_end (bool kept, int64_t until)
 {
     bool ordered, idle;
 
-    __atomic_add_fetch (&pool.awaited, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch (&stack_pool.awaited, 1, __ATOMIC_SEQ_CST);
     ordered = thread_barrier ();
     pthread_mutex_lock (&waiting_lock);
     while (!(idle = stack_count () == 0 && (!kept || stack_count_kept () == 0))
@@ -393,7 +395,7 @@ stack_wait_for_end (bool kept, int64_t until)
         (void) thread_cond_wait_until (&waiting_changed, &waiting_lock,
                                        ordered ? until : MIN (until, clock_now () + WAIT_SLICE));
     pthread_mutex_unlock (&waiting_lock);
-    __atomic_sub_fetch (&pool.awaited, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch (&stack_pool.awaited, 1, __ATOMIC_SEQ_CST);
     return idle;
 }
 
@@ -423,12 +425,13 @@ stack_done (call_stack_t *root)
     stack_has_ended ();
     if (G_UNLIKELY (audit) && !(root = stack_retire (root)))
         return;
-    root->next = cache.free;
-    cache.free = root;
-    if (++cache.n > CACHE_MAX)
+    root->next = stack_thread_cache.free;
+    stack_thread_cache.free = root;
+    if (++stack_thread_cache.n > CACHE_MAX)
         cache_give_back (NULL);
-    else if (G_UNLIKELY (!cache.gives_back))
-        cache.gives_back = pthread_setspecific (pool.key, &cache) == 0;
+    else if (G_UNLIKELY (!stack_thread_cache.gives_back))
+        stack_thread_cache.gives_back
+            = pthread_setspecific (stack_pool.key, &stack_thread_cache) == 0;
 }
 
 void *
@@ -528,13 +531,13 @@ stack_interrupt_over (call_stack_t *root)
 unsigned
 stack_count_kept (void)
 {
-    return __atomic_load_n (&pool.kept, __ATOMIC_ACQUIRE);
+    return __atomic_load_n (&stack_pool.kept, __ATOMIC_ACQUIRE);
 }
 
 void
 stack_keep (int by)
 {
-    __atomic_add_fetch (&pool.kept, by, __ATOMIC_ACQ_REL);
+    __atomic_add_fetch (&stack_pool.kept, by, __ATOMIC_ACQ_REL);
     if (by < 0)
         stack_has_ended ();
 }
@@ -542,7 +545,7 @@ stack_keep (int by)
 void
 stack_foreach (void (*fn) (const call_stack_t *root, void *data), void *data)
 {
-    call_stack_t *root = __atomic_load_n (&pool.all, __ATOMIC_ACQUIRE);
+    call_stack_t *root = __atomic_load_n (&stack_pool.all, __ATOMIC_ACQUIRE);
 
     for (; root; root = root->all_next)
         if (__atomic_load_n (&root->unique, __ATOMIC_ACQUIRE))
@@ -577,7 +580,7 @@ stack_count_made (void)
 {
     unsigned n = 0;
 
-    for (const call_stack_t *root = __atomic_load_n (&pool.all, __ATOMIC_ACQUIRE); root;
+    for (const call_stack_t *root = __atomic_load_n (&stack_pool.all, __ATOMIC_ACQUIRE); root;
          root = root->all_next)
         n++;
     return n;
@@ -586,11 +589,11 @@ stack_count_made (void)
 void
 stack_count_misuse (void)
 {
-    __atomic_add_fetch (&pool.misuses, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&stack_pool.misuses, 1, __ATOMIC_RELAXED);
 }
 
 unsigned
 stack_misuses (void)
 {
-    return __atomic_load_n (&pool.misuses, __ATOMIC_RELAXED);
+    return __atomic_load_n (&stack_pool.misuses, __ATOMIC_RELAXED);
 }

@@ -11,7 +11,7 @@
 
 /* A call and its answer. The calling thread and the callback share it; the last of the two frees
  * it. */
-struct waiter {
+struct sync_waiter {
     struct client *client; /* a reference; constant */
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t answered;
@@ -61,10 +61,10 @@ client_groups (call_stack_t *root)
     return root->ngroups;
 }
 
-static struct waiter *
+static struct sync_waiter *
 client_begin (struct client *client, enum fop op, void *reply, call_stack_t **ret_root)
 {
-    struct waiter *waiter = g_new0 (struct waiter, 1);
+    struct sync_waiter *waiter = g_new0 (struct sync_waiter, 1);
     call_stack_t *root = stack_new (&client->xlator);
 
     pthread_mutex_init (&waiter->lock, NULL);
@@ -88,7 +88,7 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
 }
 
 static void
-waiter_free (struct waiter *waiter)
+waiter_free (struct sync_waiter *waiter)
 {
     pthread_mutex_destroy (&waiter->lock);
     pthread_cond_destroy (&waiter->answered);
@@ -97,7 +97,7 @@ waiter_free (struct waiter *waiter)
 
 /* Records the answer, and wakes the caller. Returns whether the caller's memory took the reply. */
 static bool
-waiter_answer (struct waiter *waiter, int op_ret, int op_errno, const void *reply, size_t size)
+waiter_answer (struct sync_waiter *waiter, int op_ret, int op_errno, const void *reply, size_t size)
 {
     bool abandoned, taken;
 
@@ -117,7 +117,7 @@ waiter_answer (struct waiter *waiter, int op_ret, int op_errno, const void *repl
 }
 
 static bool
-waiter_wait_locked (struct waiter *waiter, int64_t patience)
+waiter_wait_locked (struct sync_waiter *waiter, int64_t patience)
 {
     int64_t end = clock_now () + patience;
     int r = 0;
@@ -145,7 +145,7 @@ client_report (const struct client *client, const call_stack_t *root)
 }
 
 static int
-client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
+client_wait (struct client *client, struct sync_waiter *waiter, call_stack_t *root)
 {
     int r;
 
@@ -173,7 +173,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
                                   int32_t op_ret,                                                  \
                                   int32_t op_errno FOP_RETS_##fop (DECLARE))                       \
     {                                                                                              \
-        struct waiter *waiter = frame->root->maker.asked;                                          \
+        struct sync_waiter *waiter = frame->root->maker.asked;                                     \
         struct fop##_reply reply = { .op_ret = op_ret, .op_errno = op_errno };                     \
         if (waiter->reply)                                                                         \
             fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                     \
@@ -186,7 +186,7 @@ client_wait (struct client *client, struct waiter *waiter, call_stack_t *root)
     int sync_##fop (struct client *client FOP_ARGS_##fop (DECLARE), struct fop##_reply *ret_reply) \
     {                                                                                              \
         call_stack_t *root;                                                                        \
-        struct waiter *waiter;                                                                     \
+        struct sync_waiter *waiter;                                                                \
         if (ret_reply)                                                                             \
             *ret_reply = (struct fop##_reply){ 0 };                                                \
         waiter = client_begin (client, FOP_##fop, ret_reply, &root);                               \

@@ -170,7 +170,7 @@ process_of (pid_t pid)
 }
 
 static bool
-is_same (const struct failure *a, const struct failure *b)
+failure_is_same (const struct failure *a, const struct failure *b)
 {
     return a->op == b->op && a->op_errno == b->op_errno && a->pid == b->pid && a->n == b->n
         && a->n > 0 && a->steps[0].site == b->steps[0].site
@@ -185,7 +185,7 @@ failure_add (struct failure *failure)
 
     pthread_mutex_lock (&failures.lock);
     newest = newest_locked ();
-    if (newest && is_same (newest, failure)) {
+    if (newest && failure_is_same (newest, failure)) {
         newest->last = failure->last;
         newest->unique = failure->unique;
         newest->times++;

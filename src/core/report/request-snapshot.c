@@ -11,7 +11,7 @@
 #define PARENTS_MAX 1000 /* translators from one to the top */
 
 LOOKS_AT_RUNNING_REQUESTS static void
-see_frame (const call_frame_t *frame, bool may_wait, struct seen_request *seen)
+snapshot_see_frame (const call_frame_t *frame, bool may_wait, struct seen_request *seen)
 {
     xlator_t *xl = frame->this;
 
@@ -38,7 +38,7 @@ see_down (const call_frame_t *frame, bool may_wait, struct seen_request *seen)
         const uint16_t awaited = __atomic_load_n (&frame->awaited, __ATOMIC_ACQUIRE);
 
         if (awaited != FOP_NONE && awaited < FRAME_COMPLETE)
-            see_frame (frame, may_wait, seen);
+            snapshot_see_frame (frame, may_wait, seen);
         if (!frame->wound)
             break;
         frame = frame->slot;

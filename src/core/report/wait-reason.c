@@ -114,7 +114,7 @@ append_path (GString *out, const struct thread_call *call)
 }
 
 static void
-append_call (GString *out, const struct thread_call *call)
+reason_append_call (GString *out, const struct thread_call *call)
 {
     const struct call_name *name = NULL;
     g_autofree char *on = descriptor_name (call->first);
@@ -152,7 +152,7 @@ append_thread (GString *out, pid_t thread)
 /* Returns whether the thread waits for the kernel's next request, or is idle. Such a thread no
  * longer works on this request. */
 static bool
-is_idle (const struct thread_call *call, pid_t thread)
+reason_is_idle (const struct thread_call *call, pid_t thread)
 {
     g_autofree char *on = call->number == SYS_read || call->number == SYS_io_uring_enter
                             ? descriptor_name (call->first)
@@ -183,14 +183,14 @@ append_work (GString *out, const struct seen_request *seen, const struct seen_fr
         return;
     }
     if (!line || sscanf (line, "%ld %lx %lx", &call.number, &call.first, &call.second) < 1
-        || is_idle (&call, seen->thread)) {
+        || reason_is_idle (&call, seen->thread)) {
         append_nobody (out, frame);
         return;
     }
     if (call.number == SYS_futex)
         g_string_append (out, "a lock, or a condition, within the daemon: the system call futex");
     else
-        append_call (out, &call);
+        reason_append_call (out, &call);
     append_thread (out, seen->thread);
 }
 

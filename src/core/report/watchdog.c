@@ -20,7 +20,7 @@ may_take_long (enum fop op)
 
 /* Logs all in one line, as every log message is. */
 static void
-report (const call_stack_t *root)
+watchdog_report (const call_stack_t *root)
 {
     g_autoptr (GString) text = g_string_new (NULL), process = g_string_new (NULL);
     g_autofree char *where = NULL;
@@ -44,7 +44,7 @@ report (const call_stack_t *root)
 
 /* Requests go on meanwhile: at worst, the report describes the next request in the same memory. */
 __attribute__ ((no_sanitize ("thread"))) static void
-look_at (const call_stack_t *root, void *data)
+watchdog_look_at (const call_stack_t *root, void *data)
 {
     const int64_t *patience = data;
     const int64_t age = clock_now () - root->begin;
@@ -53,19 +53,19 @@ look_at (const call_stack_t *root, void *data)
     if (age < *patience || may_take_long (root->op) || root->onlooker.reported == unique)
         return;
     ((call_stack_t *) root)->onlooker.reported = unique; /* only the watchdog uses it */
-    report (root);
+    watchdog_report (root);
 }
 
-static void look (void *unused);
+static void watchdog_look (void *unused);
 
 static void
 arm_locked (void)
 {
-    dog.timer = dog.patience > 0 ? timer_after (dog.patience / 2, look, NULL) : NULL;
+    dog.timer = dog.patience > 0 ? timer_after (dog.patience / 2, watchdog_look, NULL) : NULL;
 }
 
 static void
-look (void *unused)
+watchdog_look (void *unused)
 {
     int64_t patience;
 
@@ -76,7 +76,7 @@ look (void *unused)
     if (patience <= 0)
         return;
     xlators_pin ();
-    stack_foreach (look_at, &patience);
+    stack_foreach (watchdog_look_at, &patience);
     xlators_unpin ();
 }
 

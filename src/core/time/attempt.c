@@ -17,7 +17,7 @@ attempt_is_due (const struct attempt *attempt)
 }
 
 static const char *
-limit_of (int error)
+attempt_limit_of (int error)
 {
     switch (error) {
     case ENOMEM:
@@ -35,13 +35,13 @@ limit_of (int error)
 char *
 attempt_reason (int error)
 {
-    const char *limit = limit_of (error);
+    const char *limit = attempt_limit_of (error);
 
     return g_strconcat (g_strerror (error), limit ? ". What limits it is " : NULL, limit, NULL);
 }
 
 static void
-say (const struct log_source *source, int r, unsigned failed, const char *what)
+attempt_message (const struct log_source *source, int r, unsigned failed, const char *what)
 {
     g_autofree char *reason = attempt_reason (-r);
     g_autofree char *text =
@@ -77,6 +77,6 @@ attempt_ended_of (struct attempt *attempt, const struct log_source *source, int 
     va_start (args, format);
     what = g_strdup_vprintf (format, args);
     va_end (args);
-    say (source, r, failed, what);
+    attempt_message (source, r, failed, what);
     return r;
 }

@@ -39,7 +39,7 @@ static struct {
     struct random_source seeds;  /* of random_seed; lock */
 } scheduler = { .lock = PTHREAD_MUTEX_INITIALIZER, .passed = PTHREAD_COND_INITIALIZER };
 
-static __thread struct task *self;
+static __thread struct task *scheduler_self;
 
 /* --- the baton ------------------------------------------------------------------------------ */
 
@@ -63,7 +63,7 @@ task_run (void *data)
     struct task *task = data;
     void *result;
 
-    self = task;
+    scheduler_self = task;
     pthread_mutex_lock (&scheduler.lock);
     baton_await_locked (task);
     pthread_mutex_unlock (&scheduler.lock);
@@ -105,7 +105,7 @@ scheduler_begin (uint64_t seed)
     scheduler.seeds.state = ~seed;
     scheduler.now = 0;
     scheduler.tasks = g_ptr_array_new_with_free_func (g_free);
-    scheduler.main = scheduler.baton = self = g_new0 (struct task, 1);
+    scheduler.main = scheduler.baton = scheduler_self = g_new0 (struct task, 1);
     scheduler_on = true;
     processes_are_known = false;
 }
@@ -113,7 +113,7 @@ scheduler_begin (uint64_t seed)
 void
 scheduler_end (void)
 {
-    g_assert (scheduler_on && self == scheduler.main);
+    g_assert (scheduler_on && scheduler_self == scheduler.main);
     for (guint i = 0; i < scheduler.tasks->len; i++)
         g_assert (((struct task *) scheduler.tasks->pdata[i])->state == TASK_ENDED);
     timers_drop ();
@@ -121,7 +121,7 @@ scheduler_end (void)
     processes_are_known = true;
     g_ptr_array_free (scheduler.tasks, TRUE);
     g_free (scheduler.main);
-    self = NULL;
+    scheduler_self = NULL;
 }
 
 /* --- steps ---------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ scheduler_run (unsigned thread)
 {
     pthread_mutex_lock (&scheduler.lock);
     struct task *task = task_ready_locked (thread);
-    g_assert (task && self == scheduler.main);
+    g_assert (task && scheduler_self == scheduler.main);
     scheduler.now += STEP;
     baton_pass_locked (task);
     baton_await_locked (scheduler.main);
@@ -265,7 +265,7 @@ task_rest (struct task *task)
 int
 scheduler_wait (pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
 {
-    struct task *task = self;
+    struct task *task = scheduler_self;
 
     g_assert (task); /* otherwise the thread was not made by thread_new */
     pthread_mutex_lock (&scheduler.lock);
@@ -321,8 +321,8 @@ void
 scheduler_join (pthread_t thread)
 {
     while (!task_ended (thread)) {
-        if (self != scheduler.main) {
-            task_rest (self);
+        if (scheduler_self != scheduler.main) {
+            task_rest (scheduler_self);
         } else if (!scheduler_step ()) {
             g_error ("nothing is left to run, and a thread that is waited for has not ended");
         }

@@ -92,7 +92,7 @@ slot_leave (const struct limit_turn *turn)
 
 /* --- waiting operations ----------------------------------------------------------------------- */
 
-static void look (void *data);
+static void limit_look (void *data);
 
 /* Returns the clock_now at which the next operation may begin at the latest: when the oldest one
  * becomes old, or by the rate; 0: when an operation ends. */
@@ -119,7 +119,7 @@ watch_locked (struct limit *limit)
                            : 0;
 
     if (time)
-        limit->timer = timer_after (time - clock_now (), look, limit);
+        limit->timer = timer_after (time - clock_now (), limit_look, limit);
 }
 
 static bool
@@ -211,7 +211,7 @@ run_away (struct work_item *work)
 
 /* Returns whether no operation runs, so that none will start the next one at its end. */
 static bool
-is_idle (const struct limit *limit)
+limit_is_idle (const struct limit *limit)
 {
     for (unsigned i = 0; i < LIMIT_MOST; i++)
         if (__atomic_load_n (&limit->slots[i], __ATOMIC_SEQ_CST))
@@ -228,10 +228,10 @@ take_back (struct limit *limit, struct waiter *waiter)
     pthread_mutex_lock (&limit->lock);
     turns_put_first (&limit->turns, &waiter->entry, waiter->process);
     count_locked (limit, 1);
-    if (limit->timer && is_idle (limit) && timer_cancel (limit->timer))
+    if (limit->timer && limit_is_idle (limit) && timer_cancel (limit->timer))
         limit->timer = NULL;
     if (!limit->timer && !limit->looking)
-        limit->timer = timer_after (is_idle (limit) ? 0 : NO_THREAD, look, limit);
+        limit->timer = timer_after (limit_is_idle (limit) ? 0 : NO_THREAD, limit_look, limit);
     pthread_mutex_unlock (&limit->lock);
 }
 
@@ -260,7 +260,7 @@ send_away (struct limit *limit)
 }
 
 static void
-look (void *data)
+limit_look (void *data)
 {
     struct limit *limit = data;
 
@@ -272,12 +272,12 @@ look (void *data)
     /* If there is no thread, and no running operation that will start the next one at its end, the
      * timer thread runs the next one. That may block the timer thread, but no other thread would
      * run it. */
-    if (is_idle (limit))
+    if (limit_is_idle (limit))
         run_waiters (limit);
     pthread_mutex_lock (&limit->lock);
     limit->looking = false;
     if (limit->turns.length && work_is_short ())
-        limit->timer = timer_after (NO_THREAD, look, limit);
+        limit->timer = timer_after (NO_THREAD, limit_look, limit);
     else
         watch_locked (limit);
     thread_cond_broadcast (&limit->changed);

@@ -23,7 +23,7 @@ turns_clear (struct turns *turns)
 }
 
 static struct turns_client *
-client_of (struct turns *turns, pid_t process)
+turns_client_of (struct turns *turns, pid_t process)
 {
     struct turns_client *client = g_hash_table_lookup (turns->by_process, &process);
 
@@ -40,7 +40,7 @@ client_of (struct turns *turns, pid_t process)
 void
 turns_put (struct turns *turns, struct turns_entry *entry, pid_t process)
 {
-    entry->client = client_of (turns, process);
+    entry->client = turns_client_of (turns, process);
     entry->place = (GList){ .data = entry };
     g_queue_push_tail_link (&entry->client->entries, &entry->place);
     turns->length++;
@@ -49,7 +49,7 @@ turns_put (struct turns *turns, struct turns_entry *entry, pid_t process)
 void
 turns_put_first (struct turns *turns, struct turns_entry *entry, pid_t process)
 {
-    entry->client = client_of (turns, process);
+    entry->client = turns_client_of (turns, process);
     entry->place = (GList){ .data = entry };
     g_queue_push_head_link (&entry->client->entries, &entry->place);
     g_queue_unlink (&turns->clients, &entry->client->place);

@@ -43,7 +43,7 @@ pool_init (void)
 /* --- workers ---------------------------------------------------------------------------------- */
 
 static struct work_item *
-take_locked (void)
+work_take_locked (void)
 {
     struct work_item *work = pool.first;
 
@@ -61,7 +61,7 @@ take_locked (void)
 static void
 work_locked (struct work_item *work)
 {
-    for (; work; work = take_locked ()) {
+    for (; work; work = work_take_locked ()) {
         pthread_mutex_unlock (&pool.lock);
         work->run (work);
         pthread_mutex_lock (&pool.lock);
@@ -82,7 +82,7 @@ unlink_resting_locked (struct worker *worker)
 
 /* Waits for work. Returns false if none came in time, so that the thread ends. */
 static bool
-rest_locked (struct worker *worker)
+work_rest_locked (struct worker *worker)
 {
     const int64_t until = clock_now () + REST;
     int r = 0;
@@ -106,14 +106,14 @@ leave_locked (struct worker *worker)
 }
 
 static void *
-worker_run (void *data)
+work_worker_run (void *data)
 {
     struct worker *worker = data;
 
     pthread_mutex_lock (&pool.lock);
     do
         work_locked (g_steal_pointer (&worker->work));
-    while (!pool.ending && rest_locked (worker));
+    while (!pool.ending && work_rest_locked (worker));
     leave_locked (worker);
     worker->next = pool.ended;
     pool.ended = worker;
@@ -132,7 +132,7 @@ worker_free (struct worker *worker)
 }
 
 static struct worker *
-worker_new_locked (void)
+work_worker_new_locked (void)
 {
     struct worker *worker = g_new0 (struct worker, 1);
 
@@ -165,7 +165,7 @@ give_locked (struct work_item *work, struct worker **ret_fresh)
         pool.resting = worker->next;
         thread_cond_signal (&worker->called);
     } else {
-        *ret_fresh = worker = worker_new_locked ();
+        *ret_fresh = worker = work_worker_new_locked ();
     }
     worker->work = work;
     pool.busy++;
@@ -200,7 +200,7 @@ not_started (struct worker *worker)
 }
 
 static bool
-start (struct worker *worker)
+work_start (struct worker *worker)
 {
     char name[16];
     int r = -EAGAIN;
@@ -209,7 +209,7 @@ start (struct worker *worker)
     join_ended ();
     if (attempt_is_due (&pool.starts))
         r = attempt_ended (&pool.starts, NULL,
-                           thread_new (&worker->thread, name, worker_run, worker),
+                           thread_new (&worker->thread, name, work_worker_run, worker),
                            "thread for operations (%s)", name);
     if (r < 0)
         not_started (worker);
@@ -245,14 +245,14 @@ work_try (struct work_item *work)
     pthread_mutex_lock (&pool.lock);
     given = give_locked (work, &fresh);
     pthread_mutex_unlock (&pool.lock);
-    return given && (!fresh || start (fresh));
+    return given && (!fresh || work_start (fresh));
 }
 
 static void
 work_off (void *unused)
 {
     pthread_mutex_lock (&pool.lock);
-    work_locked (take_locked ());
+    work_locked (work_take_locked ());
     pool.helped = false;
     thread_cond_broadcast (&pool.changed);
     pthread_mutex_unlock (&pool.lock);
@@ -303,7 +303,7 @@ work_count (void)
 }
 
 static bool
-wait_locked (int64_t until)
+work_wait_locked (int64_t until)
 {
     int r = 0;
 
@@ -322,7 +322,7 @@ work_wait (int64_t until)
     bool done;
 
     pthread_mutex_lock (&pool.lock);
-    done = wait_locked (until);
+    done = work_wait_locked (until);
     pthread_mutex_unlock (&pool.lock);
     return done;
 }
@@ -340,7 +340,7 @@ work_leave (void)
 {
     pthread_mutex_lock (&pool.lock);
     if (--pool.users == 0) {
-        wait_locked (-1);
+        work_wait_locked (-1);
         pool.ending = true;
         for (struct worker *at = pool.resting; at; at = at->next)
             thread_cond_signal (&at->called);

@@ -19,7 +19,7 @@ struct listing {
 };
 
 static void
-append_time (GString *out, const struct timespec *when)
+errors_append_time (GString *out, const struct timespec *when)
 {
     struct tm tm;
     char text[32];
@@ -32,7 +32,7 @@ append_time (GString *out, const struct timespec *when)
 /* --- as text ---------------------------------------------------------------------------------- */
 
 static void
-append_site (GString *out, const struct call_site *site)
+errors_append_site (GString *out, const struct call_site *site)
 {
     if (site)
         g_string_append_printf (out, " at %s:%d (%s)", site->file, site->line, site->function);
@@ -53,7 +53,7 @@ append_step (GString *out, const struct failure_step *step)
     else
         g_string_append_printf (out, "changed %s to %s", error_name (step->below),
                                 error_name (step->op_errno));
-    append_site (out, step->site);
+    errors_append_site (out, step->site);
     g_string_append_c (out, '\n');
     if (!step->why)
         return;
@@ -63,9 +63,9 @@ append_step (GString *out, const struct failure_step *step)
 }
 
 static void
-append_text (GString *out, const struct failure *failure)
+errors_append_text (GString *out, const struct failure *failure)
 {
-    append_time (out, &failure->last);
+    errors_append_time (out, &failure->last);
     g_string_append_printf (out, " request %" G_GUINT64_FORMAT ": %s", failure->unique,
                             fop_name (failure->op));
     if (*failure->path) {
@@ -79,7 +79,7 @@ append_text (GString *out, const struct failure *failure)
         g_string_append (out, " went well all the same");
     if (failure->times > 1) {
         g_string_append_printf (out, ", %u times since ", failure->times);
-        append_time (out, &failure->first);
+        errors_append_time (out, &failure->first);
     }
     if (failure->caused_by)
         g_string_append_printf (out, "; in the background, caused by request %" G_GUINT64_FORMAT,
@@ -122,10 +122,10 @@ append_json_step (GString *out, const struct failure_step *step)
 }
 
 static void
-append_json (GString *out, const struct failure *failure)
+errors_append_json (GString *out, const struct failure *failure)
 {
     g_string_append (out, "{\"time\": \"");
-    append_time (out, &failure->last);
+    errors_append_time (out, &failure->last);
     g_string_append_printf (out,
                             "\", \"times\": %u, \"unique\": %" G_GUINT64_FORMAT
                             ", \"caused_by\": %" G_GUINT64_FORMAT ", \"fop\": \"%s\", ",
@@ -154,15 +154,15 @@ append_one (const struct failure *failure, void *data)
 
     if (listing->json) {
         g_string_append (listing->out, listing->any ? ",\n" : "");
-        append_json (listing->out, failure);
+        errors_append_json (listing->out, failure);
     } else {
-        append_text (listing->out, failure);
+        errors_append_text (listing->out, failure);
     }
     listing->any = true;
 }
 
 static void
-append_all (GString *out, bool json)
+errors_append_all (GString *out, bool json)
 {
     struct listing listing = { out, json, false };
     uint64_t before;
@@ -218,6 +218,6 @@ command_errors (void *data, GBytes *input, GString *answer)
         }
     }
     if (list)
-        append_all (answer, json);
+        errors_append_all (answer, json);
     return 0;
 }

@@ -92,7 +92,7 @@ append_steps (GString *out, const struct seen_request *seen)
 }
 
 static void
-append_text (GString *out, const struct seen_request *seen)
+inflight_append_text (GString *out, const struct seen_request *seen)
 {
     g_string_append_printf (out, "request %" G_GUINT64_FORMAT ": %s", seen->unique,
                             fop_name (seen->op));
@@ -123,7 +123,7 @@ append_text (GString *out, const struct seen_request *seen)
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void
-append_string (GString *out, const char *key, const char *text)
+inflight_append_string (GString *out, const char *key, const char *text)
 {
     g_string_append_printf (out, "\"%s\": ", key);
     json_append_string (out, text);
@@ -135,29 +135,29 @@ append_json_frame (GString *out, const struct seen_request *seen, const struct s
     g_autoptr (GString) waits = g_string_new (NULL);
 
     g_string_append_c (out, '{');
-    append_string (out, "translator", frame->xl->name);
+    inflight_append_string (out, "translator", frame->xl->name);
     g_string_append (out, ", ");
-    append_string (out, "type", frame->xl->type);
+    inflight_append_string (out, "type", frame->xl->type);
     g_string_append_printf (out, ", \"fop\": \"%s\", ", fop_name (frame->op));
-    append_string (out, "function", frame->from ? frame->from->function : NULL);
+    inflight_append_string (out, "function", frame->from ? frame->from->function : NULL);
     g_string_append (out, ", ");
-    append_string (out, "file", frame->from ? frame->from->file : NULL);
+    inflight_append_string (out, "file", frame->from ? frame->from->file : NULL);
     g_string_append_printf (out, ", \"line\": %d", frame->from ? frame->from->line : 0);
     if (frame->step.name) {
         g_string_append (out, ", ");
-        append_string (out, "step", frame->step.name);
+        inflight_append_string (out, "step", frame->step.name);
         g_string_append_printf (out, ", \"undoes\": %s", frame->step.undoes ? "true" : "false");
     }
     if (frame->last) {
         seen_waits_for (seen, frame, waits);
         g_string_append (out, ", ");
-        append_string (out, "waits_for", waits->str);
+        inflight_append_string (out, "waits_for", waits->str);
     }
     g_string_append_c (out, '}');
 }
 
 static void
-append_json (GString *out, const struct seen_request *seen)
+inflight_append_json (GString *out, const struct seen_request *seen)
 {
     g_autoptr (GString) process = g_string_new (NULL);
 
@@ -165,9 +165,9 @@ append_json (GString *out, const struct seen_request *seen)
     g_string_append_printf (out,
                             "{\"unique\": %" G_GUINT64_FORMAT ", \"age\": %.3f, \"fop\": \"%s\", ",
                             seen->unique, seen->age / 1e9, fop_name (seen->op));
-    append_string (out, "path", *seen->path ? seen->path : NULL);
+    inflight_append_string (out, "path", *seen->path ? seen->path : NULL);
     g_string_append_printf (out, ", \"pid\": %d, ", seen->pid);
-    append_string (out, "process", process->str);
+    inflight_append_string (out, "process", process->str);
     g_string_append_printf (out,
                             ", \"uid\": %u, \"gid\": %u, \"caused_by\": %" G_GUINT64_FORMAT
                             ", \"frames\": [",
@@ -183,7 +183,7 @@ append_json (GString *out, const struct seen_request *seen)
 /* --- all requests ----------------------------------------------------------------------------- */
 
 static unsigned
-append_all (GString *out, const GArray *candidates, bool json)
+inflight_append_all (GString *out, const GArray *candidates, bool json)
 {
     struct seen_request seen;
     unsigned shown = 0;
@@ -194,7 +194,7 @@ append_all (GString *out, const GArray *candidates, bool json)
             continue;
         if (json && shown)
             g_string_append (out, ",\n");
-        json ? append_json (out, &seen) : append_text (out, &seen);
+        json ? inflight_append_json (out, &seen) : inflight_append_text (out, &seen);
         shown++;
     }
     return shown;
@@ -212,7 +212,7 @@ inflight_append (GString *out, int64_t older, bool json)
     g_array_sort (candidates, by_age);
     if (json)
         g_string_append (out, "{\"requests\": [");
-    shown = append_all (out, candidates, json);
+    shown = inflight_append_all (out, candidates, json);
     xlators_unpin ();
     more = candidates->len > SHOWN_MAX ? candidates->len - SHOWN_MAX : 0;
     if (json)

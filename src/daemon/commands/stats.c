@@ -25,7 +25,7 @@
 
 /* A field of /proc/self/status: a number, without its unit. */
 static guint64
-status_number (const char *status, const char *key)
+stats_status_number (const char *status, const char *key)
 {
     const char *at = strstr (status, key);
 
@@ -96,8 +96,8 @@ values_of (const struct running *running, struct metrics_value *ret_values)
     ret_values[IO_URING].value = bridge_uses_io_uring (running->bridge);
     if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))
         return;
-    ret_values[THREADS].value = status_number (status, "\nThreads:\t");
-    ret_values[RSS].value = status_number (status, "\nVmRSS:\t") * 1024;
+    ret_values[THREADS].value = stats_status_number (status, "\nThreads:\t");
+    ret_values[RSS].value = stats_status_number (status, "\nVmRSS:\t") * 1024;
 }
 
 int
@@ -198,7 +198,7 @@ renew_lease (struct running *running, const char *seconds, GString *answer)
 
 /* The path, or the process's name; for an object that is gone, its last name. */
 static char *
-name_of (const struct running *running, enum busy_by by, const struct busy_row *row)
+stats_name_of (const struct running *running, enum busy_by by, const struct busy_row *row)
 {
     const uint64_t key = row->key;
     g_autoptr (inode_t) inode = by == BUSY_PATH ? inode_get_nodeid (running->graph->itable, key)
@@ -216,14 +216,15 @@ name_of (const struct running *running, enum busy_by by, const struct busy_row *
 
 /* path|process KEY COUNT OVER FAILED BYTES SUM MAX NAME */
 static void
-add_busy (const struct running *running, enum busy_by by, GString *answer)
+stats_add_busy (const struct running *running, enum busy_by by, GString *answer)
 {
     g_autofree struct busy_row *rows = g_new (struct busy_row, BUSY_ROWS);
     const size_t n = busy_read (by, rows);
 
     for (size_t i = 0; i < n; i++) {
         const struct busy_row *row = &rows[i];
-        g_autofree char *name = name_of (running, by, row), *escaped = g_strescape (name, NULL);
+        g_autofree char *name = stats_name_of (running, by, row);
+        g_autofree char *escaped = g_strescape (name, NULL);
         const uint64_t values[] = { row->key,   row->count, row->over, row->failed,
                                     row->bytes, row->sum,   row->max };
 
@@ -244,8 +245,8 @@ top (struct running *running, const struct metrics_of *of, const char *seconds, 
     if (r < 0)
         return r;
     metrics_lines (of, true, answer);
-    add_busy (running, BUSY_PATH, answer);
-    add_busy (running, BUSY_PROCESS, answer);
+    stats_add_busy (running, BUSY_PATH, answer);
+    stats_add_busy (running, BUSY_PROCESS, answer);
     return 0;
 }
 

@@ -23,7 +23,7 @@ struct wishes {
     uint64_t memory;
 };
 
-static const struct xlator_option rows[] = {
+static const struct xlator_option timeline_rows[] = {
     { OPTION ("fop", STRING, struct wishes, fop, NULL) },
     { OPTION ("translator", STRING, struct wishes, translator, NULL) },
     { OPTION ("min", TIME, struct wishes, min, NULL), .max = 86400 },
@@ -44,7 +44,7 @@ wish_read (struct wishes *wishes, char *line, GString *answer)
 
     if (value)
         *value++ = '\0';
-    row = value ? option_find (rows, line) : NULL;
+    row = value ? option_find (timeline_rows, line) : NULL;
     if (!row) {
         g_string_append_printf (answer, "'%s' can't be told to a timeline", line);
         return -EINVAL;
@@ -158,7 +158,7 @@ start_with (const struct running *running, const struct wishes *wishes, GString 
 }
 
 static int
-start (const struct running *running, char **lines, GString *answer)
+timeline_command_start (const struct running *running, char **lines, GString *answer)
 {
     struct wishes wishes = { .memory = 64 << 20 };
     int r = wishes_read (&wishes, lines, answer);
@@ -178,7 +178,7 @@ say_count (GString *out, uint64_t n, const char *what)
 }
 
 static int
-stop (const struct running *running, GString *answer)
+timeline_command_stop (const struct running *running, GString *answer)
 {
     struct timeline_counts counts;
     int r = timeline_stop (PATIENCE, &counts);
@@ -238,9 +238,9 @@ running_timeline (void *data, GBytes *input, GString *answer)
     g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
     if (lines[0] && strcmp (lines[0], "start") == 0)
-        return start (running, lines + 1, answer);
+        return timeline_command_start (running, lines + 1, answer);
     if (lines[0] && strcmp (lines[0], "stop") == 0)
-        return stop (running, answer);
+        return timeline_command_stop (running, answer);
     if (lines[0] && strcmp (lines[0], "clear") == 0)
         return clear (running, answer);
     g_string_append_printf (answer, "a timeline can be told start, stop and clear, not '%s'",

@@ -104,7 +104,7 @@ check_counts (const struct functions_gate *gate, GString *answer)
 }
 
 static int
-take_line (struct wish *wish, const char *key, const char *value, GString *answer)
+trace_command_take_line (struct wish *wish, const char *key, const char *value, GString *answer)
 {
     if (strcmp (key, "function") == 0)
         g_ptr_array_add (wish->functions.globs, g_strdup (value));
@@ -143,7 +143,7 @@ take_lines (struct wish *wish, GBytes *input, GString *answer)
             continue;
         if (blank)
             *blank = '\0';
-        r = take_line (wish, *line, blank ? blank + 1 : "", answer);
+        r = trace_command_take_line (wish, *line, blank ? blank + 1 : "", answer);
     }
     return r;
 }

@@ -9,7 +9,7 @@ struct requests {
 };
 
 static void
-append_frame (GString *out, const struct seen_request *seen, unsigned i, unsigned stack)
+statedump_append_frame (GString *out, const struct seen_request *seen, unsigned i, unsigned stack)
 {
     const struct seen_frame *frame = &seen->frames[i];
 
@@ -60,7 +60,7 @@ append_request (const call_stack_t *root, void *data)
     dump_value (requests->text, "process", process->str);
     g_string_append_printf (requests->text, "age=%.3f\n", seen.age / 1e9);
     for (unsigned i = 0; i < seen.n; i++)
-        append_frame (requests->text, &seen, i, requests->count);
+        statedump_append_frame (requests->text, &seen, i, requests->count);
 }
 
 void

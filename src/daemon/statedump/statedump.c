@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static void
-append_time (GString *out, const char *key)
+statedump_append_time (GString *out, const char *key)
 {
     struct timespec now;
     struct tm tm;
@@ -27,9 +27,9 @@ append_time (GString *out, const char *key)
 }
 
 static void
-append_all (GString *out, const struct running *running, const struct dump_wanted *wanted)
+statedump_append_all (GString *out, const struct running *running, const struct dump_wanted *wanted)
 {
-    append_time (out, "DUMP-START-TIME");
+    statedump_append_time (out, "DUMP-START-TIME");
     dump_memory (out, wanted);
     if (wanted->callpool)
         dump_requests (out);
@@ -37,7 +37,7 @@ append_all (GString *out, const struct running *running, const struct dump_wante
     dump_inodes (out, running, wanted);
     dump_translators (out, running->graph, wanted);
     g_string_append_c (out, '\n');
-    append_time (out, "DUMP-END-TIME");
+    statedump_append_time (out, "DUMP-END-TIME");
 }
 
 /* Functions that write return NULL, or why it failed (g_free it). A reader never sees half of a
@@ -92,7 +92,7 @@ statedump (const struct running *running, GString *answer)
 
     dump_wanted_read (&wanted, dir);
     path = g_build_filename (wanted.path ? wanted.path : dir, name, NULL);
-    append_all (out, running, &wanted);
+    statedump_append_all (out, running, &wanted);
     error = wanted.path ? write_to (path, out) : write_to_run_dir (name, out, &path);
     g_free (wanted.path);
     if (error) {

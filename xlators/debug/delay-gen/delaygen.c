@@ -116,7 +116,7 @@ delaygen_go_on (call_stub_t *stub, enum held_end why, void *data)
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static struct settings *
-settings_new (const delaygen_private_t *options, uint64_t seed)
+delaygen_settings_new (const delaygen_private_t *options, uint64_t seed)
 {
     struct settings *s = g_new0 (struct settings, 1);
     g_autofree char *problem = NULL;
@@ -137,7 +137,7 @@ delaygen_init (xlator_t *this)
     delaygen_private_t *priv = this->private;
     const uint64_t seed = chance_seed (priv->seed_text);
 
-    shared_set (&priv->settings, &settings_new (priv, seed)->shared);
+    shared_set (&priv->settings, &delaygen_settings_new (priv, seed)->shared);
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->ended);
     priv->held = held_new (delaygen_go_on);
@@ -159,7 +159,7 @@ delaygen_reconfigure (xlator_t *this, const void *new_private)
     const uint64_t seed = options->seed_text ? chance_seed (options->seed_text) : old->seed;
 
     shared_unref (&old->shared);
-    shared_unref (shared_set (&priv->settings, &settings_new (options, seed)->shared));
+    shared_unref (shared_set (&priv->settings, &delaygen_settings_new (options, seed)->shared));
     return 0;
 }
 

@@ -176,7 +176,7 @@ settings_free (void *value)
 
 /* The options were checked when they were read. */
 static struct settings *
-settings_new (const errorgen_private_t *options, uint64_t seed)
+errorgen_settings_new (const errorgen_private_t *options, uint64_t seed)
 {
     struct settings *s = g_new0 (struct settings, 1);
     g_autofree char *problem = NULL;
@@ -216,7 +216,7 @@ errorgen_init (xlator_t *this)
     errorgen_private_t *priv = this->private;
     const uint64_t seed = chance_seed (priv->seed_text);
 
-    shared_set (&priv->settings, &settings_new (priv, seed)->shared);
+    shared_set (&priv->settings, &errorgen_settings_new (priv, seed)->shared);
     errorgen_log_seed (this, priv, seed);
     return 0;
 }
@@ -231,7 +231,7 @@ errorgen_reconfigure (xlator_t *this, const void *new_private)
     const uint64_t seed = options->seed_text ? chance_seed (options->seed_text) : old->seed;
 
     shared_unref (&old->shared);
-    shared_unref (shared_set (&priv->settings, &settings_new (options, seed)->shared));
+    shared_unref (shared_set (&priv->settings, &errorgen_settings_new (options, seed)->shared));
     return 0;
 }
 

@@ -50,7 +50,7 @@ set_replace (fault_private_t *priv, struct rules *rules)
 /* Takes a first line "# file: NAME", in which `windlass fault` names the source of the text. Line
  * numbers start after it. */
 static char *
-take_name (const char **text, size_t *size, const char *name)
+fault_take_name (const char **text, size_t *size, const char *name)
 {
     static const char head[] = "# file: ";
     const char *start = *text, *end = *size ? memchr (*text, '\n', *size) : NULL;
@@ -66,7 +66,7 @@ int
 fault_load (xlator_t *this, const char *text, size_t size, const char *file, GString *answer)
 {
     fault_private_t *priv = this->private;
-    g_autofree char *name = take_name (&text, &size, file), *error = NULL;
+    g_autofree char *name = fault_take_name (&text, &size, file), *error = NULL;
     struct rules *rules = rules_parse (text, size, name, &error);
 
     if (!rules) {

@@ -33,7 +33,7 @@ offset_fits (const struct range *range, const struct call *call)
 }
 
 static bool
-path_fits (const char *pattern, struct subject *subject)
+fault_path_fits (const char *pattern, struct subject *subject)
 {
     if (!pattern)
         return true;
@@ -81,7 +81,7 @@ rule_fits (const struct rule *rule, struct subject *subject)
         && range_has (&rule->gid, root->gid) && range_has (&rule->pid, (uint64_t) root->pid)
         && range_has (&rule->size, call->size) && offset_fits (&rule->offset, call)
         && (!rule->volume || strcmp (rule->volume, call->this->name) == 0)
-        && path_fits (rule->path, subject) && process_fits (rule->process, subject);
+        && fault_path_fits (rule->path, subject) && process_fits (rule->process, subject);
 }
 
 /* Returns true if the rule fires for this match; the first is 1. */

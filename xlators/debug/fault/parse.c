@@ -116,7 +116,7 @@ skip_blanks (struct parser *p)
 }
 
 static void
-next (struct parser *p)
+parse_next (struct parser *p)
 {
     skip_blanks (p);
     g_string_truncate (p->text, 0);
@@ -204,7 +204,7 @@ take_number (struct parser *p, const char *what, uint64_t min, uint64_t max)
                "%s must be a whole number, %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
                ", got '%s'",
                what, min, max, text);
-    next (p);
+    parse_next (p);
     return number;
 }
 
@@ -228,7 +228,7 @@ take_range (struct parser *p, const char *what, struct range *ret_range)
         wrong (p, "%s must be a number such as 4096, or a range such as 0..511 or 4096.., got '%s'",
                what, text);
     *ret_range = range;
-    next (p);
+    parse_next (p);
 }
 
 static void
@@ -239,7 +239,7 @@ take_text (struct parser *p, const char *what, char **ret_text)
         return;
     }
     *ret_text = g_strdup (p->text->str);
-    next (p);
+    parse_next (p);
 }
 
 static double
@@ -255,7 +255,7 @@ take_percent (struct parser *p)
     else if (!g_ascii_isdigit (*p->text->str) || end != p->text->str + digits
              || strcmp (end, "%") != 0 || !(percent <= 100))
         wrong (p, "probability must be a percentage, 0%% to 100%%, got '%s'", text);
-    next (p);
+    parse_next (p);
     return percent;
 }
 
@@ -280,7 +280,7 @@ take_time (struct parser *p)
         wrong_word (p, "a time such as 100ms", NULL);
     else if (!ns)
         wrong (p, "a delay must be a time such as 100ms or 2s, at most 60m, got '%s'", text);
-    next (p);
+    parse_next (p);
     return ns;
 }
 
@@ -322,10 +322,10 @@ take_ops (struct parser *p, opset_t *ret_ops)
             return;
         }
         *ret_ops |= group ? group : OPSET_OF (op);
-        next (p);
+        parse_next (p);
         if (p->kind != TOKEN_COMMA)
             return;
-        next (p);
+        parse_next (p);
     }
 }
 
@@ -409,7 +409,7 @@ take_matches (struct parser *p, struct rule *rule)
             return;
         }
         seen |= 1u << i;
-        next (p);
+        parse_next (p);
         take_match_value (p, match_words[i], rule);
     }
 }
@@ -425,7 +425,7 @@ take_error (struct parser *p, struct fault_step *step)
         wrong_word (p, "the name of an error such as EIO",
                     p->kind == TOKEN_WORD ? error_near (p->text->str) : NULL);
     step->number = (uint64_t) number;
-    next (p);
+    parse_next (p);
 }
 
 static void
@@ -433,7 +433,7 @@ take_hang (struct parser *p, struct fault_step *step)
 {
     if (!is_word (p, "name"))
         return;
-    next (p);
+    parse_next (p);
     take_text (p, "the name of what hangs", &step->name);
     if (step->name
         && (strspn (step->name, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_.-")
@@ -508,7 +508,7 @@ take_step (struct parser *p, struct rule *rule, struct fault_step *step)
         return;
     }
     step->kind = kind;
-    next (p);
+    parse_next (p);
     take_step_value (p, step);
     check_step (p, rule, step, column);
 }
@@ -519,7 +519,7 @@ take_steps (struct parser *p, struct rule *rule)
     unsigned n = 0;
 
     do {
-        next (p); /* "->" or "then" */
+        parse_next (p); /* "->" or "then" */
         if (n == RULE_STEPS_MAX)
             wrong (p, "at most %d things can happen one after the other", RULE_STEPS_MAX);
         else
@@ -536,7 +536,7 @@ take_rule (struct parser *p)
 {
     struct rule rule = { .line = p->line, .probability = -1 };
 
-    next (p);
+    parse_next (p);
     if (ends_line (p))
         return;
     take_ops (p, &rule.ops);

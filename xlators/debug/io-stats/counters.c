@@ -70,13 +70,13 @@ shard_here (const struct counters *counters)
 }
 
 static void
-add (uint64_t *counter, uint64_t by)
+counter_add (uint64_t *counter, uint64_t by)
 {
     __atomic_fetch_add (counter, by, __ATOMIC_RELAXED);
 }
 
 static void
-raise_to (uint64_t *what, uint64_t value)
+counter_raise (uint64_t *what, uint64_t value)
 {
     uint64_t old = __atomic_load_n (what, __ATOMIC_RELAXED);
 
@@ -92,16 +92,16 @@ counters_call (struct counters *counters, unsigned what, bool failed, int64_t ns
     struct shard *shard = shard_here (counters);
     struct extremes *recent;
 
-    add (&shard->calls[what].calls, 1);
+    counter_add (&shard->calls[what].calls, 1);
     if (failed)
-        add (&shard->calls[what].errors, 1);
+        counter_add (&shard->calls[what].errors, 1);
     if (ns < 0)
         return;
     histogram_add (&shard->calls[what].times, ns);
     recent =
         &shard->calls[what].recent[__atomic_load_n (&counters->interval, __ATOMIC_RELAXED) & 1];
-    raise_to (&recent->above, ~(uint64_t) ns);
-    raise_to (&recent->max, ns);
+    counter_raise (&recent->above, ~(uint64_t) ns);
+    counter_raise (&recent->max, ns);
 }
 
 void
@@ -109,26 +109,26 @@ counters_bytes (struct counters *counters, enum direction direction, uint64_t by
 {
     struct shard *shard = shard_here (counters);
 
-    add (&shard->data[direction].bytes, bytes);
-    add (&shard->data[direction].sizes[size_index (bytes)], 1);
+    counter_add (&shard->data[direction].bytes, bytes);
+    counter_add (&shard->data[direction].sizes[size_index (bytes)], 1);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static uint64_t
-load (const uint64_t *counter)
+counter_load (const uint64_t *counter)
 {
     return __atomic_load_n (counter, __ATOMIC_RELAXED);
 }
 
 static void
-sum_calls (struct counters *counters, unsigned what, struct numbers *numbers)
+sum_calls (struct counters *counters, unsigned what, struct io_stats_numbers *numbers)
 {
     struct histogram all = { 0 };
 
     for (unsigned i = 0; i < counters->n; i++) {
-        numbers->calls[what].calls += load (&counters->shards[i].calls[what].calls);
-        numbers->calls[what].errors += load (&counters->shards[i].calls[what].errors);
+        numbers->calls[what].calls += counter_load (&counters->shards[i].calls[what].calls);
+        numbers->calls[what].errors += counter_load (&counters->shards[i].calls[what].errors);
         histogram_merge (&all, &counters->shards[i].calls[what].times);
     }
     numbers->calls[what].timed = histogram_count (&all);
@@ -141,23 +141,24 @@ sum_calls (struct counters *counters, unsigned what, struct numbers *numbers)
 }
 
 void
-counters_sum (struct counters *counters, struct numbers *ret_numbers)
+counters_sum (struct counters *counters, struct io_stats_numbers *ret_numbers)
 {
-    *ret_numbers = (struct numbers){ .time = clock_now () };
+    *ret_numbers = (struct io_stats_numbers){ .time = clock_now () };
     for (unsigned what = 0; what < COUNT_MAX; what++)
         sum_calls (counters, what, ret_numbers);
     for (unsigned i = 0; i < counters->n; i++) {
         for (unsigned direction = 0; direction < DIRECTIONS; direction++) {
-            ret_numbers->data[direction].bytes += load (&counters->shards[i].data[direction].bytes);
+            ret_numbers->data[direction].bytes
+                += counter_load (&counters->shards[i].data[direction].bytes);
             for (unsigned size = 0; size < SIZES; size++)
-                ret_numbers->data[direction].sizes[size] += load (
+                ret_numbers->data[direction].sizes[size] += counter_load (
                     &counters->shards[i].data[direction].sizes[size]);
         }
     }
 }
 
 void
-counters_interval (struct counters *counters, struct numbers *numbers)
+counters_interval (struct counters *counters, struct io_stats_numbers *numbers)
 {
     const unsigned now = __atomic_load_n (&counters->interval, __ATOMIC_RELAXED) & 1;
 
@@ -165,8 +166,8 @@ counters_interval (struct counters *counters, struct numbers *numbers)
         uint64_t above = 0, max = 0;
 
         for (unsigned i = 0; i < counters->n; i++) {
-            above = MAX (above, load (&counters->shards[i].calls[what].recent[now].above));
-            max = MAX (max, load (&counters->shards[i].calls[what].recent[now].max));
+            above = MAX (above, counter_load (&counters->shards[i].calls[what].recent[now].above));
+            max = MAX (max, counter_load (&counters->shards[i].calls[what].recent[now].max));
         }
         numbers->calls[what].min = above ? ~above : 0;
         numbers->calls[what].max = max;

@@ -41,7 +41,7 @@ struct dumper {
 
 /* Copies characters that a file name may have; all others, such as '/', become '-'. */
 static void
-append_name (GString *out, const char *text)
+io_stats_append_name (GString *out, const char *text)
 {
     for (; *text; text++)
         g_string_append_c (out,
@@ -62,7 +62,7 @@ periodic_name (xlator_t *this, const char *ending)
 {
     GString *out = g_string_new ("windlass_");
 
-    append_name (out, unique_of (this));
+    io_stats_append_name (out, unique_of (this));
     g_string_append (out, ending);
     return g_string_free (out, FALSE);
 }
@@ -81,9 +81,9 @@ asked_name (xlator_t *this, const char *value, size_t size, int *ret_errno)
         return NULL;
     }
     out = g_string_new (NULL);
-    append_name (out, text);
+    io_stats_append_name (out, text);
     g_string_append_c (out, '.');
-    append_name (out, unique_of (this));
+    io_stats_append_name (out, unique_of (this));
     if (out->len <= NAME_LENGTH_MAX)
         return g_string_free (out, FALSE);
     gf_log (this, GF_LOG_WARNING, "a dump's name may have %d bytes with the volume's, got %zu",
@@ -100,7 +100,7 @@ dump_text (xlator_t *this, enum format format)
 {
     const io_stats_private_t *priv = this->private;
     GString *out = g_string_new (NULL);
-    struct report *report;
+    struct io_stats_report *report;
 
     if (format == FORMAT_SAMPLES) {
         samples_drain (priv->samples, out);
@@ -118,7 +118,7 @@ dump_text (xlator_t *this, enum format format)
 }
 
 static int
-dump_write (xlator_t *this, const char *name, enum format format, gf_loglevel_t level)
+io_stats_dump_write (xlator_t *this, const char *name, enum format format, gf_loglevel_t level)
 {
     g_autoptr (GString) out = dump_text (this, format);
     g_autofree char *path = NULL;
@@ -141,9 +141,9 @@ dump_periodic (xlator_t *this, enum format format)
                     *samples = periodic_name (this, ".samples");
 
     if (format != FORMAT_SAMPLES)
-        dump_write (this, dump, format, GF_LOG_DEBUG);
+        io_stats_dump_write (this, dump, format, GF_LOG_DEBUG);
     if (format == FORMAT_SAMPLES || samples_any (priv->samples))
-        dump_write (this, samples, FORMAT_SAMPLES, GF_LOG_DEBUG);
+        io_stats_dump_write (this, samples, FORMAT_SAMPLES, GF_LOG_DEBUG);
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ job_answer (struct job *job, int r)
 static void
 dumper_do (struct dumper *dumper, struct job *job)
 {
-    job_answer (job, dump_write (dumper->this, job->name, job->format, GF_LOG_INFO));
+    job_answer (job, io_stats_dump_write (dumper->this, job->name, job->format, GF_LOG_INFO));
 }
 
 static bool
@@ -366,7 +366,7 @@ dump_begin (const struct call *call, const char *key, const void *value, size_t 
 }
 
 bool
-dump_asked (const struct call *call)
+io_stats_dump_asked (const struct call *call)
 {
     const struct setxattr_call *args = call->args;
     const void *value;

@@ -130,13 +130,13 @@ file_path (const struct file *file)
 /* --- lists ------------------------------------------------------------------------------------ */
 
 static uint64_t
-file_value (const struct file *file, enum top top)
+file_value (const struct file *file, enum io_stats_top top)
 {
     return __atomic_load_n (&file->values[top], __ATOMIC_RELAXED);
 }
 
 static unsigned
-list_least (const struct list *list, enum top top)
+list_least (const struct list *list, enum io_stats_top top)
 {
     unsigned least = 0;
 
@@ -147,7 +147,7 @@ list_least (const struct list *list, enum top top)
 }
 
 static void
-list_remove_locked (struct files *files, enum top top, unsigned i)
+list_remove_locked (struct files *files, enum io_stats_top top, unsigned i)
 {
     struct list *list = &files->lists[top];
     struct file *file = list->files[i];
@@ -161,7 +161,7 @@ list_remove_locked (struct files *files, enum top top, unsigned i)
 /* There may be two files of one gfid for a moment, if an inode was forgotten and came back: the
  * listed one stays. */
 static bool
-list_add_locked (struct files *files, enum top top, struct file *file)
+list_add_locked (struct files *files, enum io_stats_top top, struct file *file)
 {
     struct list *list = &files->lists[top];
     struct file *there = g_hash_table_lookup (files->listed, &file->gfid);
@@ -185,7 +185,7 @@ list_add_locked (struct files *files, enum top top, struct file *file)
 
 /* The path is found beforehand, since that takes a lock of its own. */
 static void
-list_enter (struct files *files, struct file *file, enum top top)
+list_enter (struct files *files, struct file *file, enum io_stats_top top)
 {
     char *path = file_path (file);
 
@@ -201,7 +201,7 @@ list_enter (struct files *files, struct file *file, enum top top)
 }
 
 static void
-list_consider (struct files *files, struct file *file, enum top top, uint64_t value)
+list_consider (struct files *files, struct file *file, enum io_stats_top top, uint64_t value)
 {
     if (value > __atomic_load_n (&files->lists[top].least, __ATOMIC_RELAXED)
         && !(__atomic_load_n (&file->listed, __ATOMIC_RELAXED) & 1u << top))
@@ -209,7 +209,7 @@ list_consider (struct files *files, struct file *file, enum top top, uint64_t va
 }
 
 void
-file_count (struct files *files, struct file *file, enum top top)
+file_count (struct files *files, struct file *file, enum io_stats_top top)
 {
     if (file)
         list_consider (files, file, top,
@@ -218,7 +218,8 @@ file_count (struct files *files, struct file *file, enum top top)
 
 /* A new maximum is rare, so its time is stored under the lock. */
 void
-file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second)
+file_throughput (struct files *files, struct file *file, enum io_stats_top top,
+                 uint64_t bytes_a_second)
 {
     if (!file || bytes_a_second <= file_value (file, top))
         return;
@@ -250,7 +251,7 @@ entry_clear (void *data)
 }
 
 static GPtrArray *
-list_copy (struct files *files, enum top top)
+list_copy (struct files *files, enum io_stats_top top)
 {
     GPtrArray *copy = g_ptr_array_new_with_free_func ((GDestroyNotify) file_unref);
 
@@ -263,7 +264,7 @@ list_copy (struct files *files, enum top top)
 
 /* A renamed file shows its new path; a removed file shows its last path. */
 static struct top_entry
-entry_of (struct files *files, struct file *file, enum top top)
+io_stats_entry_of (struct files *files, struct file *file, enum io_stats_top top)
 {
     struct top_entry entry = { .value = file_value (file, top), .path = file_path (file) };
 
@@ -276,14 +277,14 @@ entry_of (struct files *files, struct file *file, enum top top)
 }
 
 GArray *
-files_top (struct files *files, enum top top)
+files_top (struct files *files, enum io_stats_top top)
 {
     g_autoptr (GPtrArray) copy = list_copy (files, top);
     GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct top_entry));
 
     g_array_set_clear_func (entries, entry_clear);
     for (guint i = 0; i < copy->len; i++) {
-        const struct top_entry entry = entry_of (files, copy->pdata[i], top);
+        const struct top_entry entry = io_stats_entry_of (files, copy->pdata[i], top);
 
         g_array_append_val (entries, entry);
     }

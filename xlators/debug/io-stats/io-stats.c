@@ -19,7 +19,7 @@ struct local {
 };
 
 static bool
-is_on (const bool *option)
+io_stats_is_on (const bool *option)
 {
     return __atomic_load_n (option, __ATOMIC_RELAXED);
 }
@@ -51,7 +51,7 @@ is_about_file (enum fop op)
 
 /* An fd is counted only if it was opened while dump-fd-stats was on. */
 static bool
-is_watched (xlator_t *this, fd_t *fd)
+io_stats_is_watched (xlator_t *this, fd_t *fd)
 {
     io_stats_private_t *priv = this->private;
     const struct open_file *open = fd_ctx_get (fd, this);
@@ -69,7 +69,7 @@ note_file (const struct call *call, struct local *local)
                 call->op == FOP_readv    ? TOP_READ
                 : call->op == FOP_writev ? TOP_WRITE
                                          : TOP_READDIRP);
-    if (call->op != FOP_readdirp && is_watched (call->this, call->fd))
+    if (call->op != FOP_readdirp && io_stats_is_watched (call->this, call->fd))
         local->fd = fd_ref (call->fd);
 }
 
@@ -77,11 +77,11 @@ static void
 io_stats_any_fop (const struct call *call)
 {
     io_stats_private_t *priv = call->this->private;
-    const bool count = is_on (&priv->count), sampled = takes_sample (priv),
-               timed = sampled || is_on (&priv->measure);
+    const bool count = io_stats_is_on (&priv->count), sampled = takes_sample (priv),
+               timed = sampled || io_stats_is_on (&priv->measure);
     struct local *local;
 
-    if (call->op == FOP_setxattr && dump_asked (call))
+    if (call->op == FOP_setxattr && io_stats_dump_asked (call))
         return;
     if (timed || (count && is_about_file (call->op))) {
         local = frame_local_new (call->frame, sizeof *local);
@@ -128,13 +128,13 @@ note_bytes (const struct answer *answer, const struct local *local, int64_t ns)
 
 /* Counts an open fd. The fd notes that, so that release only decrements what was incremented. */
 static void
-note_open (const struct answer *answer)
+io_stats_note_open (const struct answer *answer)
 {
     io_stats_private_t *priv = answer->this->private;
     struct open_file *open = &priv->plain;
     int64_t now, most = __atomic_load_n (&priv->most_open, __ATOMIC_RELAXED);
 
-    if (is_on (&priv->dump_fds)) {
+    if (io_stats_is_on (&priv->dump_fds)) {
         open = g_new0 (struct open_file, 1);
         open->since = clock_now ();
     }
@@ -155,8 +155,8 @@ note_opened (const struct answer *answer)
     struct file *file;
 
     if (answer->op != FOP_opendir)
-        note_open (answer);
-    if (!is_on (&priv->count) || (answer->op != FOP_open && answer->op != FOP_opendir))
+        io_stats_note_open (answer);
+    if (!io_stats_is_on (&priv->count) || (answer->op != FOP_open && answer->op != FOP_opendir))
         return;
     file = file_of (answer->this, priv->files, answer->fd->inode);
     file_count (priv->files, file, answer->op == FOP_open ? TOP_OPEN : TOP_OPENDIR);
@@ -169,15 +169,15 @@ note_answer (const struct answer *answer, int64_t ns)
     io_stats_private_t *priv = answer->this->private;
     const struct local *local = answer->frame->local;
 
-    if (is_on (&priv->count))
+    if (io_stats_is_on (&priv->count))
         counters_call (priv->counters, answer->op, answer->op_ret < 0,
-                       is_on (&priv->measure) ? ns : -1);
+                       io_stats_is_on (&priv->measure) ? ns : -1);
     if (local && local->sampled)
         note_sample (answer, ns);
     if (answer->op_ret < 0)
         return;
     if (answer->op == FOP_readv || answer->op == FOP_writev)
-        note_bytes (answer, local, is_on (&priv->measure) ? ns : -1);
+        note_bytes (answer, local, io_stats_is_on (&priv->measure) ? ns : -1);
     else if (answer->fd)
         note_opened (answer);
 }
@@ -201,7 +201,7 @@ io_stats_forget (xlator_t *this, inode_t *inode)
 }
 
 static void
-log_open_file (xlator_t *this, const struct open_file *open, inode_t *inode)
+io_stats_log_open_file (xlator_t *this, const struct open_file *open, inode_t *inode)
 {
     g_autoptr (GString) out = g_string_new (NULL);
     g_autofree char *path = inode_path (inode, NULL);
@@ -223,12 +223,12 @@ io_stats_release (xlator_t *this, fd_t *fd)
     if (!open)
         return;
     __atomic_sub_fetch (&priv->open, 1, __ATOMIC_RELAXED);
-    if (is_on (&priv->count))
+    if (io_stats_is_on (&priv->count))
         counters_call (priv->counters, COUNT_RELEASE, false, -1);
     if (open == &priv->plain)
         return;
-    if (fd->inode && is_on (&priv->dump_fds))
-        log_open_file (this, open, fd->inode);
+    if (fd->inode && io_stats_is_on (&priv->dump_fds))
+        io_stats_log_open_file (this, open, fd->inode);
     g_free (open);
 }
 
@@ -237,7 +237,7 @@ io_stats_releasedir (xlator_t *this, fd_t *fd)
 {
     io_stats_private_t *priv = this->private;
 
-    if (is_on (&priv->count))
+    if (io_stats_is_on (&priv->count))
         counters_call (priv->counters, COUNT_RELEASEDIR, false, -1);
 }
 
@@ -319,10 +319,10 @@ static void
 io_stats_dump (xlator_t *this, GString *out)
 {
     const io_stats_private_t *priv = this->private;
-    struct report *report = report_new (this, false);
+    struct io_stats_report *report = report_new (this, false);
 
     g_string_append_printf (out, "count-fop-hits=%d\nlatency-measurement=%d\n",
-                            is_on (&priv->count), is_on (&priv->measure));
+                            io_stats_is_on (&priv->count), io_stats_is_on (&priv->measure));
     report_dict (report, out);
     report_free (report);
 }
@@ -330,7 +330,7 @@ io_stats_dump (xlator_t *this, GString *out)
 static int
 io_stats_command_stats (xlator_t *this, GBytes *input, GString *answer)
 {
-    struct report *report = report_new (this, false);
+    struct io_stats_report *report = report_new (this, false);
 
     report_text (report, answer);
     report_free (report);
@@ -340,7 +340,7 @@ io_stats_command_stats (xlator_t *this, GBytes *input, GString *answer)
 static int
 io_stats_command_json (xlator_t *this, GBytes *input, GString *answer)
 {
-    struct report *report = report_new (this, false);
+    struct io_stats_report *report = report_new (this, false);
 
     report_json (report, answer);
     report_free (report);
@@ -362,8 +362,8 @@ io_stats_explain (xlator_t *this, const char *path, inode_t *inode, GString *out
                             "%s what is done with it (count-fop-hits), and %s how long it takes "
                             "(latency-measurement); it changes "
                             "nothing\n",
-                            is_on (&priv->count) ? "counts" : "doesn't count",
-                            is_on (&priv->measure) ? "measures" : "doesn't measure");
+                            io_stats_is_on (&priv->count) ? "counts" : "doesn't count",
+                            io_stats_is_on (&priv->measure) ? "measures" : "doesn't measure");
 }
 
 /* --- kernel passthrough ----------------------------------------------------------------------- */
@@ -372,13 +372,13 @@ static enum data_view
 io_stats_view (xlator_t *this, const inode_t *inode, const char **ret_why)
 {
     io_stats_private_t *priv = this->private;
-    const bool counts = is_on (&priv->count) || is_on (&priv->measure)
+    const bool counts = io_stats_is_on (&priv->count) || io_stats_is_on (&priv->measure)
                      || __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
 
     *ret_why = "counts its reads and writes (allow-passthrough, count-fop-hits)";
     if (!counts)
         return DATA_UNSEEN;
-    return is_on (&priv->allow_passthrough) ? DATA_COUNTED : DATA_SEEN;
+    return io_stats_is_on (&priv->allow_passthrough) ? DATA_COUNTED : DATA_SEEN;
 }
 
 static void
@@ -386,7 +386,7 @@ io_stats_past (xlator_t *this, fd_t *fd)
 {
     io_stats_private_t *priv = this->private;
 
-    if (is_on (&priv->count))
+    if (io_stats_is_on (&priv->count))
         counters_call (priv->counters, COUNT_PASSTHROUGH, false, -1);
 }
 

@@ -61,7 +61,7 @@ size_index (uint64_t bytes)
 }
 
 /* All counters at one moment, or the difference of two moments. */
-struct numbers {
+struct io_stats_numbers {
     int64_t time; /* clock_now; in a difference the duration */
     struct {
         uint64_t calls, errors;
@@ -73,15 +73,15 @@ struct numbers {
     } data[DIRECTIONS];
 };
 
-void counters_sum (struct counters *counters, struct numbers *ret_numbers);
+void counters_sum (struct counters *counters, struct io_stats_numbers *ret_numbers);
 
 /* Sets min and max to those since the last counters_next_interval. */
-void counters_interval (struct counters *counters, struct numbers *numbers);
+void counters_interval (struct counters *counters, struct io_stats_numbers *numbers);
 void counters_next_interval (struct counters *counters);
 
 /* --- files.c ---------------------------------------------------------------------------------- */
 
-enum top {
+enum io_stats_top {
     TOP_OPEN,
     TOP_READ,
     TOP_WRITE,
@@ -108,9 +108,10 @@ void file_forget (xlator_t *this, inode_t *inode);
 
 /* Adds 1 to a counter; or notes a throughput, of which the maximum counts. inode: the same file, or
  * NULL if only the gfid is known. */
-void file_count (struct files *files, struct file *file, enum top top);
+void file_count (struct files *files, struct file *file, enum io_stats_top top);
 void
-file_throughput (struct files *files, struct file *file, enum top top, uint64_t bytes_a_second);
+file_throughput (struct files *files, struct file *file, enum io_stats_top top,
+                 uint64_t bytes_a_second);
 
 /* An entry of a list at one moment; the largest value comes first. */
 struct top_entry {
@@ -118,7 +119,8 @@ struct top_entry {
     struct timespec when; /* of a throughput */
     char *path;           /* current path, or the last one */
 };
-GArray *files_top (struct files *files, enum top top); /* of struct top_entry; g_array_unref */
+/* Of struct top_entry; g_array_unref it. */
+GArray *files_top (struct files *files, enum io_stats_top top);
 
 /* --- samples.c -------------------------------------------------------------------------------- */
 
@@ -177,7 +179,7 @@ typedef struct {
     pthread_mutex_t interval_lock;  /* a leaf: guards last and interval; and permits one dump at a
                                        time */
     int64_t begin;                  /* clock_now, constant */
-    struct numbers last;            /* numbers at the last dump */
+    struct io_stats_numbers last;            /* numbers at the last dump */
     unsigned interval;              /* number of dumps */
 } io_stats_private_t;
 
@@ -185,18 +187,18 @@ extern const struct xlator_option io_stats_options[];
 
 /* --- report.c --------------------------------------------------------------------------------- */
 
-struct report {
+struct io_stats_report {
     const char *name, *type, *volume_id;
     struct timespec now;
-    struct numbers all, since; /* since the start; since the last dump */
+    struct io_stats_numbers all, since; /* since the start; since the last dump */
     unsigned interval;         /* number of this interval, from 0 */
     int64_t open, most_open, most_open_at;
     GArray *tops[TOPS];
 };
 
 /* dumped: the report ends the interval. */
-struct report *report_new (xlator_t *this, bool dumped);
-void report_free (struct report *report);
+struct io_stats_report *report_new (xlator_t *this, bool dumped);
+void report_free (struct io_stats_report *report);
 
 /* The name in GlusterFS's reports, such as "READ". */
 const char *report_name (unsigned what, char text[32]);
@@ -204,9 +206,9 @@ extern const char *const top_names[TOPS]; /* "open", ... "write-throughput" */
 
 /* --- text.c, json.c --------------------------------------------------------------------------- */
 
-void report_text (const struct report *report, GString *out);
-void report_dict (const struct report *report, GString *out);
-void report_json (const struct report *report, GString *out);
+void report_text (const struct io_stats_report *report, GString *out);
+void report_dict (const struct io_stats_report *report, GString *out);
+void report_json (const struct io_stats_report *report, GString *out);
 void open_file_text (const struct open_file *file, const char *path, int64_t now, GString *out);
 
 /* --- dump.c ----------------------------------------------------------------------------------- */
@@ -224,6 +226,6 @@ void dumper_every (struct dumper *dumper, int seconds, enum format format);
 
 /* Answers a setxattr that requests a dump, now or when it is done. Returns false for any other
  * setxattr. */
-bool dump_asked (const struct call *call);
+bool io_stats_dump_asked (const struct call *call);
 
 #endif

@@ -8,7 +8,7 @@ static const struct option_choice formats[] = {
     { "json", FORMAT_JSON }, { "text", FORMAT_TEXT }, { "dict", FORMAT_DICT },
     { "samples", FORMAT_SAMPLES }, {},
 };
-static const struct option_choice levels[] = {
+static const struct option_choice io_stats_levels[] = {
     { "DEBUG", 0 }, { "WARNING", 0 }, { "ERROR", 0 }, { "INFO", 0 }, { "CRITICAL", 0 },
     { "NONE", 0 }, { "TRACE", 0 }, {},
 };
@@ -53,9 +53,9 @@ const struct xlator_option io_stats_options[] = {
     { OPTION ("volume-id", STRING, io_stats_private_t, volume_id, NULL), .from_server = SERVER_MAY,
       .help = "text that each JSON dump contains, for the program that collects dumps" },
     INERT_INT ("ios-dnscache-ttl-sec", 1, 259200, "does nothing here: there are no host names"),
-    INERT_ENUM ("client-log-level", levels),
-    INERT_ENUM ("brick-log-level", levels),
-    INERT_ENUM ("sys-log-level", levels),
+    INERT_ENUM ("client-log-level", io_stats_levels),
+    INERT_ENUM ("brick-log-level", io_stats_levels),
+    INERT_ENUM ("sys-log-level", io_stats_levels),
     INERT_ENUM ("logger", loggers),
     INERT_ENUM ("client-logger", loggers),
     INERT_ENUM ("brick-logger", loggers),

@@ -30,7 +30,7 @@ report_name (unsigned what, char text[32])
 
 /* Subtracts earlier numbers. min and max are requested separately: a difference has none. */
 static void
-subtract (struct numbers *from, const struct numbers *before)
+subtract (struct io_stats_numbers *from, const struct io_stats_numbers *before)
 {
     from->time -= before->time;
     for (unsigned what = 0; what < COUNT_MAX; what++) {
@@ -48,7 +48,7 @@ subtract (struct numbers *from, const struct numbers *before)
 }
 
 static void
-take_numbers (io_stats_private_t *priv, struct report *report, bool dumped)
+take_numbers (io_stats_private_t *priv, struct io_stats_report *report, bool dumped)
 {
     pthread_mutex_lock (&priv->interval_lock);
     counters_sum (priv->counters, &report->all);
@@ -64,11 +64,11 @@ take_numbers (io_stats_private_t *priv, struct report *report, bool dumped)
     pthread_mutex_unlock (&priv->interval_lock);
 }
 
-struct report *
+struct io_stats_report *
 report_new (xlator_t *this, bool dumped)
 {
     io_stats_private_t *priv = this->private;
-    struct report *report = g_new0 (struct report, 1);
+    struct io_stats_report *report = g_new0 (struct io_stats_report, 1);
 
     report->name = this->name;
     report->type = this->type;
@@ -85,7 +85,7 @@ report_new (xlator_t *this, bool dumped)
 }
 
 void
-report_free (struct report *report)
+report_free (struct io_stats_report *report)
 {
     for (unsigned top = 0; top < TOPS; top++)
         g_array_unref (report->tops[top]);

@@ -72,7 +72,7 @@ append_sizes (GString *out, const uint64_t *read, const uint64_t *written)
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 static void
-append_calls (GString *out, const struct numbers *numbers, unsigned what)
+text_append_calls (GString *out, const struct io_stats_numbers *numbers, unsigned what)
 {
     const uint64_t timed = numbers->calls[what].timed;
     char name[32];
@@ -91,7 +91,7 @@ append_calls (GString *out, const struct numbers *numbers, unsigned what)
 }
 
 static void
-append_numbers (GString *out, const struct numbers *numbers)
+text_append_numbers (GString *out, const struct io_stats_numbers *numbers)
 {
     g_string_append_printf (out, "      Duration : %" G_GINT64_FORMAT " secs\n",
                             numbers->time / 1000000000);
@@ -105,7 +105,7 @@ append_numbers (GString *out, const struct numbers *numbers)
     g_string_append_printf (out, "%-16s %12s %15s %15s %15s %10s\n", "---", "----------",
                             "---------------", "---------------", "---------------", "------");
     for (unsigned what = 1; what < COUNT_MAX; what++)
-        append_calls (out, numbers, what);
+        text_append_calls (out, numbers, what);
     g_string_append (
         out, "------ ----- ----- ----- ----- ----- ----- -----  ----- ----- ----- -----\n\n");
 }
@@ -113,7 +113,7 @@ append_numbers (GString *out, const struct numbers *numbers)
 /* --- lists ------------------------------------------------------------------------------------ */
 
 static void
-append_top (GString *out, const struct report *report, enum top top)
+text_append_top (GString *out, const struct io_stats_report *report, enum io_stats_top top)
 {
     const GArray *entries = report->tops[top];
     const bool throughput = top >= TOP_READ_THROUGHPUT;
@@ -139,21 +139,21 @@ append_top (GString *out, const struct report *report, enum top top)
 }
 
 void
-report_text (const struct report *report, GString *out)
+report_text (const struct io_stats_report *report, GString *out)
 {
     char text[40];
 
     g_string_append (out, "=== Cumulative stats ===\n");
-    append_numbers (out, &report->all);
+    text_append_numbers (out, &report->all);
     g_string_append_printf (out,
                             "Current open fd's: %" G_GINT64_FORMAT
                             " Max open fd's: %" G_GINT64_FORMAT " time %s\n\n",
                             report->open, report->most_open,
                             report->most_open ? time_text (report->most_open_at, text) : "-");
     for (unsigned top = 0; top < TOPS; top++)
-        append_top (out, report, top);
+        text_append_top (out, report, top);
     g_string_append_printf (out, "=== Interval %u stats ===\n", report->interval);
-    append_numbers (out, &report->since);
+    text_append_numbers (out, &report->since);
 }
 
 void
@@ -179,7 +179,7 @@ open_file_text (const struct open_file *file, const char *path, int64_t now, GSt
 /* --- key=value lines -------------------------------------------------------------------------- */
 
 static void
-append_dict (GString *out, const char *prefix, const struct numbers *numbers)
+append_dict (GString *out, const char *prefix, const struct io_stats_numbers *numbers)
 {
     static const char *const names[DIRECTIONS] = { "read", "write" };
     char text[32];
@@ -215,7 +215,7 @@ append_dict (GString *out, const char *prefix, const struct numbers *numbers)
 }
 
 void
-report_dict (const struct report *report, GString *out)
+report_dict (const struct io_stats_report *report, GString *out)
 {
     append_dict (out, "cumulative", &report->all);
     g_string_append_printf (out,

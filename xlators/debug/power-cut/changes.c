@@ -87,7 +87,7 @@ change_run (xlator_t *this, struct cut_job *job)
 
 /* The inode of the call, if there is one: with create, fd has none yet. */
 static inode_t *
-inode_of (const struct call *call)
+cut_inode_of (const struct call *call)
 {
     if (!call->loc)
         return call->fd->inode;
@@ -105,7 +105,7 @@ cut_change_take (const struct call *call)
     change = g_new0 (struct cut_change, 1);
     change->job.run = change_run;
     change->op = op;
-    change->root = itable_root (inode_of (call)->table);
+    change->root = itable_root (cut_inode_of (call)->table);
     local = frame_local_new (call->frame, sizeof *local);
     *local = change;
     change->stub = call_keep (call);

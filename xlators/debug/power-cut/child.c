@@ -8,7 +8,7 @@
 #include <string.h>
 
 static struct client *
-client_of (const xlator_t *this)
+cut_client_of (const xlator_t *this)
 {
     return cut_priv (this)->client;
 }
@@ -19,7 +19,7 @@ cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, s
     g_autoptr (inode_t) fresh = inode_new (dir->table);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
     struct lookup_reply reply;
-    int r = sync_lookup (client_of (this), &loc, NULL, &reply);
+    int r = sync_lookup (cut_client_of (this), &loc, NULL, &reply);
 
     if (r >= 0) {
         *ret_inode = inode_link (reply.inode, dir, name, &reply.buf);
@@ -38,11 +38,11 @@ cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf)
     int r;
 
     if (fd) {
-        r = sync_fstat (client_of (this), fd, NULL, &opened);
+        r = sync_fstat (cut_client_of (this), fd, NULL, &opened);
         *ret_buf = opened.buf;
         fstat_reply_drop (&opened);
     } else {
-        r = sync_stat (client_of (this), &loc, NULL, &named);
+        r = sync_stat (cut_client_of (this), &loc, NULL, &named);
         *ret_buf = named.buf;
         stat_reply_drop (&named);
     }
@@ -52,10 +52,10 @@ cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf)
 int
 cut_open (xlator_t *this, inode_t *inode, uint32_t flags, fd_t **ret_fd)
 {
-    g_autoptr (fd_t) fd = fd_new (this->fd_maker, inode, flags, client_of (this)->pid);
+    g_autoptr (fd_t) fd = fd_new (this->fd_maker, inode, flags, cut_client_of (this)->pid);
     loc_t loc = { .inode = inode };
-    int r = flags & O_DIRECTORY ? sync_opendir (client_of (this), &loc, fd, NULL, NULL)
-                                : sync_open (client_of (this), &loc, flags, fd, NULL, NULL);
+    int r = flags & O_DIRECTORY ? sync_opendir (cut_client_of (this), &loc, fd, NULL, NULL)
+                                : sync_open (cut_client_of (this), &loc, flags, fd, NULL, NULL);
 
     if (r >= 0)
         *ret_fd = g_steal_pointer (&fd);
@@ -67,7 +67,7 @@ cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name)
 {
     loc_t oldloc = { .inode = inode }, newloc = { .name = name, .parent = dir, .inode = inode };
     struct link_reply reply;
-    int r = sync_link (client_of (this), &oldloc, &newloc, NULL, &reply);
+    int r = sync_link (cut_client_of (this), &oldloc, &newloc, NULL, &reply);
 
     if (r >= 0)
         inode_unref (inode_link (reply.inode, dir, name, &reply.buf));
@@ -81,7 +81,7 @@ cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inod
 {
     loc_t oldloc = { .name = name, .parent = dir, .inode = inode };
     loc_t newloc = { .name = newname, .parent = newdir };
-    int r = sync_rename (client_of (this), &oldloc, &newloc, 0, NULL, NULL);
+    int r = sync_rename (cut_client_of (this), &oldloc, &newloc, 0, NULL, NULL);
 
     if (r >= 0)
         inode_rename (dir, name, newdir, newname, false);
@@ -94,7 +94,7 @@ cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t 
     g_autoptr (inode_t) fresh = inode_new (dir->table);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
     struct mkdir_reply reply;
-    int r = sync_mkdir (client_of (this), &loc, mode, 0, NULL, &reply);
+    int r = sync_mkdir (cut_client_of (this), &loc, mode, 0, NULL, &reply);
 
     if (r >= 0)
         *ret_inode = inode_link (reply.inode, dir, name, &reply.buf);
@@ -106,8 +106,8 @@ int
 cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode)
 {
     loc_t loc = { .name = name, .parent = dir, .inode = inode };
-    int r = inode->ia_type == IA_IFDIR ? sync_rmdir (client_of (this), &loc, 0, NULL, NULL)
-                                       : sync_unlink (client_of (this), &loc, 0, NULL, NULL);
+    int r = inode->ia_type == IA_IFDIR ? sync_rmdir (cut_client_of (this), &loc, 0, NULL, NULL)
+                                       : sync_unlink (cut_client_of (this), &loc, 0, NULL, NULL);
 
     if (r >= 0)
         inode_unlink (dir, name);
@@ -135,7 +135,7 @@ list (xlator_t *this, inode_t *dir, GPtrArray *names)
     int r = cut_open (this, dir, O_RDONLY | O_DIRECTORY, &fd);
 
     while (r == 0) {
-        r = sync_readdir (client_of (this), fd, 65536, offset, NULL, &reply);
+        r = sync_readdir (cut_client_of (this), fd, 65536, offset, NULL, &reply);
         if (r > 0)
             add_names (names, reply.entries, &offset);
         readdir_reply_drop (&reply);
@@ -169,7 +169,7 @@ cut_set_meta (xlator_t *this, inode_t *inode, const struct iatt *to, uint32_t va
     struct iatt copy = *to;
     loc_t loc = { .inode = inode };
 
-    return error_or_0 (sync_setattr (client_of (this), &loc, &copy, valid, NULL, NULL));
+    return error_or_0 (sync_setattr (cut_client_of (this), &loc, &copy, valid, NULL, NULL));
 }
 
 int
@@ -179,7 +179,7 @@ cut_get_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes **ret_va
     struct getxattr_reply reply;
     const void *value;
     size_t size;
-    int r = sync_getxattr (client_of (this), &loc, name, NULL, &reply);
+    int r = sync_getxattr (cut_client_of (this), &loc, name, NULL, &reply);
 
     *ret_value = NULL;
     value = r >= 0 ? dict_get (reply.dict, name, &size) : NULL;
@@ -197,11 +197,11 @@ cut_set_xattr (xlator_t *this, inode_t *inode, const char *name, GBytes *value)
     int r;
 
     if (!value) {
-        r = sync_removexattr (client_of (this), &loc, name, NULL, NULL);
+        r = sync_removexattr (cut_client_of (this), &loc, name, NULL, NULL);
         return r == -ENODATA ? 0 : error_or_0 (r);
     }
     dict_set (dict, name, g_bytes_get_data (value, NULL), g_bytes_get_size (value));
-    return error_or_0 (sync_setxattr (client_of (this), &loc, dict, 0, NULL, NULL));
+    return error_or_0 (sync_setxattr (cut_client_of (this), &loc, dict, 0, NULL, NULL));
 }
 
 dict_t *
@@ -210,7 +210,7 @@ cut_get_xattrs (xlator_t *this, inode_t *inode)
     loc_t loc = { .inode = inode };
     dict_t *all = dict_new ();
     struct getxattr_reply names;
-    int r = sync_getxattr (client_of (this), &loc, NULL, NULL, &names);
+    int r = sync_getxattr (cut_client_of (this), &loc, NULL, NULL, &names);
 
     for (size_t i = 0; r >= 0 && i < dict_count (names.dict); i++) {
         g_autoptr (GBytes) bytes = NULL;
@@ -236,7 +236,8 @@ cut_read (xlator_t *this, fd_t *fd, void *buf, size_t size, off_t offset)
     int r = 1;
 
     while (r > 0 && done < size) {
-        r = sync_readv (client_of (this), fd, size - done, offset + (off_t) done, 0, NULL, &reply);
+        r = sync_readv (cut_client_of (this), fd, size - done, offset + (off_t) done, 0, NULL,
+                        &reply);
         if (r > 0)
             done += iov_unload ((char *) buf + done, size - done, reply.vector, reply.count);
         readv_reply_drop (&reply);
@@ -253,7 +254,8 @@ cut_write (xlator_t *this, fd_t *fd, const void *buf, size_t size, off_t offset)
 
     while (r >= 0 && done < size) {
         struct iovec iov = { (char *) buf + done, size - done };
-        r = sync_writev (client_of (this), fd, &iov, 1, offset + (off_t) done, 0, NULL, NULL, NULL);
+        r = sync_writev (cut_client_of (this), fd, &iov, 1, offset + (off_t) done, 0, NULL, NULL,
+                         NULL);
         if (r == 0)
             return -EIO;
         done += MAX (r, 0);
@@ -264,5 +266,5 @@ cut_write (xlator_t *this, fd_t *fd, const void *buf, size_t size, off_t offset)
 int
 cut_resize (xlator_t *this, fd_t *fd, uint64_t size)
 {
-    return error_or_0 (sync_ftruncate (client_of (this), fd, (off_t) size, NULL, NULL));
+    return error_or_0 (sync_ftruncate (cut_client_of (this), fd, (off_t) size, NULL, NULL));
 }

@@ -9,15 +9,15 @@
 #define RUN 32 /* blocks read at once */
 
 static gpointer
-key_of (uint64_t block)
+cut_key_of (uint64_t block)
 {
     return GSIZE_TO_POINTER (block);
 }
 
 static bool
-is_kept (const struct cut_data_log *data, uint64_t block)
+cut_is_kept (const struct cut_data_log *data, uint64_t block)
 {
-    return g_hash_table_contains (data->blocks, key_of (block));
+    return g_hash_table_contains (data->blocks, cut_key_of (block));
 }
 
 static void
@@ -48,7 +48,7 @@ keep_block (xlator_t *this, struct cut_data_log *data, uint64_t block, const voi
                 g_strerror (-error));
         return -ENOSPC;
     }
-    g_hash_table_insert (data->blocks, key_of (block), kept);
+    g_hash_table_insert (data->blocks, cut_key_of (block), kept);
     return 0;
 }
 
@@ -78,7 +78,7 @@ keep_blocks (xlator_t *this, struct cut_data_log *data, fd_t *fd, uint64_t first
 
     while (r == 0 && first < end) {
         unsigned count = 0;
-        while (count < RUN && first + count < end && !is_kept (data, first + count))
+        while (count < RUN && first + count < end && !cut_is_kept (data, first + count))
             count++;
         if (count > 0)
             r = keep_run (this, data, fd, first, count);
@@ -91,7 +91,7 @@ static bool
 any_to_keep (const struct cut_data_log *data, uint64_t first, uint64_t end)
 {
     for (; first < end; first++)
-        if (!is_kept (data, first))
+        if (!cut_is_kept (data, first))
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ note_new (xlator_t *this, struct cut_data_log *data, uint64_t first, uint64_t en
     int r = 0;
 
     for (; r == 0 && first < end; first++)
-        if (!is_kept (data, first))
+        if (!cut_is_kept (data, first))
             r = keep_block (this, data, first, NULL);
     return r;
 }
@@ -183,7 +183,7 @@ patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t f
              const char *bytes)
 {
     struct cut_store *store = cut_priv (this)->store;
-    struct cut_block *kept = g_hash_table_lookup (data->blocks, key_of (block));
+    struct cut_block *kept = g_hash_table_lookup (data->blocks, cut_key_of (block));
     char content[CUT_BLOCK];
     int r = kept ? cut_store_get (store, kept, content) : 0;
 

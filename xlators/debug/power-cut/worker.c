@@ -27,7 +27,7 @@ worker_end (xlator_t *this)
 }
 
 static void *
-worker_run (void *data)
+cut_worker_run (void *data)
 {
     xlator_t *this = data;
     struct cut_job *job;
@@ -42,7 +42,7 @@ int
 cut_worker_start (xlator_t *this)
 {
     power_cut_private_t *priv = cut_priv (this);
-    int r = thread_new (&priv->worker, "power-cut", worker_run, this);
+    int r = thread_new (&priv->worker, "power-cut", cut_worker_run, this);
 
     priv->has_worker = r == 0;
     return r;

@@ -38,7 +38,7 @@ struct record {
 #define WORDS (sizeof (struct record) / sizeof (uint64_t))
 _Static_assert (sizeof (struct record) % sizeof (uint64_t) == 0, "a record is whole words");
 
-struct slot {
+struct history_slot {
     uint64_t seq;          /* atomic */
     uint64_t words[WORDS]; /* atomic; a struct record */
 };
@@ -47,13 +47,13 @@ struct history {
     uint64_t next, lost;    /* atomic */
     struct itable *inodes;  /* atomic: of the graph, known once an inode was seen */
     size_t size;
-    struct slot slots[];
+    struct history_slot slots[];
 };
 
 struct history *
 history_new (size_t size)
 {
-    struct history *history = g_malloc0 (sizeof *history + size * sizeof (struct slot));
+    struct history *history = g_malloc0 (sizeof *history + size * sizeof (struct history_slot));
 
     history->size = size;
     return history;
@@ -78,7 +78,7 @@ static void
 history_add (struct history *history, const struct record *record)
 {
     const uint64_t ticket = __atomic_fetch_add (&history->next, 1, __ATOMIC_RELAXED);
-    struct slot *slot = &history->slots[ticket % history->size];
+    struct history_slot *slot = &history->slots[ticket % history->size];
     uint64_t seq = __atomic_load_n (&slot->seq, __ATOMIC_RELAXED), words[WORDS];
 
     if (seq % 2 == 1 || seq > 2 * ticket
@@ -187,7 +187,7 @@ history_add_release (struct history *history, fd_t *fd)
 static bool
 history_get (struct history *history, uint64_t ticket, struct record *ret_record)
 {
-    struct slot *slot = &history->slots[ticket % history->size];
+    struct history_slot *slot = &history->slots[ticket % history->size];
     uint64_t words[WORDS];
 
     if (__atomic_load_n (&slot->seq, __ATOMIC_ACQUIRE) != 2 * ticket + 2)

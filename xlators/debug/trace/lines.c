@@ -21,7 +21,7 @@ separate (struct line *line)
 }
 
 static void
-print_gfid (const gfid_t *gfid, GString *out)
+lines_print_gfid (const gfid_t *gfid, GString *out)
 {
     char text[GFID_TEXT_SIZE];
 
@@ -53,7 +53,7 @@ print_loc (struct line *line, const loc_t *loc)
         g_string_append (line->out, " -->  ");
     else
         separate (line);
-    print_gfid (loc_gfid (loc), line->out);
+    lines_print_gfid (loc_gfid (loc), line->out);
     g_string_append_printf (line->out, " path=%s", path ? path : "-");
     line->has_gfid = true;
 }
@@ -68,7 +68,7 @@ print_fd (struct line *line, const char *name, const fd_t *fd)
 
     separate (line);
     if (whole) {
-        print_gfid (&fd->inode->gfid, line->out);
+        lines_print_gfid (&fd->inode->gfid, line->out);
         g_string_append_c (line->out, ' ');
     }
     g_string_append_printf (line->out, "%s=%p", name, (const void *) fd);
@@ -155,7 +155,7 @@ print_iatt (struct line *line, const char *name, const struct iatt *iatt)
         return;
     }
     g_string_append_printf (out, "*%s = {", name);
-    print_gfid (&iatt->ia_gfid, out);
+    lines_print_gfid (&iatt->ia_gfid, out);
     g_string_append_printf (out,
                             " ino=%" G_GUINT64_FORMAT
                             ", mode=%o, nlink=%u uid=%u gid=%u size=%" G_GUINT64_FORMAT

@@ -6,13 +6,13 @@
 /* An end of -1 is the end of the file. Also for a file without pages: a page may be requested
  * before the change is done. */
 static struct ioc_inode *
-file_begin (xlator_t *this, inode_t *inode, off_t offset, off_t end)
+file_begin (xlator_t *this, inode_t *inode, off_t offset, off_t ioc_bracket_end)
 {
     struct ioc_inode *ioc = ioc_inode_ref (ioc_inode_make (this, inode));
 
     pthread_mutex_lock (&ioc->lock);
     change_begin (&ioc_priv (this)->clock, &ioc->changes);
-    if (ioc_pages_drop_locked (ioc, offset, end))
+    if (ioc_pages_drop_locked (ioc, offset, ioc_bracket_end))
         IOC_COUNT (this, invalidations);
     pthread_mutex_unlock (&ioc->lock);
     return ioc;
@@ -20,7 +20,7 @@ file_begin (xlator_t *this, inode_t *inode, off_t offset, off_t end)
 
 /* Takes the reference of file_begin. */
 static void
-file_end (struct ioc_inode *ioc)
+ioc_file_end (struct ioc_inode *ioc)
 {
     pthread_mutex_lock (&ioc->lock);
     change_end (&ioc_priv (ioc->this)->clock, &ioc->changes, 0);
@@ -44,7 +44,7 @@ drop_all (xlator_t *this, struct ioc_inode *ioc)
 
 /* An append changes no page but the last one, which every change drops. */
 static struct ioc_inode *
-write_begin (const struct call *call, inode_t *inode)
+ioc_write_begin (const struct call *call, inode_t *inode)
 {
     const off_t offset = MAX (call->offset, 0);
 
@@ -58,7 +58,7 @@ write_begin (const struct call *call, inode_t *inode)
 /* The file that a create truncates is known only when it is done. Until then no page of any file is
  * served. */
 static void
-begin (const struct call *call, struct change *change)
+ioc_bracket_begin (const struct call *call, struct change *change)
 {
     const bool cuts = call->op == FOP_truncate || call->op == FOP_ftruncate;
     struct ioc_inode *ioc = NULL;
@@ -68,7 +68,7 @@ begin (const struct call *call, struct change *change)
     else if (!change->inode)
         __atomic_add_fetch (&ioc_priv (call->this)->blind, 1, __ATOMIC_ACQ_REL);
     else if (call->op == FOP_writev)
-        ioc = write_begin (call, change->inode);
+        ioc = ioc_write_begin (call, change->inode);
     else
         ioc = file_begin (call->this, change->inode, cuts ? MAX (call->offset, 0) : 0, -1);
     change->own[0] = (uintptr_t) ioc;
@@ -88,7 +88,7 @@ lock_was_taken (struct ioc_inode *ioc)
 
 /* A create that failed may still have truncated a file. */
 static void
-create_end (const struct answer *answer, inode_t *inode)
+ioc_create_end (const struct answer *answer, inode_t *inode)
 {
     if (answer->op_ret < 0 || inode)
         ioc_invalidate (answer->this, inode);
@@ -96,19 +96,21 @@ create_end (const struct answer *answer, inode_t *inode)
 }
 
 static void
-end (const struct answer *answer, struct change *change)
+ioc_bracket_end (const struct answer *answer, struct change *change)
 {
     struct ioc_inode *ioc = (struct ioc_inode *) (uintptr_t) change->own[0];
 
     if (ioc && change->what & CHANGES_DATA)
-        file_end (ioc);
+        ioc_file_end (ioc);
     else if (ioc)
         lock_was_taken (ioc);
     else if (change->what & CHANGES_DATA)
-        create_end (answer, change->inode);
+        ioc_create_end (answer, change->inode);
 }
 
-static const struct change_bracket bracket = { CHANGES_DATA | CHANGES_LOCKS, begin, end };
+static const struct change_bracket ioc_bracket = {
+    CHANGES_DATA | CHANGES_LOCKS, ioc_bracket_begin, ioc_bracket_end
+};
 
 /* The class of a file depends on its path, which may have changed since the last open. */
 void
@@ -120,13 +122,13 @@ ioc_any_fop (const struct call *call)
 
     if (ioc)
         ioc_inode_classify (ioc, call->loc->inode);
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&ioc_bracket, call);
 }
 
 void
 ioc_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&ioc_bracket, answer);
 }
 
 /* --- invalidation ----------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ ioc_inode_classify (struct ioc_inode *ioc, inode_t *inode)
 }
 
 static void *
-inode_new_pages (xlator_t *this, inode_t *inode)
+ioc_inode_new_pages (xlator_t *this, inode_t *inode)
 {
     struct ioc_inode *made = g_new0 (struct ioc_inode, 1);
 
@@ -58,7 +58,7 @@ inode_new_pages (xlator_t *this, inode_t *inode)
 }
 
 static void
-inode_drop (void *made)
+ioc_inode_drop (void *made)
 {
     ioc_inode_unref (made);
 }
@@ -66,7 +66,7 @@ inode_drop (void *made)
 struct ioc_inode *
 ioc_inode_make (xlator_t *this, inode_t *inode)
 {
-    return inode_ctx_make (inode, this, inode_new_pages, inode_drop);
+    return inode_ctx_make (inode, this, ioc_inode_new_pages, ioc_inode_drop);
 }
 
 /* --- state ------------------------------------------------------------------------------------ */

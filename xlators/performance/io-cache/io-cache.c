@@ -172,7 +172,7 @@ ioc_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 }
 
 static void
-explain_inode (const struct ioc_inode *ioc, int class, GString *out)
+ioc_explain_inode (const struct ioc_inode *ioc, int class, GString *out)
 {
     if (class < 0)
         g_string_append (out, "it isn't kept: its weight is 0 (priority)\n");
@@ -210,7 +210,7 @@ ioc_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         return;
     }
     pthread_mutex_lock (&ioc->lock);
-    explain_inode (ioc, __atomic_load_n (&ioc->class, __ATOMIC_RELAXED), out);
+    ioc_explain_inode (ioc, __atomic_load_n (&ioc->class, __ATOMIC_RELAXED), out);
     pthread_mutex_unlock (&ioc->lock);
 }
 

@@ -7,7 +7,7 @@
 static readv_cbk ioc_page_cbk;
 
 static void
-page_gone (struct page *base)
+ioc_page_gone (struct page *base)
 {
     struct ioc_page *page = (struct ioc_page *) base;
 
@@ -127,7 +127,7 @@ ioc_page_ask_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *f
     struct ioc_page *page = g_new0 (struct ioc_page, 1);
 
     page_init (&page->base, number * (off_t) IOC_PAGE, IOC_PAGE, IOC_GET (inode->this, epoch),
-               page_gone);
+               ioc_page_gone);
     page->inode = ioc_inode_ref (inode);
     page->number = number;
     page->place.data = page;
@@ -240,7 +240,7 @@ page_keep_locked (struct ioc_page *page)
 }
 
 static struct lru_entry *
-come_locked (struct ioc_page *page, const struct iatt *stbuf, GQueue *done)
+ioc_come_locked (struct ioc_page *page, const struct iatt *stbuf, GQueue *done)
 {
     struct lru_entry *gone;
 
@@ -269,7 +269,7 @@ ioc_page_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     if (page->base.count > 0)
         page_fit (page);
     pthread_mutex_lock (&inode->lock);
-    gone = come_locked (page, op_ret < 0 ? NULL : stbuf, &done);
+    gone = ioc_come_locked (page, op_ret < 0 ? NULL : stbuf, &done);
     pthread_mutex_unlock (&inode->lock);
     ioc_pages_gone (gone);
     page_request_done (&page->base);

@@ -38,8 +38,8 @@ worth_locked (const struct ioc_page *page, int64_t now, bool looked)
 /* Adds the page if there is one that may be served. Otherwise fetches it, unless a change is under
  * way. */
 static enum way
-add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number,
-            bool looked, struct page_plan *plan, GQueue *send)
+ioc_add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_t number,
+                bool looked, struct page_plan *plan, GQueue *send)
 {
     struct ioc_page *page = ioc_page_find_locked (inode, number);
     const enum worth worth = page && page->base.ready
@@ -65,8 +65,8 @@ add_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, int64_
 
 /* A page that is there and is not full contains the end of file. */
 static enum way
-collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, size_t size,
-                off_t offset, bool looked, struct page_plan *plan, GQueue *send)
+ioc_collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, size_t size,
+                    off_t offset, bool looked, struct page_plan *plan, GQueue *send)
 {
     const int64_t first = offset / (off_t) IOC_PAGE,
                   last = (offset + (off_t) size - 1) / (off_t) IOC_PAGE;
@@ -74,7 +74,7 @@ collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, si
     if (last - first >= IOC_PAGES)
         return WAY_PASS;
     for (int64_t number = first; number <= last; number++) {
-        const enum way way = add_locked (inode, frame, fd, number, looked, plan, send);
+        const enum way way = ioc_add_locked (inode, frame, fd, number, looked, plan, send);
         const struct page *page;
 
         if (way == WAY_PASS || way == WAY_LOOK)
@@ -87,7 +87,7 @@ collect_locked (struct ioc_inode *inode, const call_frame_t *frame, fd_t *fd, si
 }
 
 static void
-take_locked (const struct page_plan *plan)
+ioc_take_locked (const struct page_plan *plan)
 {
     for (unsigned i = 0; i < plan->n; i++) {
         struct ioc_page *page = (struct ioc_page *) page_ref (plan->pages[i]);
@@ -182,9 +182,9 @@ ioc_plan (call_frame_t *frame, struct ioc_inode *inode, fd_t *fd, size_t size, o
     if (IOC_GET (this, blind) == 0
         && !(ioc_state_is_fresh_locked (inode, clock_roughly ())
              && ioc_size_is_wrong_locked (inode)))
-        way = collect_locked (inode, frame, fd, size, offset, read != NULL, plan, send);
+        way = ioc_collect_locked (inode, frame, fd, size, offset, read != NULL, plan, send);
     if (way == WAY_HIT)
-        take_locked (plan);
+        ioc_take_locked (plan);
     if (!read && (way == WAY_WAIT || way == WAY_LOOK))
         read = read_new (frame, inode, fd, size, offset, flags);
     if (way == WAY_WAIT)
@@ -258,8 +258,8 @@ ioc_look_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
 }
 
 static bool
-takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
-            const dict_t *xdata)
+ioc_takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
+                const dict_t *xdata)
 {
     if ((fd->flags & O_ACCMODE) == O_WRONLY || (fd->flags | flags) & O_DIRECT || xdata)
         return false;
@@ -272,7 +272,7 @@ void
 ioc_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset, uint32_t flags,
            dict_t *xdata)
 {
-    struct ioc_inode *inode = takes_part (this, fd, size, offset, flags, xdata)
+    struct ioc_inode *inode = ioc_takes_part (this, fd, size, offset, flags, xdata)
                                 ? ioc_inode_make (this, fd->inode)
                                 : NULL;
 

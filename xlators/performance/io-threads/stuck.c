@@ -37,7 +37,7 @@ raise_one (xlator_t *this, enum iot_priority i, unsigned waiting, int seconds)
 
 /* Additions stay until no call waits. */
 static void
-look_at (xlator_t *this, enum iot_priority i, int seconds)
+stuck_look_at (xlator_t *this, enum iot_priority i, int seconds)
 {
     iot_private_t *priv = this->private;
     struct iot_seen *seen = &priv->seen[i];
@@ -69,7 +69,7 @@ iot_look (void *data)
     seconds = priv->watchdog_seconds;
     pthread_mutex_unlock (&priv->lock);
     for (unsigned i = 0; i < IOT_PRIORITIES && seconds > 0; i++)
-        look_at (this, i, seconds);
+        stuck_look_at (this, i, seconds);
     pthread_mutex_lock (&priv->lock);
     priv->looking = false;
     iot_watch_locked (this);

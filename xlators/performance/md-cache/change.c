@@ -33,7 +33,7 @@ enum {
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
 
 static struct own *
-own_of (struct change *change)
+mdc_own_of (struct change *change)
 {
     return (struct own *) change->own;
 }
@@ -41,7 +41,7 @@ own_of (struct change *change)
 static unsigned *
 flags_of (struct change *change)
 {
-    return &own_of (change - change->number)->flags;
+    return &mdc_own_of (change - change->number)->flags;
 }
 
 /* --- begin ------------------------------------------------------------------------------------ */
@@ -58,7 +58,7 @@ unsure (xlator_t *this, struct change *change, unsigned forget)
 static bool
 name_begin (xlator_t *this, struct change *change)
 {
-    struct own *own = own_of (change);
+    struct own *own = mdc_own_of (change);
     uint64_t asked;
     bool sure, absent, known;
 
@@ -99,10 +99,10 @@ sets_attributes (enum fop op)
 }
 
 static void
-begin (const struct call *call, struct change *change)
+mdc_bracket_begin (const struct call *call, struct change *change)
 {
     xlator_t *this = call->this;
-    struct own *own = own_of (change);
+    struct own *own = mdc_own_of (change);
 
     own->at = mdc_now (this);
     own->file = call->op == FOP_create && change->what & CHANGES_DATA
@@ -156,7 +156,7 @@ is_gone (const struct answer *answer, struct change *change)
         return false;
     if (answer->op == FOP_rename)
         return change->number == 0 && !(*flags_of (change) & (LEAVES | FORGET))
-            && own_of (change)->file != own_of (change + 1)->file;
+            && mdc_own_of (change)->file != mdc_own_of (change + 1)->file;
     return answer->op == FOP_unlink || answer->op == FOP_rmdir;
 }
 
@@ -170,10 +170,10 @@ named_now (const struct answer *answer, struct change *change)
     if (answer->op_ret < 0 || (answer->op != FOP_link && answer->op != FOP_rename))
         return NULL;
     if (answer->op == FOP_link)
-        return own_of (change - 1)->file;
+        return mdc_own_of (change - 1)->file;
     if (change->number == 0)
-        return exchanged && !(*flags_of (change) & FORGET) ? own_of (change + 1)->file : NULL;
-    moved = own_of (change - 1)->file;
+        return exchanged && !(*flags_of (change) & FORGET) ? mdc_own_of (change + 1)->file : NULL;
+    moved = mdc_own_of (change - 1)->file;
     return moved && answer->buf && gfid_equal (&answer->buf->ia_gfid, &moved->gfid) ? moved : NULL;
 }
 
@@ -181,7 +181,7 @@ named_now (const struct answer *answer, struct change *change)
 static void
 name_end (const struct answer *answer, struct change *change)
 {
-    struct own *own = own_of (change);
+    struct own *own = mdc_own_of (change);
     inode_t *inode = named_now (answer, change);
 
     own->name_begun =
@@ -196,7 +196,7 @@ static void
 made_end (const struct answer *answer, struct change *change)
 {
     xlator_t *this = answer->this;
-    const struct own *own = own_of (change);
+    const struct own *own = mdc_own_of (change);
     g_autoptr (inode_t) other = NULL;
     inode_t *known;
 
@@ -226,7 +226,7 @@ makes (enum fop op)
 static void
 operation_end (const struct answer *answer, struct change *change)
 {
-    const struct own *own = own_of (change);
+    const struct own *own = mdc_own_of (change);
 
     if (answer->op_ret >= 0 && makes (answer->op))
         made_end (answer, change);
@@ -237,9 +237,9 @@ operation_end (const struct answer *answer, struct change *change)
 }
 
 static void
-file_end (const struct answer *answer, struct change *change)
+mdc_file_end (const struct answer *answer, struct change *change)
 {
-    struct own *own = own_of (change);
+    struct own *own = mdc_own_of (change);
     const uint64_t alone =
         mdc_change_end (answer->this, own->file, change->what & CHANGES_XATTRS, own->file_begun,
                         post_of (answer, change));
@@ -257,15 +257,15 @@ own_clear (struct own *own)
 }
 
 static void
-end (const struct answer *answer, struct change *change)
+mdc_bracket_end (const struct answer *answer, struct change *change)
 {
     xlator_t *this = answer->this;
-    struct own *own = own_of (change);
+    struct own *own = mdc_own_of (change);
 
     if (own->name)
         name_end (answer, change);
     if (own->file)
-        file_end (answer, change);
+        mdc_file_end (answer, change);
     if (change->parent && !is_same_parent (change))
         mdc_change_end (this, change->parent, false, own->parent_begun,
                         post_of_parent (answer, change));
@@ -274,21 +274,22 @@ end (const struct answer *answer, struct change *change)
     operation_end (answer, change);
     own_clear (own);
     if (answer->op == FOP_rename || answer->op == FOP_link)
-        own_clear (own_of (change + 1));
+        own_clear (mdc_own_of (change + 1));
 }
 
-static const struct change_bracket bracket = {
-    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_NAMES, begin, end
+static const struct change_bracket mdc_bracket = {
+    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_NAMES, mdc_bracket_begin,
+    mdc_bracket_end
 };
 
 void
 mdc_any_fop (const struct call *call)
 {
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&mdc_bracket, call);
 }
 
 void
 mdc_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&mdc_bracket, answer);
 }

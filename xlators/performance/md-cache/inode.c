@@ -82,7 +82,7 @@ was_overtaken_locked (xlator_t *this, struct mdc_inode *kept)
 }
 
 static bool
-holds_locked (xlator_t *this, struct mdc_inode *kept)
+mdc_holds_locked (xlator_t *this, struct mdc_inode *kept)
 {
     return kept->have && change_view_holds (&kept->attributes, kept->at.asked)
         && change_view_holds (&mdc_priv (this)->all, kept->at.asked)
@@ -98,7 +98,7 @@ mdc_attributes (xlator_t *this, inode_t *inode, struct iatt *ret_iatt)
     if (!kept)
         return false;
     pthread_mutex_lock (&kept->lock);
-    holds = holds_locked (this, kept) && mdc_is_young (this, &kept->at, clock_roughly ());
+    holds = mdc_holds_locked (this, kept) && mdc_is_young (this, &kept->at, clock_roughly ());
     if (holds)
         *ret_iatt = kept->iatt;
     pthread_mutex_unlock (&kept->lock);
@@ -127,7 +127,7 @@ mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct ia
     pthread_mutex_lock (&kept->lock);
     known = name_locked (kept, name);
     holds = known && mdc_name_holds (this, name, known->at.asked)
-         && mdc_is_young (this, &known->at, now) && holds_locked (this, kept)
+         && mdc_is_young (this, &known->at, now) && mdc_holds_locked (this, kept)
          && mdc_is_young (this, &kept->at, now);
     if (holds)
         *ret_iatt = kept->iatt;
@@ -158,15 +158,15 @@ is_older_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf,
 {
     int order;
 
-    if (!holds_locked (this, kept) || !mdc_is_young (this, &kept->at, at.time))
+    if (!mdc_holds_locked (this, kept) || !mdc_is_young (this, &kept->at, at.time))
         return false;
     order = compare_age (buf, &kept->iatt);
     return order < 0 || (order == 0 && at.time < kept->at.time);
 }
 
 static void
-keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf, struct mdc_asked at,
-             bool fresh)
+mdc_keep_locked (xlator_t *this, struct mdc_inode *kept, const struct iatt *buf,
+                 struct mdc_asked at, bool fresh)
 {
     mdc_private_t *priv = mdc_priv (this);
 
@@ -214,7 +214,7 @@ mdc_keep (xlator_t *this, inode_t *inode, const struct iatt *buf, struct mdc_ask
     if (!kept || (known->ia_type != IA_INVAL && known->ia_type != buf->ia_type))
         return NULL;
     pthread_mutex_lock (&kept->lock);
-    keep_locked (this, kept, buf, at, gfid_is_null (&known->gfid));
+    mdc_keep_locked (this, kept, buf, at, gfid_is_null (&known->gfid));
     pthread_mutex_unlock (&kept->lock);
     return known;
 }
@@ -345,7 +345,7 @@ mdc_change_end (xlator_t *this, inode_t *inode, bool xattrs, uint64_t begun,
     alone = change_end (clock, &kept->attributes, begun);
     kept->have = false;
     if (alone && says_something (post) && gfid_equal (&post->ia_gfid, &inode->gfid))
-        keep_locked (this, kept, post, (struct mdc_asked){ alone, now }, false);
+        mdc_keep_locked (this, kept, post, (struct mdc_asked){ alone, now }, false);
     note_recent (this, &inode->gfid, kept->attributes.changed_at);
     pthread_mutex_unlock (&kept->lock);
     return alone;

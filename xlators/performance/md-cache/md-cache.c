@@ -149,7 +149,7 @@ mdc_notify (xlator_t *this, enum xlator_event event, void *data)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+mdc_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -175,19 +175,19 @@ mdc_dump (xlator_t *this, GString *out)
     const struct mdc_counts *count = &priv->count;
     g_autofree char *patterns = patterns_text (this);
 
-    dump_number (out, "stat_hit_count", &count->stat_hit);
-    dump_number (out, "stat_miss_count", &count->stat_miss);
-    dump_number (out, "lookup_hit_count", &count->lookup_hit);
-    dump_number (out, "lookup_miss_count", &count->lookup_miss);
-    dump_number (out, "pieces_read_ahead", &count->pieces_ahead);
-    dump_number (out, "xattr_hit_count", &count->xattr_hit);
-    dump_number (out, "xattr_miss_count", &count->xattr_miss);
-    dump_number (out, "negative_xattr_hit_count", &count->negative_xattr_hit);
-    dump_number (out, "statfs_hit_count", &count->statfs_hit);
-    dump_number (out, "statfs_miss_count", &count->statfs_miss);
-    dump_number (out, "kept_count", &count->kept);
-    dump_number (out, "discarded_count", &count->discarded);
-    dump_number (out, "stat_invals_received", &count->invalidations);
+    mdc_dump_number (out, "stat_hit_count", &count->stat_hit);
+    mdc_dump_number (out, "stat_miss_count", &count->stat_miss);
+    mdc_dump_number (out, "lookup_hit_count", &count->lookup_hit);
+    mdc_dump_number (out, "lookup_miss_count", &count->lookup_miss);
+    mdc_dump_number (out, "pieces_read_ahead", &count->pieces_ahead);
+    mdc_dump_number (out, "xattr_hit_count", &count->xattr_hit);
+    mdc_dump_number (out, "xattr_miss_count", &count->xattr_miss);
+    mdc_dump_number (out, "negative_xattr_hit_count", &count->negative_xattr_hit);
+    mdc_dump_number (out, "statfs_hit_count", &count->statfs_hit);
+    mdc_dump_number (out, "statfs_miss_count", &count->statfs_miss);
+    mdc_dump_number (out, "kept_count", &count->kept);
+    mdc_dump_number (out, "discarded_count", &count->discarded);
+    mdc_dump_number (out, "stat_invals_received", &count->invalidations);
     g_string_append_printf (out,
                             "timeout_seconds=%lld\nforce_readdirp=%d\nmd_cache_statfs=%d\nxattrs=%"
                             "s\nbytes_per_inode=%zu\n",

@@ -38,14 +38,14 @@ mdc_name_hash (xlator_t *this, const inode_t *parent, const char *name)
 
 /* The view of all names in the directory of a name. */
 static struct change_view *
-directory_of (xlator_t *this, uint64_t name)
+mdc_directory_of (xlator_t *this, uint64_t name)
 {
     _Static_assert (MDC_DIRECTORIES == 1 << (64 - NAME_BITS), "a view for each value of the bits");
     return &mdc_priv (this)->directories[name >> NAME_BITS];
 }
 
 static struct mdc_slot *
-slot_of (xlator_t *this, uint64_t name)
+mdc_slot_of (xlator_t *this, uint64_t name)
 {
     mdc_private_t *priv = mdc_priv (this);
     struct mdc_slot *slots = __atomic_load_n (&priv->slots, __ATOMIC_ACQUIRE), *none = NULL;
@@ -64,15 +64,15 @@ slot_of (xlator_t *this, uint64_t name)
 bool
 mdc_name_holds (xlator_t *this, uint64_t name, uint64_t asked)
 {
-    return change_view_holds (directory_of (this, name), asked)
-        && change_view_holds (&slot_of (this, name)->view, asked);
+    return change_view_holds (mdc_directory_of (this, name), asked)
+        && change_view_holds (&mdc_slot_of (this, name)->view, asked);
 }
 
 void
 mdc_name_absent (xlator_t *this, uint64_t name, struct mdc_asked at)
 {
     mdc_private_t *priv = mdc_priv (this);
-    struct mdc_slot *slot = slot_of (this, name);
+    struct mdc_slot *slot = mdc_slot_of (this, name);
 
     pthread_mutex_lock (&priv->lock);
     if (change_view_holds (&slot->view, at.asked)) {
@@ -89,7 +89,7 @@ mdc_name_changed (xlator_t *this, uint64_t name)
     mdc_private_t *priv = mdc_priv (this);
 
     pthread_mutex_lock (&priv->lock);
-    change_happened (&priv->clock, &slot_of (this, name)->view);
+    change_happened (&priv->clock, &mdc_slot_of (this, name)->view);
     pthread_mutex_unlock (&priv->lock);
 }
 
@@ -98,8 +98,8 @@ mdc_name_begin (xlator_t *this, uint64_t name, bool known, uint64_t known_asked,
                 bool *ret_absent)
 {
     mdc_private_t *priv = mdc_priv (this);
-    struct mdc_slot *slot = slot_of (this, name);
-    const struct change_view *directory = directory_of (this, name);
+    struct mdc_slot *slot = mdc_slot_of (this, name);
+    const struct change_view *directory = mdc_directory_of (this, name);
     const int64_t now = clock_roughly ();
     uint64_t begun;
     bool absent;
@@ -124,7 +124,7 @@ uint64_t
 mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
 {
     mdc_private_t *priv = mdc_priv (this);
-    struct mdc_slot *slot = slot_of (this, name);
+    struct mdc_slot *slot = mdc_slot_of (this, name);
     uint64_t at;
 
     pthread_mutex_lock (&priv->lock);
@@ -147,7 +147,7 @@ mdc_name_end (xlator_t *this, uint64_t name, uint64_t begun, bool gone)
 void
 mdc_directory_changed (xlator_t *this, const inode_t *directory)
 {
-    mdc_all_changed (this, directory_of (this, hash_mix (directory_hash (this, directory))));
+    mdc_all_changed (this, mdc_directory_of (this, hash_mix (directory_hash (this, directory))));
 }
 
 void

@@ -10,8 +10,8 @@ static getxattr_cbk mdc_getxattr_cbk;
 static fgetxattr_cbk mdc_fgetxattr_cbk;
 
 static enum mdc_xattr_known
-look (xlator_t *this, const call_frame_t *frame, inode_t *inode, const char *name,
-      dict_t **ret_dict)
+mdc_xattr_look (xlator_t *this, const call_frame_t *frame, inode_t *inode, const char *name,
+                dict_t **ret_dict)
 {
     mdc_private_t *priv = mdc_priv (this);
     enum mdc_xattr_known known = MDC_XATTR_UNKNOWN;
@@ -30,7 +30,7 @@ void
 mdc_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {
     dict_t *dict = NULL;
-    const enum mdc_xattr_known known = look (this, frame, loc->inode, name, &dict);
+    const enum mdc_xattr_known known = mdc_xattr_look (this, frame, loc->inode, name, &dict);
 
     if (known == MDC_XATTR_UNKNOWN) {
         mdc_ask (frame, this, loc->inode)->xattr = g_strdup (name);
@@ -45,7 +45,7 @@ void
 mdc_fgetxattr (call_frame_t *frame, xlator_t *this, fd_t *fd, const char *name, dict_t *xdata)
 {
     dict_t *dict = NULL;
-    const enum mdc_xattr_known known = look (this, frame, fd->inode, name, &dict);
+    const enum mdc_xattr_known known = mdc_xattr_look (this, frame, fd->inode, name, &dict);
 
     if (known == MDC_XATTR_UNKNOWN) {
         mdc_ask (frame, this, fd->inode)->xattr = g_strdup (name);

@@ -96,7 +96,7 @@ mdc_patterns_check (const char *text, char **ret_allowed)
 /* Storage shows trusted attributes to root alone, so they are never kept, whatever a wildcard
  * says. */
 static bool
-is_kept (xlator_t *this, const char *name)
+xattrs_is_kept (xlator_t *this, const char *name)
 {
     struct mdc_patterns *patterns;
     bool matches;
@@ -141,15 +141,15 @@ goes_with_writes (const char *name, bool there)
 }
 
 static bool
-holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there,
-              uint64_t asked)
+xattrs_holds_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, bool there,
+                     uint64_t asked)
 {
     return change_view_holds (&kept->xattrs, asked) && mdc_none_changed_since (this, asked)
         && (!goes_with_writes (name, there) || change_view_holds (&kept->attributes, asked));
 }
 
 static struct mdc_xattr **
-find_locked (struct mdc_inode *kept, const char *name)
+xattrs_find_locked (struct mdc_inode *kept, const char *name)
 {
     struct mdc_xattr **at = &kept->values;
 
@@ -174,11 +174,13 @@ namespace_of (const char *name)
 
 /* Returns true if the attribute is not in the list of the inode's attributes. */
 static bool
-is_absent_locked (xlator_t *this, const struct mdc_inode *kept, const char *name, int64_t now)
+xattrs_is_absent_locked (xlator_t *this, const struct mdc_inode *kept, const char *name,
+                         int64_t now)
 {
     return kept->listed && MDC_OPTION (this, namespaces) & namespace_of (name)
         && mdc_is_young (this, &kept->listed_at, now) && !dict_has (kept->listed, name)
-        && holds_locked (this, kept, name, false, kept->listed_at.asked) && is_kept (this, name);
+        && xattrs_holds_locked (this, kept, name, false, kept->listed_at.asked)
+        && xattrs_is_kept (this, name);
 }
 
 enum mdc_xattr_known
@@ -192,12 +194,12 @@ mdc_xattr_find (xlator_t *this, inode_t *inode, const char *name, dict_t **ret_d
     if (!kept)
         return known;
     pthread_mutex_lock (&kept->lock);
-    xattr = *find_locked (kept, name);
+    xattr = *xattrs_find_locked (kept, name);
     if (xattr && mdc_is_young (this, &xattr->at, now)
-        && holds_locked (this, kept, name, xattr->dict, xattr->at.asked)) {
+        && xattrs_holds_locked (this, kept, name, xattr->dict, xattr->at.asked)) {
         known = xattr->dict ? MDC_XATTR_THERE : MDC_XATTR_ABSENT;
         *ret_dict = dict_ref (xattr->dict);
-    } else if (is_absent_locked (this, kept, name, now)) {
+    } else if (xattrs_is_absent_locked (this, kept, name, now)) {
         known = MDC_XATTR_ABSENT;
     }
     pthread_mutex_unlock (&kept->lock);
@@ -215,9 +217,9 @@ size_of (const char *name, const dict_t *dict)
 }
 
 static void
-keep_locked (struct mdc_inode *kept, const char *name, dict_t *dict, struct mdc_asked at)
+xattrs_keep_locked (struct mdc_inode *kept, const char *name, dict_t *dict, struct mdc_asked at)
 {
-    struct mdc_xattr **old = find_locked (kept, name), *xattr;
+    struct mdc_xattr **old = xattrs_find_locked (kept, name), *xattr;
     const size_t size = size_of (name, dict), length = strlen (name) + 1;
 
     if (*old)
@@ -243,12 +245,12 @@ mdc_xattr_keep (xlator_t *this, inode_t *inode, const char *name, dict_t *dict, 
 
     if ((MDC_OPTION (this, namespaces) & namespace_of (name)) == 0)
         __atomic_or_fetch (&priv->namespaces, namespace_of (name), __ATOMIC_RELAXED);
-    if (!is_kept (this, name) || (dict && !dict_has (dict, name)))
+    if (!xattrs_is_kept (this, name) || (dict && !dict_has (dict, name)))
         return;
     kept = mdc_inode_make (this, inode);
     pthread_mutex_lock (&kept->lock);
-    if (holds_locked (this, kept, name, dict, at.asked))
-        keep_locked (kept, name, dict, at);
+    if (xattrs_holds_locked (this, kept, name, dict, at.asked))
+        xattrs_keep_locked (kept, name, dict, at);
     pthread_mutex_unlock (&kept->lock);
 }
 
@@ -257,10 +259,10 @@ static const char capability[] = "security.capability";
 int64_t
 mdc_bare_since_locked (xlator_t *this, struct mdc_inode *kept)
 {
-    const struct mdc_xattr *xattr = *find_locked (kept, capability);
+    const struct mdc_xattr *xattr = *xattrs_find_locked (kept, capability);
     const bool has_none = xattr && !xattr->dict
                        && mdc_is_young (this, &xattr->at, clock_roughly ())
-                       && holds_locked (this, kept, capability, false, xattr->at.asked);
+                       && xattrs_holds_locked (this, kept, capability, false, xattr->at.asked);
 
     return has_none ? xattr->at.time : 0;
 }
@@ -305,7 +307,7 @@ mdc_xattr_keep_list (xlator_t *this, inode_t *inode, dict_t *dict, struct mdc_as
         return;
     kept = mdc_inode_make (this, inode);
     pthread_mutex_lock (&kept->lock);
-    if (holds_locked (this, kept, "", false, at.asked)) {
+    if (xattrs_holds_locked (this, kept, "", false, at.asked)) {
         dict_unref (kept->listed);
         kept->listed = dict_ref (dict);
         kept->listed_at = at;
@@ -343,8 +345,8 @@ mdc_xattrs_ask (xlator_t *this, dict_t *xdata)
 /* An attribute that was asked for, and isn't in the answer, does not exist. Without a good copy of
  * them nothing is known. */
 static void
-take_locked (xlator_t *this, struct mdc_inode *kept, const char *name, const dict_t *xdata,
-             struct mdc_asked at)
+xattrs_take_locked (xlator_t *this, struct mdc_inode *kept, const char *name, const dict_t *xdata,
+                    struct mdc_asked at)
 {
     size_t size;
     const void *value = dict_get (xdata, name, &size);
@@ -352,8 +354,8 @@ take_locked (xlator_t *this, struct mdc_inode *kept, const char *name, const dic
 
     if (dict)
         dict_set (dict, name, value, size);
-    if (holds_locked (this, kept, name, dict, at.asked))
-        keep_locked (kept, name, dict, at);
+    if (xattrs_holds_locked (this, kept, name, dict, at.asked))
+        xattrs_keep_locked (kept, name, dict, at);
 }
 
 void
@@ -369,7 +371,7 @@ mdc_xattrs_take (xlator_t *this, inode_t *inode, const dict_t *xdata, struct mdc
     pthread_mutex_lock (&kept->lock);
     for (unsigned i = 0; i < MDC_ALONG; i++)
         if (patterns->along[i])
-            take_locked (this, kept, along[i], xdata, at);
+            xattrs_take_locked (this, kept, along[i], xdata, at);
     pthread_mutex_unlock (&kept->lock);
     shared_unref (&patterns->shared);
 }

@@ -22,25 +22,25 @@ hash_of (const gfid_t *directory, const char *name)
 }
 
 static struct key
-key_of (const gfid_t *directory, const char *name)
+nlc_key_of (const gfid_t *directory, const char *name)
 {
     return (struct key){ directory, name, hash_of (directory, name) };
 }
 
 static struct nlc_shard *
-shard_of (xlator_t *this, const gfid_t *directory)
+nlc_shard_of (xlator_t *this, const gfid_t *directory)
 {
     return &nlc_priv (this)->shards[(gfid_hash (directory) >> 7) % NLC_SHARDS];
 }
 
 static struct change_view *
-view_of (struct nlc_shard *shard, const struct key *key)
+nlc_view_of (struct nlc_shard *shard, const struct key *key)
 {
     return &shard->views[key->hash % NLC_VIEWS];
 }
 
 static struct change_view *
-directory_of (struct nlc_shard *shard, const gfid_t *directory)
+nlc_directory_of (struct nlc_shard *shard, const gfid_t *directory)
 {
     return &shard->directories[gfid_hash (directory) % NLC_VIEWS];
 }
@@ -61,7 +61,7 @@ first_locked (const struct nlc_shard *shard, guint hash)
 }
 
 static struct nlc_name *
-find_locked (const struct nlc_shard *shard, const struct key *key)
+nlc_find_locked (const struct nlc_shard *shard, const struct key *key)
 {
     struct nlc_name *at = first_locked (shard, key->hash);
 
@@ -86,7 +86,7 @@ find_alike_locked (const struct nlc_shard *shard, const struct key *key)
 }
 
 static void
-insert_locked (struct nlc_shard *shard, struct nlc_name *name)
+nlc_insert_locked (struct nlc_shard *shard, struct nlc_name *name)
 {
     if (!shard->names)
         shard->names = g_hash_table_new (NULL, NULL);
@@ -95,7 +95,7 @@ insert_locked (struct nlc_shard *shard, struct nlc_name *name)
 }
 
 static void
-unlink_locked (struct nlc_shard *shard, struct nlc_name *name)
+nlc_unlink_locked (struct nlc_shard *shard, struct nlc_name *name)
 {
     struct nlc_name *first = first_locked (shard, name->hash), *at = first;
 
@@ -118,16 +118,16 @@ drop_locked (xlator_t *this, struct nlc_shard *shard, struct nlc_name *name)
     name->gone = true;
     if (!lru_remove (&nlc_priv (this)->lru, &name->lru))
         return;
-    unlink_locked (shard, name);
+    nlc_unlink_locked (shard, name);
     g_free (name);
 }
 
 static void
 drop_whole_locked (xlator_t *this, struct nlc_shard *shard, const gfid_t *directory)
 {
-    const struct key key = key_of (directory, "");
+    const struct key key = nlc_key_of (directory, "");
 
-    drop_locked (this, shard, find_locked (shard, &key));
+    drop_locked (this, shard, nlc_find_locked (shard, &key));
 }
 
 /* Frees names that lru has evicted. If a name that may exist goes, the directory's names are not
@@ -137,12 +137,12 @@ throw_away (xlator_t *this, struct lru_entry *gone)
 {
     while (gone) {
         struct nlc_name *name = (struct nlc_name *) lru_next (&gone);
-        struct nlc_shard *shard = shard_of (this, &name->directory);
+        struct nlc_shard *shard = nlc_shard_of (this, &name->directory);
 
         pthread_mutex_lock (&shard->lock);
         if (!name->gone && name->state != NLC_ABSENT && name->state != NLC_WHOLE)
             drop_whole_locked (this, shard, &name->directory);
-        unlink_locked (shard, name);
+        nlc_unlink_locked (shard, name);
         pthread_mutex_unlock (&shard->lock);
         g_free (name);
     }
@@ -196,21 +196,22 @@ is_young (xlator_t *this, const struct nlc_name *name)
 static bool
 is_whole_locked (xlator_t *this, const struct nlc_shard *shard, const gfid_t *directory)
 {
-    const struct key key = key_of (directory, "");
-    const struct nlc_name *whole = NLC_OPTION (this, positive) ? find_locked (shard, &key) : NULL;
+    const struct key key = nlc_key_of (directory, "");
+    const struct nlc_name *whole = NLC_OPTION (this, positive) ? nlc_find_locked (shard, &key)
+                                                               : NULL;
 
     return whole && is_young (this, whole);
 }
 
 static bool
-is_absent_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key)
+nlc_is_absent_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key)
 {
-    struct nlc_name *known = find_locked (shard, key);
+    struct nlc_name *known = nlc_find_locked (shard, key);
 
     if (!known)
         return is_whole_locked (this, shard, key->directory) && !find_alike_locked (shard, key);
     if (known->state != NLC_ABSENT || !is_young (this, known)
-        || !change_view_holds (view_of (shard, key), known->asked))
+        || !change_view_holds (nlc_view_of (shard, key), known->asked))
         return false;
     lru_touch (&nlc_priv (this)->lru, &known->lru);
     return true;
@@ -219,12 +220,12 @@ is_absent_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key
 bool
 nlc_is_absent (xlator_t *this, const inode_t *parent, const char *name)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
     bool absent;
 
     pthread_mutex_lock (&shard->lock);
-    absent = is_absent_locked (this, shard, &key);
+    absent = nlc_is_absent_locked (this, shard, &key);
     pthread_mutex_unlock (&shard->lock);
     return absent;
 }
@@ -232,15 +233,15 @@ nlc_is_absent (xlator_t *this, const inode_t *parent, const char *name)
 char *
 nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *ret_absent)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
     const struct nlc_name *alike;
     char *real = NULL;
 
     pthread_mutex_lock (&shard->lock);
     alike = find_alike_locked (shard, &key);
     if (alike && alike->state == NLC_PRESENT && is_young (this, alike)
-        && change_view_holds (view_of (shard, &key), alike->asked))
+        && change_view_holds (nlc_view_of (shard, &key), alike->asked))
         real = g_strdup (alike->name);
     *ret_absent = !alike && is_whole_locked (this, shard, key.directory);
     pthread_mutex_unlock (&shard->lock);
@@ -250,7 +251,7 @@ nlc_real_name (xlator_t *this, const inode_t *parent, const char *name, bool *re
 bool
 nlc_is_whole (xlator_t *this, const inode_t *directory)
 {
-    struct nlc_shard *shard = shard_of (this, &directory->gfid);
+    struct nlc_shard *shard = nlc_shard_of (this, &directory->gfid);
     bool whole;
 
     pthread_mutex_lock (&shard->lock);
@@ -264,10 +265,10 @@ nlc_is_whole (xlator_t *this, const inode_t *directory)
 /* Returns the names that lru evicts for it. If there is no room for a name that may exist, the
  * directory's names are not all known any more. */
 static struct lru_entry *
-set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum nlc_state state,
-            struct nlc_asked at)
+nlc_set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key,
+                enum nlc_state state, struct nlc_asked at)
 {
-    struct nlc_name *name = find_locked (shard, key);
+    struct nlc_name *name = nlc_find_locked (shard, key);
     const size_t length = strlen (key->name) + 1;
     struct lru_entry *gone = NULL;
     bool fits = true;
@@ -280,7 +281,7 @@ set_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key, enum
         gone = lru_add (&nlc_priv (this)->lru, &name->lru, 0, sizeof *name + length + TABLE_COST,
                         &fits);
         if (fits)
-            insert_locked (shard, name);
+            nlc_insert_locked (shard, name);
     }
     if (!fits && state != NLC_ABSENT)
         drop_whole_locked (this, shard, key->directory);
@@ -299,7 +300,7 @@ static bool
 may_keep_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key,
                  struct nlc_asked at)
 {
-    return change_view_holds (view_of (shard, key), at.asked)
+    return change_view_holds (nlc_view_of (shard, key), at.asked)
         && change_view_holds (&nlc_priv (this)->all, at.asked);
 }
 
@@ -307,17 +308,17 @@ void
 nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_state state,
           struct nlc_asked at)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
     const bool wanted = state == NLC_ABSENT || NLC_OPTION (this, positive);
     struct lru_entry *gone = NULL;
 
     pthread_mutex_lock (&shard->lock);
     if (may_keep_locked (this, shard, &key, at)) {
         if (wanted)
-            gone = set_locked (this, shard, &key, state, at);
+            gone = nlc_set_locked (this, shard, &key, state, at);
         else
-            drop_locked (this, shard, find_locked (shard, &key));
+            drop_locked (this, shard, nlc_find_locked (shard, &key));
         if (state != NLC_ABSENT && !wanted)
             drop_whole_locked (this, shard, &parent->gfid);
     }
@@ -328,16 +329,16 @@ nlc_keep (xlator_t *this, const inode_t *parent, const char *name, enum nlc_stat
 void
 nlc_keep_whole (xlator_t *this, const gfid_t *directory, struct nlc_asked at)
 {
-    const struct key key = key_of (directory, "");
-    struct nlc_shard *shard = shard_of (this, directory);
+    const struct key key = nlc_key_of (directory, "");
+    struct nlc_shard *shard = nlc_shard_of (this, directory);
     struct lru_entry *gone = NULL;
 
     if (!NLC_OPTION (this, positive))
         return;
     pthread_mutex_lock (&shard->lock);
-    if (change_view_holds (directory_of (shard, directory), at.asked)
+    if (change_view_holds (nlc_directory_of (shard, directory), at.asked)
         && change_view_holds (&nlc_priv (this)->all, at.asked))
-        gone = set_locked (this, shard, &key, NLC_WHOLE, at);
+        gone = nlc_set_locked (this, shard, &key, NLC_WHOLE, at);
     pthread_mutex_unlock (&shard->lock);
     throw_away (this, gone);
 }
@@ -350,27 +351,27 @@ static void
 forget_made_locked (xlator_t *this, struct nlc_shard *shard, const struct key *key)
 {
     drop_whole_locked (this, shard, key->directory);
-    drop_locked (this, shard, find_locked (shard, key));
+    drop_locked (this, shard, nlc_find_locked (shard, key));
 }
 
 uint64_t
 nlc_change_begin (xlator_t *this, const inode_t *parent, const char *name, bool makes,
                   bool *ret_absent)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
     struct change_clock *clock = &nlc_priv (this)->clock;
     struct lru_entry *gone = NULL;
     uint64_t begun;
 
     pthread_mutex_lock (&shard->lock);
-    *ret_absent = is_absent_locked (this, shard, &key);
-    begun = change_begin (clock, view_of (shard, &key));
+    *ret_absent = nlc_is_absent_locked (this, shard, &key);
+    begun = change_begin (clock, nlc_view_of (shard, &key));
     if (makes)
-        change_begin (clock, directory_of (shard, &parent->gfid));
+        change_begin (clock, nlc_directory_of (shard, &parent->gfid));
     if (makes && is_whole_locked (this, shard, &parent->gfid))
-        gone = set_locked (this, shard, &key, NLC_MAYBE,
-                           (struct nlc_asked){ begun, clock_roughly () });
+        gone = nlc_set_locked (this, shard, &key, NLC_MAYBE,
+                               (struct nlc_asked){ begun, clock_roughly () });
     else if (makes)
         forget_made_locked (this, shard, &key);
     pthread_mutex_unlock (&shard->lock);
@@ -382,20 +383,21 @@ void
 nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_t begun, bool makes,
                 bool known, enum nlc_state state)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
     struct change_clock *clock = &nlc_priv (this)->clock;
     struct lru_entry *gone = NULL;
     struct nlc_name *old;
     uint64_t alone;
 
     pthread_mutex_lock (&shard->lock);
-    alone = change_end (clock, view_of (shard, &key), begun);
+    alone = change_end (clock, nlc_view_of (shard, &key), begun);
     if (makes)
-        change_end (clock, directory_of (shard, &parent->gfid), 0);
-    old = find_locked (shard, &key);
+        change_end (clock, nlc_directory_of (shard, &parent->gfid), 0);
+    old = nlc_find_locked (shard, &key);
     if (alone && known && (state == NLC_ABSENT || NLC_OPTION (this, positive)))
-        gone = set_locked (this, shard, &key, state, (struct nlc_asked){ alone, clock_roughly () });
+        gone = nlc_set_locked (this, shard, &key, state,
+                               (struct nlc_asked){ alone, clock_roughly () });
     else if (old && old->state == NLC_PRESENT)
         old->state = NLC_MAYBE;
     pthread_mutex_unlock (&shard->lock);
@@ -405,14 +407,14 @@ nlc_change_end (xlator_t *this, const inode_t *parent, const char *name, uint64_
 void
 nlc_name_changed (xlator_t *this, const inode_t *parent, const char *name)
 {
-    const struct key key = key_of (&parent->gfid, name);
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    const struct key key = nlc_key_of (&parent->gfid, name);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
 
     pthread_mutex_lock (&shard->lock);
-    change_happened (&nlc_priv (this)->clock, view_of (shard, &key));
-    change_happened (&nlc_priv (this)->clock, directory_of (shard, &parent->gfid));
+    change_happened (&nlc_priv (this)->clock, nlc_view_of (shard, &key));
+    change_happened (&nlc_priv (this)->clock, nlc_directory_of (shard, &parent->gfid));
     drop_whole_locked (this, shard, &parent->gfid);
-    drop_locked (this, shard, find_locked (shard, &key));
+    drop_locked (this, shard, nlc_find_locked (shard, &key));
     pthread_mutex_unlock (&shard->lock);
 }
 
@@ -420,12 +422,12 @@ nlc_name_changed (xlator_t *this, const inode_t *parent, const char *name)
 void
 nlc_directory_changed (xlator_t *this, const inode_t *parent)
 {
-    struct nlc_shard *shard = shard_of (this, &parent->gfid);
+    struct nlc_shard *shard = nlc_shard_of (this, &parent->gfid);
 
     pthread_mutex_lock (&shard->lock);
     for (unsigned i = 0; i < NLC_VIEWS; i++)
         change_happened (&nlc_priv (this)->clock, &shard->views[i]);
-    change_happened (&nlc_priv (this)->clock, directory_of (shard, &parent->gfid));
+    change_happened (&nlc_priv (this)->clock, nlc_directory_of (shard, &parent->gfid));
     drop_whole_locked (this, shard, &parent->gfid);
     pthread_mutex_unlock (&shard->lock);
 }

@@ -82,7 +82,7 @@ nlc_notify (xlator_t *this, enum xlator_event event, void *data)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+nlc_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -93,12 +93,12 @@ nlc_dump (xlator_t *this, GString *out)
 {
     nlc_private_t *priv = this->private;
 
-    dump_number (out, "negative_lookup_hit_count", &priv->count.hit);
-    dump_number (out, "negative_lookup_miss_count", &priv->count.miss);
-    dump_number (out, "nameless_lookup_count", &priv->count.nameless);
-    dump_number (out, "get_real_filename_hit_count", &priv->count.real_hit);
-    dump_number (out, "get_real_filename_miss_count", &priv->count.real_miss);
-    dump_number (out, "dentry_invals_received", &priv->count.invalidations);
+    nlc_dump_number (out, "negative_lookup_hit_count", &priv->count.hit);
+    nlc_dump_number (out, "negative_lookup_miss_count", &priv->count.miss);
+    nlc_dump_number (out, "nameless_lookup_count", &priv->count.nameless);
+    nlc_dump_number (out, "get_real_filename_hit_count", &priv->count.real_hit);
+    nlc_dump_number (out, "get_real_filename_miss_count", &priv->count.real_miss);
+    nlc_dump_number (out, "dentry_invals_received", &priv->count.invalidations);
     lru_dump (&priv->lru, out);
     g_string_append_printf (out, "timeout_seconds=%g\npositive_entry=%d\n",
                             (double) NLC_OPTION (this, timeout) / 1e9, NLC_OPTION (this, positive));

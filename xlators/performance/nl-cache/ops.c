@@ -109,14 +109,14 @@ struct own {
 _Static_assert (sizeof (struct own) <= sizeof ((struct change *) 0)->own, "there is room");
 
 static struct own *
-own_of (struct change *change)
+nlc_own_of (struct change *change)
 {
     return (struct own *) change->own;
 }
 
 /* A rename leaves no file under the old name, unless it exchanges or makes a whiteout. */
 static bool
-may_make (const struct call *call, const struct change *change)
+nlc_may_make (const struct call *call, const struct change *change)
 {
     if (call->op == FOP_rename && change->number == 0)
         return call->flags & (RENAME_EXCHANGE | RENAME_WHITEOUT);
@@ -124,12 +124,12 @@ may_make (const struct call *call, const struct change *change)
 }
 
 static void
-begin (const struct call *call, struct change *change)
+nlc_bracket_begin (const struct call *call, struct change *change)
 {
-    struct own *own = own_of (change);
+    struct own *own = nlc_own_of (change);
 
     own->at = nlc_now (call->this);
-    own->makes = may_make (call, change);
+    own->makes = nlc_may_make (call, change);
     own->begun =
         nlc_change_begin (call->this, change->parent, change->name, own->makes, &own->absent);
     own->known = own->absent
@@ -139,36 +139,38 @@ begin (const struct call *call, struct change *change)
 /* Returns true if the answer tells the state of the name now. A rename between two names of one
  * file does nothing. */
 static bool
-is_known (const struct answer *answer, struct change *change)
+nlc_is_known (const struct answer *answer, struct change *change)
 {
     if (answer->op == FOP_rename && change->number == 0)
-        return answer->op_ret >= 0 && own_of (change + 1)->known;
+        return answer->op_ret >= 0 && nlc_own_of (change + 1)->known;
     if (answer->op == FOP_unlink || answer->op == FOP_rmdir)
         return answer->op_ret >= 0 || answer->op_errno == ENOENT;
     return answer->op_ret >= 0;
 }
 
 static void
-end (const struct answer *answer, struct change *change)
+nlc_bracket_end (const struct answer *answer, struct change *change)
 {
-    const struct own *own = own_of (change);
+    const struct own *own = nlc_own_of (change);
 
     if (answer->op == FOP_mkdir && answer->op_ret >= 0)
         nlc_keep_whole (answer->this, &answer->buf->ia_gfid, own->at);
     nlc_change_end (answer->this, change->parent, change->name, own->begun, own->makes,
-                    is_known (answer, change), own->makes ? NLC_PRESENT : NLC_ABSENT);
+                    nlc_is_known (answer, change), own->makes ? NLC_PRESENT : NLC_ABSENT);
 }
 
-static const struct change_bracket bracket = { CHANGES_NAMES, begin, end };
+static const struct change_bracket nlc_bracket = {
+    CHANGES_NAMES, nlc_bracket_begin, nlc_bracket_end
+};
 
 void
 nlc_any_fop (const struct call *call)
 {
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&nlc_bracket, call);
 }
 
 void
 nlc_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&nlc_bracket, answer);
 }

@@ -86,7 +86,7 @@ ob_reconfigure (xlator_t *this, const void *new_private)
 
 /* Waits for opens that were sent. Pending ones hold nothing below. */
 static void
-wait_until_idle (ob_private_t *priv)
+ob_wait_until_idle (ob_private_t *priv)
 {
     pthread_mutex_lock (&priv->lock);
     while (priv->sent)
@@ -95,7 +95,7 @@ wait_until_idle (ob_private_t *priv)
 }
 
 static void
-invalidate (xlator_t *this, const struct invalidation *gone)
+ob_invalidate (xlator_t *this, const struct invalidation *gone)
 {
     if (!(gone->what & (INVALIDATE_ATTRIBUTES | INVALIDATE_XATTRS)))
         return;
@@ -109,9 +109,9 @@ static void
 ob_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     if (event == XLATOR_INVALIDATE)
-        invalidate (this, data);
+        ob_invalidate (this, data);
     if (event == XLATOR_PARENT_DOWN)
-        wait_until_idle (this->private);
+        ob_wait_until_idle (this->private);
     xlator_pass_on (this, event, data);
 }
 
@@ -127,7 +127,7 @@ ob_fini (xlator_t *this)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+ob_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -139,13 +139,13 @@ ob_dump (xlator_t *this, GString *out)
     ob_private_t *priv = this->private;
 
     g_string_append_printf (out, "lazy_open=%d\n", __atomic_load_n (&priv->lazy, __ATOMIC_RELAXED));
-    dump_number (out, "answered_early", &priv->count.early);
-    dump_number (out, "passed_through", &priv->count.through);
-    dump_number (out, "sent", &priv->count.sent);
-    dump_number (out, "never_sent", &priv->count.spared);
-    dump_number (out, "failed_later", &priv->count.failed);
-    dump_number (out, "attributes_without_open", &priv->count.stats);
-    dump_number (out, "closed_without_open", &priv->count.closes);
+    ob_dump_number (out, "answered_early", &priv->count.early);
+    ob_dump_number (out, "passed_through", &priv->count.through);
+    ob_dump_number (out, "sent", &priv->count.sent);
+    ob_dump_number (out, "never_sent", &priv->count.spared);
+    ob_dump_number (out, "failed_later", &priv->count.failed);
+    ob_dump_number (out, "attributes_without_open", &priv->count.stats);
+    ob_dump_number (out, "closed_without_open", &priv->count.closes);
     g_string_append_printf (out, "on_their_way=%u\n",
                             __atomic_load_n (&priv->sent, __ATOMIC_RELAXED));
 }
@@ -192,7 +192,7 @@ ob_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 }
 
 static void
-explain_inode (struct ob_inode *obi, GString *out)
+ob_explain_inode (struct ob_inode *obi, GString *out)
 {
     pthread_mutex_lock (&obi->lock);
     if (obi->pending.length > 0)
@@ -222,7 +222,7 @@ ob_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 ? "when something needs it"
                                 : "right after that");
     if (obi)
-        explain_inode (obi, out);
+        ob_explain_inode (obi, out);
 }
 
 /* A read causes a pending open to be sent; the kernel's page cache needs none. */

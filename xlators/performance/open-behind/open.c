@@ -170,7 +170,7 @@ send_locked (struct ob_fd *obf, struct ob_work *work)
 }
 
 static void
-wait_locked (struct ob_fd *obf, struct ob_waiter *waiter, struct ob_work *work)
+ob_wait_locked (struct ob_fd *obf, struct ob_waiter *waiter, struct ob_work *work)
 {
     if (obf->state == OB_WAITING)
         send_locked (obf, work);
@@ -184,7 +184,7 @@ void
 ob_wait_for (struct ob_fd *obf, struct ob_waiter *waiter, struct ob_work *work)
 {
     pthread_mutex_lock (&obf->obi->lock);
-    wait_locked (obf, waiter, work);
+    ob_wait_locked (obf, waiter, work);
     pthread_mutex_unlock (&obf->obi->lock);
 }
 
@@ -194,7 +194,7 @@ ob_wait_for_all (struct ob_inode *obi, struct ob_waiter *waiter, struct ob_work 
     pthread_mutex_lock (&obi->lock);
     for (GList *at = obi->pending.head, *next; at; at = next) {
         next = at->next;
-        wait_locked (at->data, waiter, work);
+        ob_wait_locked (at->data, waiter, work);
     }
     pthread_mutex_unlock (&obi->lock);
 }

@@ -23,7 +23,7 @@ concerned (const struct call *call, inode_t *inode)
 }
 
 static void
-begin (const struct call *call, struct change *change)
+qr_bracket_begin (const struct call *call, struct change *change)
 {
     struct qr_inode *qri = concerned (call, change->inode);
 
@@ -37,7 +37,7 @@ begin (const struct call *call, struct change *change)
 }
 
 static void
-end (const struct answer *answer, struct change *change)
+qr_bracket_end (const struct answer *answer, struct change *change)
 {
     struct qr_inode *qri = (struct qr_inode *) (uintptr_t) change->own[0];
 
@@ -48,20 +48,20 @@ end (const struct answer *answer, struct change *change)
         qr_change_end (answer->this, NULL);
 }
 
-static const struct change_bracket bracket = {
-    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS, begin, end
+static const struct change_bracket qr_bracket = {
+    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS, qr_bracket_begin, qr_bracket_end
 };
 
 void
 qr_any_fop (const struct call *call)
 {
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&qr_bracket, call);
 }
 
 void
 qr_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&qr_bracket, answer);
 }
 
 /* A create may open an existing file and truncate it. */

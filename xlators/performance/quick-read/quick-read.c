@@ -183,7 +183,7 @@ look_below (xlator_t *this)
 }
 
 static void
-invalidate (xlator_t *this, const struct invalidation *gone)
+qr_invalidate (xlator_t *this, const struct invalidation *gone)
 {
     if (!(gone->what & INVALIDATE_FILE))
         return;
@@ -199,7 +199,7 @@ qr_notify (xlator_t *this, enum xlator_event event, void *data)
     if (event == XLATOR_PARENT_UP)
         look_below (this);
     else if (event == XLATOR_INVALIDATE)
-        invalidate (this, data);
+        qr_invalidate (this, data);
     else if (event == XLATOR_PARENT_DOWN)
         qr_drop_all (this);
     xlator_pass_on (this, event, data);
@@ -219,7 +219,7 @@ qr_fini (xlator_t *this)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+qr_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -230,17 +230,17 @@ qr_dump (xlator_t *this, GString *out)
 {
     qr_private_t *priv = this->private;
 
-    dump_number (out, "max_file_size", &priv->max_size);
+    qr_dump_number (out, "max_file_size", &priv->max_size);
     g_string_append_printf (out, "cache_timeout=%lld\n",
                             (long long) __atomic_load_n (&priv->timeout, __ATOMIC_RELAXED));
-    dump_number (out, "total_files_cached", &priv->lru.count);
-    dump_number (out, "total_cache_used", &priv->lru.bytes);
-    dump_number (out, "cache-hit", &priv->count.hits);
-    dump_number (out, "cache-miss", &priv->count.misses);
-    dump_number (out, "cache-invalidations", &priv->count.invalidations);
-    dump_number (out, "cache-validations", &priv->count.validated);
-    dump_number (out, "stored", &priv->count.stored);
-    dump_number (out, "lookups_for_content", &priv->count.lookups);
+    qr_dump_number (out, "total_files_cached", &priv->lru.count);
+    qr_dump_number (out, "total_cache_used", &priv->lru.bytes);
+    qr_dump_number (out, "cache-hit", &priv->count.hits);
+    qr_dump_number (out, "cache-miss", &priv->count.misses);
+    qr_dump_number (out, "cache-invalidations", &priv->count.invalidations);
+    qr_dump_number (out, "cache-validations", &priv->count.validated);
+    qr_dump_number (out, "stored", &priv->count.stored);
+    qr_dump_number (out, "lookups_for_content", &priv->count.lookups);
     lru_dump (&priv->lru, out);
 }
 

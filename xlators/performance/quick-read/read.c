@@ -106,7 +106,7 @@ lend (const struct qr_content *content, size_t size, off_t offset, struct iovec 
 }
 
 static bool
-serve (call_frame_t *frame, xlator_t *this, struct qr_inode *qri, size_t size, off_t offset)
+qr_serve (call_frame_t *frame, xlator_t *this, struct qr_inode *qri, size_t size, off_t offset)
 {
     struct qr_content *content = qr_content_get (this, qri);
     struct iovec vector;
@@ -147,7 +147,7 @@ qr_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
     struct qr_local *local;
 
     if (cached && qr_has_content (qri) && fd_ctx_get (fd, this) == PROVED
-        && serve (frame, this, qri, size, offset))
+        && qr_serve (frame, this, qri, size, offset))
         return;
     if (!cached || !is_to_learn (this, fd, qri, offset)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
@@ -162,8 +162,8 @@ qr_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
 }
 
 static void
-learn (xlator_t *this, const struct qr_local *local, int32_t size, const struct iovec *vector,
-       int count, const struct iatt *buf)
+qr_learn (xlator_t *this, const struct qr_local *local, int32_t size, const struct iovec *vector,
+          int count, const struct iatt *buf)
 {
     inode_t *inode = local->fd->inode;
     const bool whole = local->class != PRIORITY_UNCACHED && (uint64_t) size == buf->ia_size
@@ -202,7 +202,7 @@ qr_readv_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
     const struct qr_local *local = frame->local;
 
     if (op_ret >= 0 && stbuf)
-        learn (this, local, op_ret, vector, count, stbuf);
+        qr_learn (this, local, op_ret, vector, count, stbuf);
     if (op_ret >= 0)
         prove (this, local);
     STACK_UNWIND (readv, frame, op_ret, op_errno, vector, count, stbuf, iobref, xdata);

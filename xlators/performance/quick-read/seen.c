@@ -31,7 +31,7 @@ see (xlator_t *this, const struct qr_local *local, inode_t *inode, const struct 
 /* No copy may be read, or the permission to read is not known: the kept content is no longer
  * served. */
 static void
-forget (xlator_t *this, inode_t *inode, const struct iatt *buf)
+qr_seen_forget (xlator_t *this, inode_t *inode, const struct iatt *buf)
 {
     struct qr_inode *qri = qr_inode_of_answer (this, inode, buf, false);
 
@@ -59,7 +59,7 @@ wants_content (xlator_t *this, loc_t *loc, struct qr_local *local)
 
 /* max_size: of a file whose content is wanted. */
 static dict_t *
-ask (xlator_t *this, dict_t *xdata, uint64_t max_size)
+qr_seen_ask (xlator_t *this, dict_t *xdata, uint64_t max_size)
 {
     const qr_private_t *priv = this->private;
     dict_t *both;
@@ -91,7 +91,7 @@ qr_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         local->caller = qr_priv (this)->lookups_prove ? stack_caller_new (frame->root) : NULL;
     }
     if (local->asked && !local->given)
-        asked = ask (this, xdata, qr_priv (this)->max_size);
+        asked = qr_seen_ask (this, xdata, qr_priv (this)->max_size);
     STACK_WIND (frame, qr_lookup_cbk, FIRST_CHILD (this), lookup, loc, asked ? asked : xdata);
 }
 
@@ -105,8 +105,8 @@ all_may_read (const struct iatt *buf, const dict_t *xdata)
 }
 
 static void
-take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt *buf,
-      const dict_t *xdata)
+qr_seen_take (xlator_t *this, struct qr_local *local, inode_t *inode, const struct iatt *buf,
+              const dict_t *xdata)
 {
     size_t size = 0;
     const void *bytes = dict_get (xdata, QR_CONTENT_KEY, &size);
@@ -151,9 +151,9 @@ qr_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
     if (op_ret >= 0
         && (dict_has (xdata, XDATA_NO_GOOD_DATA) || dict_has (xdata, XDATA_NO_GOOD_METADATA)))
-        forget (this, inode, buf);
+        qr_seen_forget (this, inode, buf);
     else if (op_ret >= 0 && local->asked)
-        take (this, local, inode, buf, xdata);
+        qr_seen_take (this, local, inode, buf, xdata);
     else if (op_ret >= 0)
         see (this, local, inode, buf);
     STACK_UNWIND (lookup, frame, op_ret, op_errno, inode, buf, mine ? less : xdata, postparent);
@@ -211,7 +211,7 @@ static dict_t *
 ask_ahead (xlator_t *this, const struct qr_local *local, size_t size, dict_t *xdata)
 {
     const uint64_t each = QR_AHEAD_CONTENT / (MAX (size, 4096) / 152 + 1);
-    dict_t *asked = local->asked ? ask (this, xdata, MIN (qr_priv (this)->max_size, each))
+    dict_t *asked = local->asked ? qr_seen_ask (this, xdata, MIN (qr_priv (this)->max_size, each))
                                  : dict_copy (xdata);
 
     dict_del (asked, XDATA_LOOKS_AHEAD);
@@ -244,7 +244,7 @@ take_entry (xlator_t *this, struct qr_local *local, const gf_dirent_t *entry)
     if (local->class == PRIORITY_UNCACHED)
         see (this, local, entry->inode, &entry->d_stat);
     else
-        take (this, local, entry->inode, &entry->d_stat, entry->dict);
+        qr_seen_take (this, local, entry->inode, &entry->d_stat, entry->dict);
     loc_wipe_path (&loc);
 }
 

@@ -33,7 +33,7 @@ attributes_change (xlator_t *this)
 /* Also for an inode without pages: a page might be fetched before the change is done. The file that
  * a create truncates is known only when it is done; until then no page of any file is served. */
 static void
-begin (const struct call *call, struct change *change)
+ra_bracket_begin (const struct call *call, struct change *change)
 {
     struct ra_inode *rai = NULL;
 
@@ -53,7 +53,7 @@ begin (const struct call *call, struct change *change)
 
 /* A create that failed may still have truncated a file. */
 static void
-create_end (const struct answer *answer, inode_t *inode)
+ra_create_end (const struct answer *answer, inode_t *inode)
 {
     if (answer->op_ret < 0 || inode)
         ra_invalidate (answer->this, inode);
@@ -63,14 +63,14 @@ create_end (const struct answer *answer, inode_t *inode)
 /* A caller that takes a lock cooperates with other processes, which may have changed the file
  * directly in the directory below. */
 static void
-end (const struct answer *answer, struct change *change)
+ra_bracket_end (const struct answer *answer, struct change *change)
 {
     struct ra_inode *rai = (struct ra_inode *) (uintptr_t) change->own[0];
 
     if (change->what != CHANGES_LOCKS)
         attributes_change (answer->this);
     if (!rai && change->what & CHANGES_DATA)
-        create_end (answer, change->inode);
+        ra_create_end (answer, change->inode);
     if (!rai)
         return;
     if (change->what & CHANGES_LOCKS)
@@ -79,20 +79,21 @@ end (const struct answer *answer, struct change *change)
     ra_inode_unref (rai);
 }
 
-static const struct change_bracket bracket = {
-    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_LOCKS, begin, end
+static const struct change_bracket ra_bracket = {
+    CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_LOCKS, ra_bracket_begin,
+    ra_bracket_end
 };
 
 void
 ra_any_fop (const struct call *call)
 {
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&ra_bracket, call);
 }
 
 void
 ra_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&ra_bracket, answer);
 }
 
 /* --- closing, syncing ------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ ra_send (xlator_t *this, GQueue *send)
 
 /* A failed page is no error for waiting readers: each reads again and gets its own error. */
 static void
-come_locked (struct ra_page *page, GQueue *done)
+ra_come_locked (struct ra_page *page, GQueue *done)
 {
     struct ra_inode *inode = page->file->inode;
 
@@ -117,7 +117,7 @@ ra_page_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, 
     if (page->has_stbuf)
         page->stbuf = *stbuf;
     pthread_mutex_lock (&inode->lock);
-    come_locked (page, &done);
+    ra_come_locked (page, &done);
     pthread_mutex_unlock (&inode->lock);
     page_request_done (&page->base);
     while ((wait = g_queue_pop_head (&done)))

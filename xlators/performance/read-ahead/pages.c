@@ -27,7 +27,7 @@ ra_inode_unref (struct ra_inode *inode)
 }
 
 static void *
-inode_new_pages (xlator_t *this, inode_t *inode)
+ra_inode_new_pages (xlator_t *this, inode_t *inode)
 {
     struct ra_inode *made = g_new0 (struct ra_inode, 1);
 
@@ -38,7 +38,7 @@ inode_new_pages (xlator_t *this, inode_t *inode)
 }
 
 static void
-inode_drop (void *made)
+ra_inode_drop (void *made)
 {
     ra_inode_unref (made);
 }
@@ -46,7 +46,7 @@ inode_drop (void *made)
 struct ra_inode *
 ra_inode_make (xlator_t *this, inode_t *inode)
 {
-    return inode_ctx_make (inode, this, inode_new_pages, inode_drop);
+    return inode_ctx_make (inode, this, ra_inode_new_pages, ra_inode_drop);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -107,7 +107,7 @@ ra_is_still_locked (const struct ra_file *file)
 /* --- pages ------------------------------------------------------------------------------------ */
 
 static void
-page_gone (struct page *base)
+ra_page_gone (struct page *base)
 {
     struct ra_page *page = (struct ra_page *) base;
 
@@ -143,7 +143,7 @@ ra_page_new_locked (struct ra_file *file, off_t offset, size_t size)
     xlator_t *this = file->this;
     struct ra_page *page = g_new0 (struct ra_page, 1);
 
-    page_init (&page->base, offset, size, RA_GET (this, epoch), page_gone);
+    page_init (&page->base, offset, size, RA_GET (this, epoch), ra_page_gone);
     page->place.data = page->age.data = page;
     page->attributes = RA_GET (this, attributes);
     if (!memory_take (this, page)) {

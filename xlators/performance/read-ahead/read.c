@@ -33,8 +33,8 @@ stbuf_of (const xlator_t *this, struct ra_page *page)
 
 /* Answers from pages that are there. */
 static void
-answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct page *const *pages, unsigned n,
-        size_t size, off_t offset)
+ra_answer (call_frame_t *frame, xlator_t *this, fd_t *fd, struct page *const *pages, unsigned n,
+           size_t size, off_t offset)
 {
     if (RA_GET (this, force_atime))
         ra_touch (this, frame, fd, offset);
@@ -76,7 +76,7 @@ begins_in_page_locked (const struct ra_file *file, off_t offset)
 /* Collects the pages that cover the range, up to the end of file if a page has found it. Returns
  * false if they do not cover it. */
 static bool
-collect_locked (const struct ra_file *file, size_t size, off_t offset, struct page_plan *plan)
+ra_collect_locked (const struct ra_file *file, size_t size, off_t offset, struct page_plan *plan)
 {
     const off_t end = offset + (off_t) size;
     off_t at = offset;
@@ -136,7 +136,7 @@ way_of_locked (struct ra_file *file, const call_frame_t *frame, fd_t *fd, size_t
         return WAY_DEMAND;
     }
     ra_extend_locked (file, frame, fd, file->expected, send);
-    if (!collect_locked (file, size, offset, &plan->needs))
+    if (!ra_collect_locked (file, size, offset, &plan->needs))
         return WAY_PASS;
     return plan->needs.pending ? WAY_WAIT : WAY_HIT;
 }
@@ -217,8 +217,8 @@ ra_wait_done (struct ra_wait *wait)
     pthread_mutex_unlock (&file->inode->lock);
     stack_taken (wait->base.frame->root);
     if (holds)
-        answer (wait->base.frame, this, wait->base.fd, wait->base.pages, wait->base.n,
-                wait->base.size, wait->base.offset);
+        ra_answer (wait->base.frame, this, wait->base.fd, wait->base.pages, wait->base.n,
+                   wait->base.size, wait->base.offset);
     else
         STACK_WIND_TAIL (wait->base.frame, FIRST_CHILD (this), readv, wait->base.fd,
                          wait->base.size, wait->base.offset, wait->base.flags, NULL);
@@ -246,8 +246,8 @@ ra_demand_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
 /* Large reads gain nothing from pages, and a caller with O_DIRECT wants no cache. */
 static bool
-takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
-            const dict_t *xdata)
+ra_takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uint32_t flags,
+               const dict_t *xdata)
 {
     if ((fd->flags & O_ACCMODE) == O_WRONLY || (fd->flags | flags) & O_DIRECT || xdata)
         return false;
@@ -258,7 +258,7 @@ takes_part (const xlator_t *this, const fd_t *fd, size_t size, off_t offset, uin
 
 /* References the pages, for use after the lock is released, and marks them read. */
 static void
-take_locked (const struct page_plan *plan, size_t size, off_t offset)
+ra_take_locked (const struct page_plan *plan, size_t size, off_t offset)
 {
     for (unsigned i = 0; i < plan->n; i++) {
         page_ref (plan->pages[i]);
@@ -283,7 +283,7 @@ ra_plan (call_frame_t *frame, struct ra_file *file, fd_t *fd, size_t size, off_t
         way = WAY_PASS;
     }
     if (way == WAY_HIT)
-        take_locked (&plan->needs, size, offset);
+        ra_take_locked (&plan->needs, size, offset);
     else if (way == WAY_WAIT || way == WAY_DEMAND)
         frame->local = wait_new (frame, file, fd, size, offset, plan);
     if (way == WAY_WAIT)
@@ -299,7 +299,7 @@ ra_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
     struct plan plan = { .needs = { .n = 0 } };
     GQueue send = G_QUEUE_INIT;
 
-    if (!takes_part (this, fd, size, offset, flags, xdata)) {
+    if (!ra_takes_part (this, fd, size, offset, flags, xdata)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readv, fd, size, offset, flags, xdata);
         return;
     }
@@ -315,7 +315,7 @@ ra_readv (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offs
         break;
     case WAY_HIT:
         RA_COUNT (this, hits, 1);
-        answer (frame, this, fd, plan.needs.pages, plan.needs.n, size, offset);
+        ra_answer (frame, this, fd, plan.needs.pages, plan.needs.n, size, offset);
         for (unsigned i = 0; i < plan.needs.n; i++)
             page_unref (plan.needs.pages[i]);
         break;

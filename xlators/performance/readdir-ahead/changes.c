@@ -111,31 +111,33 @@ note_change (xlator_t *this, const struct change *change, inode_t *inode, bool a
 }
 
 static void
-begin (const struct call *call, struct change *change)
+rda_bracket_begin (const struct call *call, struct change *change)
 {
     change->own[0] = (uintptr_t) change->inode;
     note_change (call->this, change, change->inode, call->op == FOP_create, view_begin);
 }
 
 static void
-end (const struct answer *answer, struct change *change)
+rda_bracket_end (const struct answer *answer, struct change *change)
 {
     note_change (answer->this, change, (inode_t *) (uintptr_t) change->own[0],
                  answer->op == FOP_create, view_end);
 }
 
-static const struct change_bracket bracket = { RDA_MATTERS, begin, end };
+static const struct change_bracket rda_bracket = {
+    RDA_MATTERS, rda_bracket_begin, rda_bracket_end
+};
 
 void
 rda_any_fop (const struct call *call)
 {
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&rda_bracket, call);
 }
 
 void
 rda_any_fop_cbk (const struct answer *answer)
 {
-    change_bracket_answer (&bracket, answer);
+    change_bracket_answer (&rda_bracket, answer);
 }
 
 void

@@ -28,7 +28,7 @@ fill_size (const rda_private_t *priv)
 /* Returns true if memory suffices for one more answer without evicting this directory's own
  * batches, which are needed earlier. */
 static bool
-has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
+rda_has_room_locked (const rda_private_t *priv, const struct rda_dir *dir)
 {
     const size_t size = fill_size (priv);
 
@@ -54,7 +54,7 @@ may_fill_locked (xlator_t *this, const struct rda_dir *dir)
 
     return RDA_GET (priv->timeout) > 0 && dir->active && is_wanted_locked (this, dir) && !dir->eof
         && !dir->error && dir->bytes < RDA_GET (priv->high) + dir->promised
-        && has_room_locked (priv, dir) && !RDA_GET (priv->ending)
+        && rda_has_room_locked (priv, dir) && !RDA_GET (priv->ending)
         && !rda_names_changed (this, dir->inode,
                                first ? first->clock : change_clock_now (&priv->clock));
 }

@@ -221,7 +221,7 @@ leave_out (xlator_t *this, const struct served *served, bool plus)
 }
 
 static void
-serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *served)
+rda_serve (xlator_t *this, struct rda_dir *dir, const struct question *q, struct served *served)
 {
     call_stack_t *fill;
 
@@ -260,14 +260,14 @@ stub_of (const struct question *q)
 }
 
 static void
-wait_locked (xlator_t *this, struct rda_dir *dir, const struct question *q)
+rda_wait_locked (xlator_t *this, struct rda_dir *dir, const struct question *q)
 {
     __atomic_add_fetch (&rda_priv (this)->waiting, 1, __ATOMIC_RELAXED);
     g_queue_push_tail (&dir->waiters, stub_of (q));
 }
 
 static void
-ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
+rda_ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
 {
     rda_gone_t gone = RDA_GONE_INIT;
     struct served served = { 0 };
@@ -280,11 +280,11 @@ ask (xlator_t *this, struct rda_dir *dir, const struct question *q)
     else if (verdict == FOLLOW)
         follow_locked (this, dir, q, &gone);
     else if (verdict == WAIT)
-        wait_locked (this, dir, q);
+        rda_wait_locked (this, dir, q);
     pthread_mutex_unlock (&dir->lock);
     rda_gone_free (&gone);
     if (verdict == SERVE)
-        serve (this, dir, q, &served);
+        rda_serve (this, dir, q, &served);
     else if (verdict != WAIT)
         wind_down (this, q, verdict == FOLLOW);
 }
@@ -298,7 +298,7 @@ rda_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
     if (!dir)
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
     else
-        ask (this, dir, &(struct question){ frame, fd, size, offset, false, xdata });
+        rda_ask (this, dir, &(struct question){ frame, fd, size, offset, false, xdata });
 }
 
 void
@@ -310,7 +310,7 @@ rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
     if (!dir)
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
     else
-        ask (this, dir, &(struct question){ frame, fd, size, offset, true, xdata });
+        rda_ask (this, dir, &(struct question){ frame, fd, size, offset, true, xdata });
 }
 
 /* --- calls that went down --------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ rda_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t 
 /* Reading ahead starts where the answer ends, unless another call has changed the directory's state
  * since. */
 static void
-follow (const struct rda_local *local, int op_ret, const gf_dirent_t *entries)
+rda_follow (const struct rda_local *local, int op_ret, const gf_dirent_t *entries)
 {
     struct rda_dir *dir = local->dir;
     off_t end = local->offset;
@@ -343,7 +343,7 @@ followed (call_frame_t *frame, xlator_t *this, int op_ret, const gf_dirent_t *en
 {
     const struct rda_local *local = frame->local;
 
-    follow (local, op_ret, entries);
+    rda_follow (local, op_ret, entries);
     return rda_fill_early (this, rda_fill_wanted (this, frame, local->dir, local->fd));
 }
 

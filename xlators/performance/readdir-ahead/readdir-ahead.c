@@ -114,7 +114,7 @@ rda_local_drop (xlator_t *this, void *data)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+rda_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -125,15 +125,15 @@ rda_dump (xlator_t *this, GString *out)
 {
     rda_private_t *priv = this->private;
 
-    dump_number (out, "request_size", &priv->request_size);
-    dump_number (out, "low_wmark", &priv->low);
-    dump_number (out, "high_wmark", &priv->high);
-    dump_number (out, "hits", &priv->count.hits);
-    dump_number (out, "misses", &priv->count.passed);
-    dump_number (out, "read_ahead", &priv->count.fills);
-    dump_number (out, "invalidations", &priv->count.dropped);
-    dump_number (out, "expired", &priv->count.expired);
-    dump_number (out, "attributes_left_out", &priv->count.stripped);
+    rda_dump_number (out, "request_size", &priv->request_size);
+    rda_dump_number (out, "low_wmark", &priv->low);
+    rda_dump_number (out, "high_wmark", &priv->high);
+    rda_dump_number (out, "hits", &priv->count.hits);
+    rda_dump_number (out, "misses", &priv->count.passed);
+    rda_dump_number (out, "read_ahead", &priv->count.fills);
+    rda_dump_number (out, "invalidations", &priv->count.dropped);
+    rda_dump_number (out, "expired", &priv->count.expired);
+    rda_dump_number (out, "attributes_left_out", &priv->count.stripped);
     g_string_append_printf (out, "directories=%u\nreaders_waiting=%u\n", RDA_GET (priv->watching),
                             RDA_GET (priv->waiting));
     lru_dump (&priv->lru, out);

@@ -28,7 +28,7 @@ wb_local_drop (xlator_t *this, void *data)
 /* No answered write is unfinished, so the call need not wait. A write that is answered later may or
  * may not be in the result. */
 static bool
-is_idle (xlator_t *this)
+wb_is_idle (xlator_t *this)
 {
     return __atomic_load_n (&wb_priv (this)->unfinished, __ATOMIC_ACQUIRE) == 0;
 }
@@ -84,7 +84,7 @@ wb_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     struct wb_local *local;
 
-    if (is_idle (this)) {
+    if (wb_is_idle (this)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
         return;
     }
@@ -122,7 +122,7 @@ wb_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t o
 {
     struct wb_local *local;
 
-    if (is_idle (this)) {
+    if (wb_is_idle (this)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
         return;
     }
@@ -196,7 +196,7 @@ wb_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
 {
     struct wb_local *local;
 
-    if (flags & O_EXCL || is_idle (this)) {
+    if (flags & O_EXCL || wb_is_idle (this)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
         return;
     }

@@ -7,7 +7,7 @@ static readv_cbk wb_readv_cbk;
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-struct waiter {
+struct wb_waiter {
     struct wb_node node;
     call_stub_t *stub;
 };
@@ -15,7 +15,7 @@ struct waiter {
 static void
 waiter_go (struct wb_node *node)
 {
-    struct waiter *waiter = (struct waiter *) node;
+    struct wb_waiter *waiter = (struct wb_waiter *) node;
     call_stub_t *stub = waiter->stub;
 
     g_free (waiter);
@@ -25,7 +25,7 @@ waiter_go (struct wb_node *node)
 struct wb_node *
 wb_waiter_new (call_stub_t *stub)
 {
-    struct waiter *waiter = g_new0 (struct waiter, 1);
+    struct wb_waiter *waiter = g_new0 (struct wb_waiter, 1);
 
     waiter->node = (struct wb_node){ .blockers = 1, .go = waiter_go };
     waiter->stub = stub;
@@ -73,7 +73,7 @@ lock_waits (const struct call *call, struct wb_inode *wbi)
 }
 
 static inode_t *
-inode_of (const struct call *call)
+wb_inode_of (const struct call *call)
 {
     return call->fd ? call->fd->inode : call->loc ? call->loc->inode : NULL;
 }
@@ -94,7 +94,7 @@ wb_any_fop (const struct call *call)
     xlator_t *this = call->this;
     const bool locks = call->op == FOP_lk || call->op == FOP_flock;
     struct wb_inode *wbi = locks ? wb_inode_make (this, call->fd->inode)
-                                 : wb_inode_get (this, inode_of (call));
+                                 : wb_inode_get (this, wb_inode_of (call));
     struct wb_inode *out = call->fd_out ? wb_inode_get (this, call->fd_out->inode) : NULL;
     wb_ready_t ready = WB_READY_INIT;
     struct wb_node *waiter;

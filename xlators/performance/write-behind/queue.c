@@ -164,7 +164,7 @@ count_bytes (struct wb_write *write, size_t size, size_t cost)
 }
 
 static bool
-add_locked (struct wb_write *write, bool again, wb_ready_t *ready)
+wb_add_locked (struct wb_write *write, bool again, wb_ready_t *ready)
 {
     struct wb_inode *wbi = write->wbi;
 
@@ -188,7 +188,7 @@ wb_queue_add (struct wb_write *write, bool again, wb_ready_t *ready)
 
     busy_enter (write);
     pthread_mutex_lock (&wbi->lock);
-    added = add_locked (write, again, ready);
+    added = wb_add_locked (write, again, ready);
     pthread_mutex_unlock (&wbi->lock);
     if (!added) {
         busy_leave (write);

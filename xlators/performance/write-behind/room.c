@@ -74,7 +74,7 @@ waiting_go (struct wb_node *node)
 }
 
 static bool
-is_later (struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
+wb_is_later (struct wb_inode *wbi, const xlator_t *this, size_t size, bool again)
 {
     bool later;
 
@@ -111,7 +111,7 @@ wb_room_wait (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi, writev_
     struct waiting *waiting;
     call_stub_t *stub;
 
-    if (!is_later (wbi, this, size, again))
+    if (!wb_is_later (wbi, this, size, again))
         return false;
     stub = fop_writev_stub (frame, then, call->fd, call->vector, call->count, call->offset,
                             call->flags, call->iobref, call->xdata);

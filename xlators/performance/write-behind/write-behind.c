@@ -137,7 +137,7 @@ wb_reconfigure (xlator_t *this, const void *new_private)
 }
 
 static void
-wait_until_idle (wb_private_t *priv)
+wb_wait_until_idle (wb_private_t *priv)
 {
     pthread_mutex_lock (&priv->lock);
     while (priv->unfinished)
@@ -157,7 +157,7 @@ wb_notify (xlator_t *this, enum xlator_event event, void *data)
         wb_nudge_all (this);
     }
     if (event == XLATOR_PARENT_DOWN)
-        wait_until_idle (priv);
+        wb_wait_until_idle (priv);
     xlator_pass_on (this, event, data);
     if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
         wb_nudge_wait (this); /* the event let the calls below go on, so pending invalidations can
@@ -180,7 +180,7 @@ wb_fini (xlator_t *this)
 /* --- dumps ------------------------------------------------------------------------------------ */
 
 static void
-dump_number (GString *out, const char *key, const uint64_t *value)
+wb_dump_number (GString *out, const char *key, const uint64_t *value)
 {
     g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", key,
                             __atomic_load_n (value, __ATOMIC_RELAXED));
@@ -191,25 +191,25 @@ wb_dump (xlator_t *this, GString *out)
 {
     wb_private_t *priv = this->private;
 
-    dump_number (out, "aggregate_size", &priv->aggregate);
-    dump_number (out, "window_size", &priv->window);
-    dump_number (out, "memory_limit", &priv->memory);
-    dump_number (out, "memory_held", &priv->held);
-    dump_number (out, "unfinished", &priv->unfinished);
-    dump_number (out, "answered_early", &priv->count.early);
-    dump_number (out, "joined_another", &priv->count.joined);
-    dump_number (out, "passed_through", &priv->count.through);
-    dump_number (out, "waited_for_room", &priv->count.waited);
-    dump_number (out, "sent", &priv->count.sent);
-    dump_number (out, "failed_later", &priv->count.failed);
-    dump_number (out, "errors_nobody_knows_yet", &priv->count.untold);
-    dump_number (out, "errors_nobody_asked_for", &priv->count.never_told);
+    wb_dump_number (out, "aggregate_size", &priv->aggregate);
+    wb_dump_number (out, "window_size", &priv->window);
+    wb_dump_number (out, "memory_limit", &priv->memory);
+    wb_dump_number (out, "memory_held", &priv->held);
+    wb_dump_number (out, "unfinished", &priv->unfinished);
+    wb_dump_number (out, "answered_early", &priv->count.early);
+    wb_dump_number (out, "joined_another", &priv->count.joined);
+    wb_dump_number (out, "passed_through", &priv->count.through);
+    wb_dump_number (out, "waited_for_room", &priv->count.waited);
+    wb_dump_number (out, "sent", &priv->count.sent);
+    wb_dump_number (out, "failed_later", &priv->count.failed);
+    wb_dump_number (out, "errors_nobody_knows_yet", &priv->count.untold);
+    wb_dump_number (out, "errors_nobody_asked_for", &priv->count.never_told);
     g_string_append_printf (out, "flush_behind=%d\ntrickling_writes=%d\n",
                             WB_OPTION (this, flush_behind), WB_OPTION (this, trickling));
 }
 
 static void
-dump_write (const struct wb_write *write, unsigned number, GString *out)
+wb_dump_write (const struct wb_write *write, unsigned number, GString *out)
 {
     g_string_append_printf (out,
                             "request[%u]=unique %" G_GUINT64_FORMAT
@@ -244,7 +244,7 @@ wb_dump_inode (xlator_t *this, inode_t *inode, GString *out)
     g_string_append_printf (out, "errors=%u\nlast_error=%d\ntold=%d\nwaiting_for_room=%u\n",
                             wbi->error_number, wbi->error, wbi->told, wbi->waiting.length);
     for (GList *l = wbi->writes.head; l; l = l->next)
-        dump_write (l->data, n++, out);
+        wb_dump_write (l->data, n++, out);
     pthread_mutex_unlock (&wbi->lock);
 }
 
@@ -271,7 +271,7 @@ wb_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 }
 
 static void
-explain_inode (struct wb_inode *wbi, GString *out)
+wb_explain_inode (struct wb_inode *wbi, GString *out)
 {
     pthread_mutex_lock (&wbi->lock);
     if (wbi->writes.length > 0)
@@ -310,7 +310,7 @@ wb_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                             "flush goes to storage %s (flush-behind)\n",
                             WB_OPTION (this, flush_behind) ? "afterwards" : "before the answer");
     if (wbi)
-        explain_inode (wbi, out);
+        wb_explain_inode (wbi, out);
 }
 
 const struct xlator_api xlator_api = {

@@ -135,8 +135,8 @@ write_early (call_frame_t *frame, xlator_t *this, struct wb_inode *wbi,
 
 /* Answers the write early, or sets it aside until there is room, or passes it through. */
 static void
-write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size,
-             bool again)
+wb_write_begin (call_frame_t *frame, xlator_t *this, const struct writev_call *call, size_t size,
+                bool again)
 {
     struct wb_inode *wbi = wb_inode_make (this, call->fd->inode);
     wb_ready_t ready = WB_READY_INIT;
@@ -166,7 +166,7 @@ wb_writev_again (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *ve
     const size_t size = iov_length (vector, count);
 
     wb_room_begin_again (wb_inode_get (this, fd->inode), size);
-    write_begin (frame, this, &call, size, true);
+    wb_write_begin (frame, this, &call, size, true);
 }
 
 void
@@ -183,7 +183,7 @@ wb_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, 
     const size_t size = iov_length (vector, count);
 
     if (is_early (this, &call, size))
-        write_begin (frame, this, &call, size, false);
+        wb_write_begin (frame, this, &call, size, false);
     else
         write_through (frame, this, wb_inode_get (this, fd->inode), &call, size);
 }

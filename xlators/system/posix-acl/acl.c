@@ -183,7 +183,7 @@ decides (const struct acl_entry *entry, const struct acl_caller *caller, gid_t g
 }
 
 static const struct acl_entry *
-mask_of (const struct acl *acl, const struct acl_entry *entry)
+acl_mask_of (const struct acl *acl, const struct acl_entry *entry)
 {
     if (entry->tag == ACL_OTHER)
         return NULL;
@@ -205,7 +205,7 @@ acl_permits (const struct acl *acl, const struct acl_caller *caller, gid_t group
     if (entry == end)
         entry = NULL;
     else
-        mask = mask_of (acl, entry);
+        mask = acl_mask_of (acl, entry);
     if (ret_entry)
         *ret_entry = entry;
     if (ret_mask)

@@ -29,7 +29,7 @@ who (const struct acl_entry *entry, const struct acl_view *view, GString *out)
 }
 
 static const struct acl_entry *
-mask_of (const struct acl *acl)
+acl_mask_text (const struct acl *acl)
 {
     for (unsigned i = 0; i < acl->count; i++)
         if (acl->entries[i].tag == ACL_MASK)
@@ -40,7 +40,7 @@ mask_of (const struct acl *acl)
 static void
 explain_entry (const struct acl_view *view, const struct acl_entry *entry, GString *out)
 {
-    const struct acl_entry *mask = entry->tag == ACL_OTHER ? NULL : mask_of (view->acl);
+    const struct acl_entry *mask = entry->tag == ACL_OTHER ? NULL : acl_mask_text (view->acl);
     char text[TEXT_SIZE];
 
     who (entry, view, out);

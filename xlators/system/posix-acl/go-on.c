@@ -32,7 +32,7 @@ note_inode (const struct call *call, inode_t *inode)
 }
 
 static inode_t *
-inode_of (const struct call *call)
+acl_inode_of (const struct call *call)
 {
     return call->loc ? call->loc->inode : call->fd->inode;
 }
@@ -44,8 +44,8 @@ inode_of (const struct call *call)
 static void
 changes_rights (const struct call *call)
 {
-    note_inode (call, inode_of (call));
-    acl_keep_drop (call->this, inode_of (call));
+    note_inode (call, acl_inode_of (call));
+    acl_keep_drop (call->this, acl_inode_of (call));
 }
 
 static void
@@ -363,7 +363,7 @@ acl_go_on (const struct call *call, const struct acl_look *look)
     case FOP_getxattr:
     case FOP_fgetxattr:
         if (posix_acl_is_acl (call->name)) {
-            note_inode (call, inode_of (call));
+            note_inode (call, acl_inode_of (call));
             wind_to_learn (call);
             return;
         }

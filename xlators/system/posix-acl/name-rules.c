@@ -46,7 +46,7 @@ posix_acl_opendir (struct acl_look *look)
 /* --- making: may_create ----------------------------------------------------------------------- */
 
 static int
-may_make (struct acl_look *look, inode_t *directory)
+acl_may_make (struct acl_look *look, inode_t *directory)
 {
     return acl_may (look, directory, W_OK | X_OK);
 }
@@ -67,7 +67,7 @@ posix_acl_create (struct acl_look *look)
 
     if (look->local && look->local->exists)
         return may_create_open (look, look->local->named[0].inode);
-    r = may_make (look, loc->parent);
+    r = acl_may_make (look, loc->parent);
     if (r != -EACCES || look->call->flags & O_EXCL)
         return r;
     r = acl_may (look, loc->parent, X_OK);
@@ -84,19 +84,19 @@ posix_acl_create (struct acl_look *look)
 int
 posix_acl_tmpfile (struct acl_look *look)
 {
-    return may_make (look, look->call->loc->inode);
+    return acl_may_make (look, look->call->loc->inode);
 }
 
 int
 posix_acl_mkdir (struct acl_look *look)
 {
-    return may_make (look, look->call->loc->parent);
+    return acl_may_make (look, look->call->loc->parent);
 }
 
 int
 posix_acl_symlink (struct acl_look *look)
 {
-    return may_make (look, look->call->loc->parent);
+    return acl_may_make (look, look->call->loc->parent);
 }
 
 /* Only root may make devices, except overlayfs's whiteout. */
@@ -104,7 +104,7 @@ int
 posix_acl_mknod (struct acl_look *look)
 {
     const struct mknod_call *args = look->call->args;
-    const int r = may_make (look, look->call->loc->parent);
+    const int r = acl_may_make (look, look->call->loc->parent);
 
     if (r == 0 && (S_ISBLK (args->mode) || (S_ISCHR (args->mode) && args->rdev != 0)))
         return -EPERM;
@@ -143,7 +143,7 @@ posix_acl_link (struct acl_look *look)
 {
     const int r = may_link (look, look->call->loc->inode);
 
-    return r == 0 ? may_make (look, look->call->newloc->parent) : r;
+    return r == 0 ? acl_may_make (look, look->call->newloc->parent) : r;
 }
 
 /* --- removing: may_delete --------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ needs (struct acl_look *look, int ask, inode_t *inode)
 /* Data that this request asked for take precedence, so that it sees one state of an inode; else the
  * kept data. */
 static void
-look_at (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
+acl_look_at (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
 {
     for (unsigned i = 0; look->local && i < ACL_SEEN && look->local->seen[i].inode; i++)
         if (look->local->seen[i].inode == inode) {
@@ -28,7 +28,7 @@ look_at (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
 int
 acl_see (struct acl_look *look, inode_t *inode, struct acl_view *ret_view)
 {
-    look_at (look, inode, ret_view);
+    acl_look_at (look, inode, ret_view);
     return ret_view->known ? 0 : needs (look, ASK_ATTRIBUTES, inode);
 }
 

@@ -176,7 +176,7 @@ posix_cache_opened (struct posix_cache *cache, struct posix_inode *pi, struct po
 }
 
 static int
-fd_of (const struct posix_fd *pfd)
+posix_cached_fd (const struct posix_fd *pfd)
 {
     return __atomic_load_n (&pfd->fd, __ATOMIC_ACQUIRE);
 }
@@ -187,7 +187,7 @@ cache_owner_locked (const struct posix_inode *pi)
 {
     struct posix_fd *pfd = pi->open;
 
-    while (pfd && fd_of (pfd) < 0)
+    while (pfd && posix_cached_fd (pfd) < 0)
         pfd = pfd->next_open;
     return pfd;
 }
@@ -201,7 +201,7 @@ posix_cache_copy_open (struct posix_cache *cache, struct posix_inode *pi)
     pthread_mutex_lock (&cache->lock);
     owner = cache_owner_locked (pi);
     if (owner) {
-        fd = fcntl (fd_of (owner), F_DUPFD_CLOEXEC, 0);
+        fd = fcntl (posix_cached_fd (owner), F_DUPFD_CLOEXEC, 0);
         fd = fd < 0 ? -errno : fd;
     }
     pthread_mutex_unlock (&cache->lock);
@@ -253,7 +253,7 @@ posix_cache_keep_nameless (struct posix_cache *cache, struct posix_inode *pi)
 static bool
 cache_needs_locked (const struct posix_inode *pi, const struct posix_fd *pfd)
 {
-    const int fd = fd_of (pfd);
+    const int fd = posix_cached_fd (pfd);
     struct stat st;
 
     if (!pi->nameless || pi->kept || fd < 0 || cache_owner_locked (pi))
@@ -265,7 +265,7 @@ cache_needs_locked (const struct posix_inode *pi, const struct posix_fd *pfd)
 static void
 cache_hand_over_locked (struct posix_cache *cache, struct posix_inode *pi, struct posix_fd *pfd)
 {
-    pi->fd = fd_of (pfd);
+    pi->fd = posix_cached_fd (pfd);
     pi->kept = true;
     pfd->left = true;
     if (cache->watch)

@@ -196,8 +196,8 @@ number_may_be (const gfid_t *known, const gfid_t *found)
 
 /* fs->slot is not set yet. Another thread may have added the device meanwhile. */
 static void
-number_add_locked (struct posix_numbers *numbers, struct number_file_system *fs,
-                   GHashTable *mounted)
+posix_number_add_locked (struct posix_numbers *numbers, struct number_file_system *fs,
+                         GHashTable *mounted)
 {
     struct number_file_system *old = g_hash_table_lookup (numbers->by_dev, &fs->dev), *kept;
 
@@ -242,7 +242,7 @@ number_learn (xlator_t *this, int fd, uint64_t dev, bool known, struct number_fi
         .dev = dev, .id = id, .key = number_key (&id, dev, subvolumes, mounted)
     };
     pthread_mutex_lock (&numbers->lock);
-    number_add_locked (numbers, fs, mounted);
+    posix_number_add_locked (numbers, fs, mounted);
     pthread_mutex_unlock (&numbers->lock);
     g_hash_table_unref (mounted);
 }

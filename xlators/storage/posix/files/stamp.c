@@ -7,7 +7,7 @@
  */
 #include "../posix.h"
 
-static const struct timespec leave = { .tv_nsec = UTIME_OMIT };
+static const struct timespec stamp_leave = { .tv_nsec = UTIME_OMIT };
 
 const struct timespec *
 posix_stamp_of (const call_frame_t *frame)
@@ -18,7 +18,7 @@ posix_stamp_of (const call_frame_t *frame)
 }
 
 static bool
-is_later (const struct timespec *a, const struct timespec *b)
+stamp_is_later (const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
@@ -47,9 +47,9 @@ posix_stamp_change (xlator_t *this, int fd, const gfid_t *gfid, struct posix_cha
 
     if (before.tv_sec == now.tv_sec && before.tv_nsec == now.tv_nsec)
         return;
-    if (is_later (&before, stamp) && is_later (&now, &before))
+    if (stamp_is_later (&before, stamp) && stamp_is_later (&now, &before))
         stamp = &before;
-    if (set_times (this, fd, &leave, stamp) == 0)
+    if (set_times (this, fd, &stamp_leave, stamp) == 0)
         change->wanted = posix_iatt (this, fd, gfid, &change->post) == 0;
 }
 
@@ -69,7 +69,7 @@ posix_stamp_cut_off (const call_frame_t *frame, xlator_t *this, int fd, struct i
     const struct timespec *stamp = posix_stamp_of (frame);
     const gfid_t gfid = buf ? buf->ia_gfid : (gfid_t){ 0 };
 
-    if (stamp && set_times (this, fd, &leave, stamp) == 0 && buf)
+    if (stamp && set_times (this, fd, &stamp_leave, stamp) == 0 && buf)
         posix_iatt (this, fd, &gfid, buf);
 }
 
@@ -78,6 +78,6 @@ posix_stamp_now (const call_frame_t *frame, xlator_t *this, int fd, uint32_t val
 {
     const struct timespec *stamp = posix_stamp_of (frame);
 
-    return set_times (this, fd, valid & IATT_ATIME_NOW ? stamp : &leave,
-                      valid & IATT_MTIME_NOW ? stamp : &leave);
+    return set_times (this, fd, valid & IATT_ATIME_NOW ? stamp : &stamp_leave,
+                      valid & IATT_MTIME_NOW ? stamp : &stamp_leave);
 }

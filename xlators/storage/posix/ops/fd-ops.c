@@ -165,8 +165,8 @@ posix_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
  * descriptor is opened later, with two exceptions: only the name, which is not known yet, would
  * lead back to the file; or it has no name and real may be closed before release. */
 static int
-fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless,
-          struct posix_found *found)
+posix_fd_adopt (xlator_t *this, struct itable *table, inode_t *given, int real, bool nameless,
+                struct posix_found *found)
 {
     struct posix_ident ident;
     int r = posix_identify (this, real, &ident, &found->buf);
@@ -262,7 +262,7 @@ fd_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode
     if (r == 0)
         r = real = fd_create_or_open (frame, this, pin.fd, loc->name, flags, mode, mask, &new);
     if (r >= 0)
-        r = fd_adopt (this, loc->parent->table, loc->inode, real, false, found);
+        r = posix_fd_adopt (this, loc->parent->table, loc->inode, real, false, found);
     if (r == 0 && new)
         posix_stamp_new (frame, this, real, &found->buf);
     else if (r == 0 && flags & O_TRUNC)
@@ -305,7 +305,7 @@ fd_tmpfile (call_frame_t *frame, xlator_t *this, inode_t *dir, uint32_t flags, m
     r = real = posix_openat (this, pin.fd, ".", how, mode);
     umask (old);
     if (r >= 0)
-        r = fd_adopt (this, dir->table, NULL, real, true, found);
+        r = posix_fd_adopt (this, dir->table, NULL, real, true, found);
     if (r < 0)
         return r;
     posix_stamp_new (frame, this, real, &found->buf);

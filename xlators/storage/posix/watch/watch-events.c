@@ -86,7 +86,7 @@ what_of_directory (uint64_t mask, const char *name)
 
 /* The name behind a handle, or NULL; it ends within the record. */
 static const char *
-name_of (const struct fanotify_event_info_fid *info, const struct file_handle *handle)
+watch_name_of (const struct fanotify_event_info_fid *info, const struct file_handle *handle)
 {
     const char *name = (const char *) handle->f_handle + handle->handle_bytes;
     const size_t left = (size_t) ((const char *) info + info->hdr.len - name);
@@ -103,7 +103,7 @@ record_read (struct posix_watch *watch, uint64_t mask, const struct fanotify_eve
              GHashTable *changes)
 {
     const struct file_handle *handle = (const struct file_handle *) info->handle;
-    const char *name = name_of (info, handle);
+    const char *name = watch_name_of (info, handle);
     const unsigned what = info->hdr.info_type == FAN_EVENT_INFO_TYPE_FID
                             ? what_of_object (mask)
                             : what_of_directory (mask, name);
