@@ -189,7 +189,7 @@ sample_fd (enum wire_procedure procedure)
 }
 
 static void
-ask (uint8_t op)
+fuzz_brick_ask (uint8_t op)
 {
     call_stack_t *root = stack_new (&world.top);
     g_autoptr (inode_t) made = inode_new (world.table);
@@ -230,7 +230,7 @@ on_called (void *data, uint32_t program, uint32_t procedure, struct xdr_in *argu
     client_upcall_heard (&world.brick, program, procedure, arguments);
 }
 
-static const struct rpc_events events = { on_connected, on_closed, on_called };
+static const struct rpc_events fuzz_brick_events = { on_connected, on_closed, on_called };
 
 static void
 connect_anew (void)
@@ -244,7 +244,7 @@ connect_anew (void)
     if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         g_error ("no sockets");
     world.server = ends[1];
-    world.connection = connection_new (&nowhere, &none, &events, NULL);
+    world.connection = connection_new (&nowhere, &none, &fuzz_brick_events, NULL);
     world.connection->watch.fd = world.connection->stream.fd = ends[0];
     world.connection->state = RPC_OPEN;
     world.connection->ticking = true; /* no timer */
@@ -310,7 +310,7 @@ step (struct input *input)
         send_bytes (bytes, n);
         return;
     }
-    ask (op);
+    fuzz_brick_ask (op);
     xid = fuzz_brick_read_calls ();
     if (size == LATE)
         return;
@@ -322,7 +322,7 @@ step (struct input *input)
 /* --- the world -------------------------------------------------------------------------------- */
 
 static void
-forget (inode_t *inode, void *data)
+fuzz_brick_forget (inode_t *inode, void *data)
 {
     client_forget (&world.brick, inode);
 }
@@ -370,7 +370,7 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
     client_upcalls_end (&world.brick); /* no thread */
     xlator_route (&world.brick);
     world.maker = (struct fd_maker){ 1, release, NULL };
-    world.table = itable_new (1, 100, forget, NULL);
+    world.table = itable_new (1, 100, fuzz_brick_forget, NULL);
     world.directory = inode_with (2, IA_IFDIR);
     world.file = inode_with (3, IA_IFREG);
     world.open_directory = open_with (world.directory, O_DIRECTORY);

@@ -108,7 +108,7 @@ node_of (uint8_t i)
 }
 
 static uint64_t
-handle_of (uint8_t i)
+fuzz_bridge_handle_of (uint8_t i)
 {
     return i < 250 && kernel.n_handles ? kernel.handles[i % kernel.n_handles] : 0;
 }
@@ -160,10 +160,10 @@ fill_numbers (struct request *request, const struct shape *shape, uint8_t handle
     if (shape->node)
         put_u64 (request, 0, node_of (request->payload[0]));
     if (shape->fh != HANDLE_NONE)
-        put_u64 (request, shape->fh, handle_of (handle));
+        put_u64 (request, shape->fh, fuzz_bridge_handle_of (handle));
     if (request->header.opcode == FUSE_COPY_FILE_RANGE)
         put_u64 (request, offsetof (struct fuse_copy_file_range_in, fh_out),
-                 handle_of (handle + 1));
+                 fuzz_bridge_handle_of (handle + 1));
     if (request->header.opcode == FUSE_INTERRUPT)
         put_u64 (request, 0, kernel.unique - 2 * (request->payload[0] % 4));
 }

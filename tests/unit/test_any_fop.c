@@ -143,7 +143,7 @@ change_ends (const struct answer *answer, struct change *change)
     ended_changes++;
 }
 
-static const struct change_bracket bracket = {
+static const struct change_bracket any_fop_bracket = {
     CHANGES_DATA | CHANGES_ATTRIBUTES | CHANGES_XATTRS | CHANGES_NAMES | CHANGES_LOCKS,
     change_begins, change_ends
 };
@@ -160,7 +160,7 @@ middle_bracket (const struct call *call)
     const unsigned rows = changes ? effect_rows[call->op] : 0;
 
     open_changes = ended_changes = 0;
-    change_bracket_call (&bracket, call);
+    change_bracket_call (&any_fop_bracket, call);
     SAME (open_changes == 0 && ended_changes == rows);
 }
 
@@ -242,7 +242,7 @@ middle_any_fop_cbk (const struct answer *answer)
     struct answer changed = *answer;
 
     if (mode == BRACKET) {
-        change_bracket_answer (&bracket, answer);
+        change_bracket_answer (&any_fop_bracket, answer);
         return;
     }
     ck_assert_ptr_eq (answer->cookie, &cookie);
@@ -337,7 +337,7 @@ FOP_LIST (ASK)
 static xlator_t any_fop_leaf, middle, any_fop_watcher;
 
 static void
-begin (void)
+any_fop_begin (void)
 {
     reached = 0;
     table = itable_new (0, 10, NULL, NULL);
@@ -350,7 +350,7 @@ begin (void)
 }
 
 static void
-end (void)
+any_fop_end (void)
 {
     for (GSList *at = any_fop_threads; at; at = at->next)
         g_thread_join (at->data);
@@ -385,11 +385,11 @@ START_TEST (every_operation_arrives_as_it_was)
 
     mode = _i / 2;
     no_attributes = _i % 2;
-    begin ();
+    any_fop_begin ();
 #define ASK_IT(fop) ask_##fop (expected ());
     FOP_LIST (ASK_IT)
     ck_assert_uint_eq (reached, mode == FAIL || mode == DROP ? 0 : asked);
-    end ();
+    any_fop_end ();
 }
 END_TEST
 
@@ -409,13 +409,13 @@ START_TEST (an_operation_of_its_own_goes_before)
     xlator_t own;
 
     mode = FAIL;
-    begin ();
+    any_fop_begin ();
     struct client *other = client_new (mock_xlator (&own, "own", &api, &any_fop_leaf));
     ck_assert_int_eq (sync_stat (other, SAMPLE_LOC (loc), NULL, NULL), -EUCLEAN);
     ck_assert_int_eq (sync_lookup (other, SAMPLE_LOC (loc), SAMPLE_DICT (xdata), NULL), -EXDEV);
     client_free (other);
     g_clear_pointer (&own.children, g_free);
-    end ();
+    any_fop_end ();
 }
 END_TEST
 
@@ -425,7 +425,7 @@ START_TEST (paths_are_those_of_the_mount)
 {
     struct call call = { .op = FOP_rename };
 
-    begin ();
+    any_fop_begin ();
     loc_t *loc = SAMPLE_LOC (old), *newloc = SAMPLE_LOC (new);
     ck_assert_ptr_null (call_path (&call));
     call.loc = loc;
@@ -437,7 +437,7 @@ START_TEST (paths_are_those_of_the_mount)
     ck_assert (call_is_at (&call, "/o*"));
     ck_assert (call_is_at (&call, "*w"));
     ck_assert (!call_is_at (&call, "/o"));
-    end ();
+    any_fop_end ();
 }
 END_TEST
 
@@ -472,7 +472,7 @@ START_TEST (every_call_and_answer_prints)
     struct client *ours;
     xlator_t printing;
 
-    begin ();
+    any_fop_begin ();
     ours = client;
     client = client_new (mock_xlator (&printing, "printing", &api, &any_fop_leaf));
 #define ASK_ANSWER(fop) ask_##fop (ANSWER);
@@ -480,7 +480,7 @@ START_TEST (every_call_and_answer_prints)
     client_free (client);
     g_clear_pointer (&printing.children, g_free);
     client = ours;
-    end ();
+    any_fop_end ();
 }
 END_TEST
 

@@ -125,7 +125,7 @@ lock_row_of (enum busy_by by, uint64_t key)
 }
 
 static void
-count (enum busy_by by, uint64_t key, const struct watch_event *event, uint64_t ns)
+busy_count (enum busy_by by, uint64_t key, const struct watch_event *event, uint64_t ns)
 {
     struct busy_row *row = lock_row_of (by, key);
 
@@ -151,8 +151,8 @@ busy_unwind (const struct watch_event *event)
         return;
     ns = ticks_to_ns (event->ticks - event->begin);
     if (root->about)
-        count (BUSY_PATH, root->about, event, ns);
-    count (BUSY_PROCESS, (uint64_t) root->pid, event, ns);
+        busy_count (BUSY_PATH, root->about, event, ns);
+    busy_count (BUSY_PROCESS, (uint64_t) root->pid, event, ns);
 }
 
 static const struct watcher busy_watcher = { .name = "busy", .unwind = busy_unwind };
