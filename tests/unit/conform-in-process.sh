@@ -12,6 +12,8 @@ for volfile in "$SOURCE_DIR"/volfiles/$(amount '[crw]*' '*').vol; do
         delay-gen.vol) options=(--xlator-option delay-gen.delay-duration=100) ;;
         # One in a hundred would fail, as it is to.
         error-gen.vol) options=(--xlator-option error-gen.failure=0) ;;
+        # unit/conform-refusals has it on.
+        read-only.vol) options=(--xlator-option read-only.read-only=off) ;;
     esac
     "$WINDLASS" conform --in-process --case "in-process/@(straight|mixed)/+([a-z_])" \
         "${options[@]}" "$volfile" >out 2>&1 && continue

@@ -17,6 +17,7 @@ for file in "$SOURCE_DIR"/volfiles/$(amount "[cr]*" "*").vol; do
         cases='@(data|directories|links|mapped|special)/*' ;;
     delay-gen.vol) cases='links/of 6*' ;;
     error-gen.vol) options=(--xlator-option error-gen.failure=0) ;;
+    read-only.vol) options=(--xlator-option read-only.read-only=off) ;;
     trace.vol) options=(--xlator-option 'trace*.log-file=no') ;; # the kit minds what is logged
     esac
     [ -n "${TEST_LONG-}" ] || cases=${cases/directories|/}
