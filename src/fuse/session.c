@@ -223,7 +223,7 @@ bridge_split_options (const char *options)
 }
 
 static bool
-mount_has_option (const char *options, const char *name)
+options_have (const char *options, const char *name)
 {
     g_auto (GStrv) words = bridge_split_options (options);
     size_t len = strlen (name);
@@ -238,9 +238,9 @@ mount_has_option (const char *options, const char *name)
 static bool
 is_for_all (const char *options)
 {
-    return mount_has_option (options, "allow_other")
-        || (geteuid () == 0 && !mount_has_option (options, "allow_root")
-            && !mount_has_option (options, "no_allow_other"));
+    return options_have (options, "allow_other")
+        || (geteuid () == 0 && !options_have (options, "allow_root")
+            && !options_have (options, "no_allow_other"));
 }
 
 /* Returns the options of -o, completed. */
@@ -250,20 +250,20 @@ session_options (struct bridge *bridge, const char *given)
     const char *path = bridge->graph->volfile->path;
     GString *out = g_string_new (given);
 
-    if (!mount_has_option (given, "fsname")) {
+    if (!options_have (given, "fsname")) {
         /* Not the path alone: df (1) takes a source that names a file for that file, and shows the
          * file's mount instead. */
         g_autofree char *source = escape (strcmp (path, "-") == 0 ? "stdin" : path);
         g_string_append_printf (out, ",fsname=windlass:%s", source);
     }
-    if (!mount_has_option (given, "subtype"))
+    if (!options_have (given, "subtype"))
         g_string_append (out, ",subtype=windlass");
-    if (is_for_all (given) && !mount_has_option (given, "allow_other"))
+    if (is_for_all (given) && !options_have (given, "allow_other"))
         g_string_append (out, ",allow_other");
-    if (bridge->settings.read_only && !mount_has_option (given, "ro"))
+    if (bridge->settings.read_only && !options_have (given, "ro"))
         g_string_append (out, ",ro");
     /* As in libfuse by default: the kernel checks the caller's rights before it sends a request. */
-    if (bridge->terms.checked && !mount_has_option (given, "default_permissions"))
+    if (bridge->terms.checked && !options_have (given, "default_permissions"))
         g_string_append (out, ",default_permissions");
     if (out->str[0] == ',')
         g_string_erase (out, 0, 1);
@@ -370,12 +370,12 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
     bridge_fill (bridge, graph, mountpoint);
     r = bridge_options_read (bridge, options, ret_error);
     if (r == 0) {
-        bridge->terms.checked = !mount_has_option (mount_options, "no_default_permissions");
-        bridge->terms.for_others = mount_has_option (mount_options, "allow_other")
-                          || mount_has_option (mount_options, "allow_root");
+        bridge->terms.checked = !options_have (mount_options, "no_default_permissions");
+        bridge->terms.for_others = options_have (mount_options, "allow_other")
+                          || options_have (mount_options, "allow_root");
         if (bridge->settings.acl == DECIDES_TRANSLATOR)
             r = bridge_leave_to_translator (bridge,
-                                            mount_has_option (mount_options, "default_permissions"),
+                                            options_have (mount_options, "default_permissions"),
                                             ret_error);
     }
     if (r == 0 && !bridge->terms.checked && is_for_all (mount_options))
@@ -393,7 +393,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
             bridge->short_numbers = short_numbers_new (SHORT_OFFSETS);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        bridge->terms.times = mount_has_option (all, "ro") || mount_has_option (all, "noatime")
+        bridge->terms.times = options_have (all, "ro") || options_have (all, "noatime")
                                 ? TIMES_NOT_OF_READING
                                 : 0;
         r = session_make (bridge, all, ret_error);

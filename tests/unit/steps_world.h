@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 static GString *record;
-static const struct step *table;
+static const struct step *steps_table;
 
 /* --- the child: answers at once, or keeps calls of inodelk until the test answers them -------- */
 
 #define KEPT_MAX 4
 
-struct kept {
+struct steps_kept {
     call_frame_t *frame;
     struct interrupt_watch watch;
     bool interrupted;
@@ -32,46 +32,46 @@ struct kept {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t came;
-    struct kept calls[KEPT_MAX];
+    struct steps_kept calls[KEPT_MAX];
     unsigned n;
-} kept = { .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER };
+} steps_kept = { .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER };
 
 static void
 kept_interrupted (void *data)
 {
-    __atomic_store_n (&((struct kept *) data)->interrupted, true, __ATOMIC_RELEASE);
+    __atomic_store_n (&((struct steps_kept *) data)->interrupted, true, __ATOMIC_RELEASE);
 }
 
 static void
 child_inodelk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc, int32_t cmd,
                struct gf_flock *flock, dict_t *xdata)
 {
-    struct kept *call;
+    struct steps_kept *call;
 
-    pthread_mutex_lock (&kept.lock);
-    call = &kept.calls[kept.n++];
-    *call = (struct kept){ .frame = frame };
+    pthread_mutex_lock (&steps_kept.lock);
+    call = &steps_kept.calls[steps_kept.n++];
+    *call = (struct steps_kept){ .frame = frame };
     call->watch = (struct interrupt_watch){ .fn = kept_interrupted, .data = call };
     stack_on_interrupt (frame->root, &call->watch);
-    thread_cond_signal (&kept.came);
-    pthread_mutex_unlock (&kept.lock);
+    thread_cond_signal (&steps_kept.came);
+    pthread_mutex_unlock (&steps_kept.lock);
 }
 
 static void
 kept_await (unsigned n)
 {
-    pthread_mutex_lock (&kept.lock);
-    while (kept.n < n)
-        thread_cond_wait (&kept.came, &kept.lock);
-    pthread_mutex_unlock (&kept.lock);
+    pthread_mutex_lock (&steps_kept.lock);
+    while (steps_kept.n < n)
+        thread_cond_wait (&steps_kept.came, &steps_kept.lock);
+    pthread_mutex_unlock (&steps_kept.lock);
 }
 
 static void
 kept_answer (unsigned i, int op_errno)
 {
-    call_frame_t *frame = kept.calls[i].frame;
+    call_frame_t *frame = steps_kept.calls[i].frame;
 
-    stack_off_interrupt (frame->root, &kept.calls[i].watch);
+    stack_off_interrupt (frame->root, &steps_kept.calls[i].watch);
     if (op_errno)
         frame_fail (frame, op_errno);
     else
@@ -80,7 +80,7 @@ kept_answer (unsigned i, int op_errno)
 
 /* access succeeds, unlink changes something, rmdir fails. */
 static void
-child_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict_t *xdata)
+steps_child_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict_t *xdata)
 {
     STACK_UNWIND (access, frame, 0, 0, NULL);
 }
@@ -105,10 +105,10 @@ child_notify (xlator_t *this, enum xlator_event event, void *data)
     __atomic_store_n (&down_came, true, __ATOMIC_RELEASE);
 }
 
-static const struct xlator_api child_api = {
+static const struct xlator_api steps_child_api = {
     .type = "test/child",
     .notify = child_notify,
-    .fops = { .inodelk = child_inodelk, .access = child_access, .unlink = child_unlink,
+    .fops = { .inodelk = child_inodelk, .access = steps_child_access, .unlink = child_unlink,
               .rmdir = child_rmdir },
 };
 
@@ -116,7 +116,7 @@ static const struct xlator_api child_api = {
 
 #define POISON 0xa5
 
-struct operation {
+struct steps_operation {
     struct sequence seq;
     unsigned counted;
 };
@@ -127,7 +127,7 @@ static size_t dropped_size;
 static void
 runner_answer (void *local)
 {
-    struct operation *op = local;
+    struct steps_operation *op = local;
     struct iatt buf = { .ia_type = IA_IFREG };
 
     STACK_UNWIND (stat, op->seq.frame, 0, 0, &buf, NULL);
@@ -136,21 +136,21 @@ runner_answer (void *local)
 static void
 runner_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    struct operation *op = frame_local_new (frame, sizeof *op);
+    struct steps_operation *op = frame_local_new (frame, sizeof *op);
     call_stack_t *root = stack_new_like (this, frame);
 
     op->seq.own = &root->frames[0];
     op->seq.own->local = op;
-    sequence_start (&op->seq, frame, table, 2, loc->inode, runner_answer);
+    sequence_start (&op->seq, frame, steps_table, 2, loc->inode, runner_answer);
 }
 
 static void
 runner_drop (xlator_t *this, void *local)
 {
-    sequence_clear (&((struct operation *) local)->seq);
-    memset (local, POISON, sizeof (struct operation));
+    sequence_clear (&((struct steps_operation *) local)->seq);
+    memset (local, POISON, sizeof (struct steps_operation));
     dropped = local;
-    dropped_size = sizeof (struct operation);
+    dropped_size = sizeof (struct steps_operation);
 }
 
 static const struct xlator_api runner_api = { .type = "test/runner",
@@ -160,7 +160,7 @@ static const struct xlator_api runner_api = { .type = "test/runner",
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static void
-note (struct operation *op, const char *what)
+steps_note (struct steps_operation *op, const char *what)
 {
     g_string_append_printf (record, "%s%s%s", record->len ? " " : "", what, op->seq.now->name);
 }
@@ -172,29 +172,29 @@ note (struct operation *op, const char *what)
 static void
 pass (void *local)
 {
-    struct operation *op = local;
+    struct steps_operation *op = local;
     loc_t loc = { 0 };
 
-    note (op, "");
+    steps_note (op, "");
     WIND (op, 0, access, &loc, 0, NULL);
 }
 
 static void
-change (void *local)
+steps_change (void *local)
 {
     loc_t loc = { 0 };
 
-    note (local, "");
-    WIND ((struct operation *) local, 0, unlink, &loc, 0, NULL);
+    steps_note (local, "");
+    WIND ((struct steps_operation *) local, 0, unlink, &loc, 0, NULL);
 }
 
 static void
 run_fails (void *local)
 {
-    struct operation *op = local;
+    struct steps_operation *op = local;
     loc_t loc = { 0 };
 
-    note (op, "");
+    steps_note (op, "");
     WIND (op, 0, access, &loc, 0, NULL);
     WIND (op, 1, rmdir, &loc, 0, NULL);
 }
@@ -205,8 +205,8 @@ wait_lock (void *local)
     struct gf_flock range = { 0 };
     loc_t loc = { 0 };
 
-    note (local, "");
-    WIND ((struct operation *) local, 0, inodelk, "domain", &loc, 0, &range, NULL);
+    steps_note (local, "");
+    WIND ((struct steps_operation *) local, 0, inodelk, "domain", &loc, 0, &range, NULL);
 }
 
 static void
@@ -216,23 +216,23 @@ wait_two (void *local)
     loc_t loc = { 0 };
 
     wait_lock (local);
-    WIND ((struct operation *) local, 1, inodelk, "domain", &loc, 0, &range, NULL);
+    WIND ((struct steps_operation *) local, 1, inodelk, "domain", &loc, 0, &range, NULL);
 }
 
 /* Its calls fail, too: the first error is the answer. */
 static void
 undo (void *local)
 {
-    struct operation *op = local;
+    struct steps_operation *op = local;
     loc_t loc = { 0 };
 
-    note (op, "-");
+    steps_note (op, "-");
     WIND (op, 0, rmdir, &loc, 0, NULL);
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-struct world {
+struct steps_world {
     xlator_t runner, child;
     struct client *client;
     inode_t *inode;
@@ -240,20 +240,20 @@ struct world {
 };
 
 static void
-world_new (struct world *world, const struct step *steps)
+steps_world_new (struct steps_world *world, const struct step *steps)
 {
-    mock_xlator (&world->child, "child", &child_api, NULL);
+    mock_xlator (&world->child, "child", &steps_child_api, NULL);
     mock_xlator (&world->runner, "runner", &runner_api, &world->child);
     world->client = client_new (&world->runner);
     world->inode = NULL;
-    table = steps;
+    steps_table = steps;
     record = g_string_new (NULL);
-    kept.n = 0;
+    steps_kept.n = 0;
     down_came = false;
 }
 
 static void
-world_free (struct world *world)
+steps_world_free (struct steps_world *world)
 {
     ck_assert_uint_eq (stack_misuses (), 0);
     ck_assert_uint_eq (stack_count (), 0);
@@ -264,9 +264,9 @@ world_free (struct world *world)
 }
 
 static void *
-world_stat (void *data)
+steps_world_stat (void *data)
 {
-    struct world *world = data;
+    struct steps_world *world = data;
     struct stat_reply reply;
     loc_t loc = { .inode = world->inode };
 

@@ -11,7 +11,7 @@ judge_refuses (void *local)
 }
 
 static int
-judge_again (void *local)
+steps_judge_again (void *local)
 {
     return STEP_AGAIN (EBUSY);
 }
@@ -25,7 +25,7 @@ judge_end (void *local)
 static int
 judge_repeat (void *local)
 {
-    struct operation *op = local;
+    struct steps_operation *op = local;
 
     ck_assert_int_eq (op->seq.fan.answers[0].op, FOP_access);
     return ++op->counted < 100000 ? STEP_REPEAT : 0;
@@ -36,7 +36,7 @@ pass_silently (void *local)
 {
     loc_t loc = { 0 };
 
-    WIND ((struct operation *) local, 0, access, &loc, 0, NULL);
+    WIND ((struct steps_operation *) local, 0, access, &loc, 0, NULL);
 }
 
 static bool
@@ -48,13 +48,13 @@ never (void *local)
 static void
 check_run (const struct step *steps, int r, const char *expected)
 {
-    struct world world;
+    struct steps_world world;
 
-    world_new (&world, steps);
-    world_stat (&world);
+    steps_world_new (&world, steps);
+    steps_world_stat (&world);
     ck_assert_int_eq (world.r, r);
     ck_assert_str_eq (record->str, expected);
-    world_free (&world);
+    steps_world_free (&world);
 }
 
 START_TEST (steps_run_in_the_order_of_the_table)
@@ -72,7 +72,7 @@ START_TEST (an_error_undoes_what_was_run_in_reverse)
     static const struct step steps[] = {
         STEP ("one", pass, NULL, .undo = undo),
         STEP ("none", pass, NULL, .undo = undo, .when = never),
-        STEP ("two", change, NULL, .undo = undo),
+        STEP ("two", steps_change, NULL, .undo = undo),
         STEP ("three", pass, NULL),
         STEP ("four", run_fails, NULL, .undo = undo),
         STEP ("five", pass, NULL, .undo = undo),
@@ -103,7 +103,7 @@ START_TEST (again_goes_back_a_bounded_number_of_times)
 {
     static const struct step steps[] = {
         STEP ("one", pass, NULL, .undo = undo), STEP ("two", pass, NULL, .undo = undo),
-        STEP ("three", pass, judge_again, .again = "two"), {},
+        STEP ("three", pass, steps_judge_again, .again = "two"), {},
     };
     check_run (steps, -EBUSY,
                "one two three -two two three -two two three -two two three -two two three -two "
@@ -148,11 +148,11 @@ START_TEST (every_answer_is_awaited)
     static const struct step steps[] = {
         STEP ("one", wait_two, NULL, .undo = undo), STEP ("two", pass, NULL), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, steps);
-    pthread_create (&thread, NULL, world_stat, &world);
+    steps_world_new (&world, steps);
+    pthread_create (&thread, NULL, steps_world_stat, &world);
     kept_await (2);
     kept_answer (0, EIO);
     ck_assert_str_eq (record->str, "one");
@@ -160,7 +160,7 @@ START_TEST (every_answer_is_awaited)
     pthread_join (thread, NULL);
     ck_assert_int_eq (world.r, -EIO);
     ck_assert_str_eq (record->str, "one -one");
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -170,18 +170,18 @@ START_TEST (nothing_uses_the_operation_after_its_unwind)
     static const struct step steps[] = {
         STEP ("one", wait_lock, NULL, .undo = undo, .always = true), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, steps);
-    pthread_create (&thread, NULL, world_stat, &world);
+    steps_world_new (&world, steps);
+    pthread_create (&thread, NULL, steps_world_stat, &world);
     kept_await (1);
     kept_answer (0, _i ? EIO : 0);
     pthread_join (thread, NULL);
     ck_assert_int_eq (world.r, _i ? -EIO : 0);
     for (size_t i = 0; i < dropped_size; i++)
         ck_assert_uint_eq (((const uint8_t *) dropped)[i], POISON);
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -189,21 +189,21 @@ END_TEST
 
 /* Runs the table, and interrupts the caller while the first call is kept. */
 static void
-interrupt_first (struct world *world, pthread_t *ret_thread)
+interrupt_first (struct steps_world *world, pthread_t *ret_thread)
 {
     const call_frame_t *own;
 
-    pthread_create (ret_thread, NULL, world_stat, world);
+    pthread_create (ret_thread, NULL, steps_world_stat, world);
     kept_await (1);
-    own = kept.calls[0].frame->parent;
-    stack_interrupt (((const struct operation *) own->local)->seq.frame->root);
+    own = steps_kept.calls[0].frame->parent;
+    stack_interrupt (((const struct steps_operation *) own->local)->seq.frame->root);
 }
 
 /* The call hears of it when the wind has returned to the runner. */
 static void
 interrupt_await (void)
 {
-    while (!__atomic_load_n (&kept.calls[0].interrupted, __ATOMIC_ACQUIRE))
+    while (!__atomic_load_n (&steps_kept.calls[0].interrupted, __ATOMIC_ACQUIRE))
         sched_yield ();
 }
 
@@ -213,10 +213,10 @@ START_TEST (an_interruptible_step_hears_of_an_interrupt)
         STEP ("one", pass, NULL, .undo = undo),
         STEP ("two", wait_lock, NULL, .interruptible = true), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, steps);
+    steps_world_new (&world, steps);
     world.client->pid = 0; /* unknown: it may be dying */
     interrupt_first (&world, &thread);
     interrupt_await ();
@@ -224,7 +224,7 @@ START_TEST (an_interruptible_step_hears_of_an_interrupt)
     pthread_join (thread, NULL);
     ck_assert_int_eq (world.r, -EINTR);
     ck_assert_str_eq (record->str, "one two -one");
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -234,19 +234,19 @@ START_TEST (an_interrupt_that_came_too_late_is_forgotten)
     static const struct step steps[] = {
         STEP ("one", wait_lock, NULL, .interruptible = true), STEP ("two", wait_lock, NULL), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, steps);
+    steps_world_new (&world, steps);
     interrupt_first (&world, &thread);
     interrupt_await ();
     kept_answer (0, 0);
     kept_await (2);
     kept_answer (1, 0);
     pthread_join (thread, NULL);
-    ck_assert (!kept.calls[1].interrupted);
+    ck_assert (!steps_kept.calls[1].interrupted);
     ck_assert_int_eq (world.r, 0);
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -256,10 +256,10 @@ START_TEST (a_harmless_signal_ends_no_sequence)
     static const struct step steps[] = {
         STEP ("one", wait_lock, NULL, .interruptible = true), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, steps);
+    steps_world_new (&world, steps);
     world.client->pid = getpid ();
     interrupt_first (&world, &thread);
     interrupt_await ();
@@ -267,10 +267,10 @@ START_TEST (a_harmless_signal_ends_no_sequence)
     kept_await (2);
     kept_answer (1, 0);
     pthread_join (thread, NULL);
-    ck_assert (!kept.calls[1].interrupted);
+    ck_assert (!steps_kept.calls[1].interrupted);
     ck_assert_int_eq (world.r, 0);
     ck_assert_str_eq (record->str, "one one");
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -278,18 +278,18 @@ START_TEST (other_steps_hear_of_no_interrupt)
 {
     static const struct step plain[] = { STEP ("one", wait_lock, NULL), {} };
     static const struct step changed[] = {
-        STEP ("one", change, NULL), STEP ("two", wait_lock, NULL, .interruptible = true), {},
+        STEP ("one", steps_change, NULL), STEP ("two", wait_lock, NULL, .interruptible = true), {},
     };
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
 
-    world_new (&world, _i ? changed : plain);
+    steps_world_new (&world, _i ? changed : plain);
     interrupt_first (&world, &thread);
     kept_answer (0, 0);
     pthread_join (thread, NULL);
-    ck_assert (!kept.calls[0].interrupted);
+    ck_assert (!steps_kept.calls[0].interrupted);
     ck_assert_int_eq (world.r, 0);
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 
@@ -301,20 +301,20 @@ START_TEST (reports_name_the_step)
         STEP ("one", pass, NULL), STEP ("two", wait_lock, NULL), {},
     };
     g_autoptr (GString) text = g_string_new (NULL);
-    struct world world;
+    struct steps_world world;
     pthread_t thread;
     call_frame_t *own;
     struct step_seen seen;
     struct itable *table_of_inodes = itable_new (0, 0, NULL, NULL);
 
-    world_new (&world, steps);
+    steps_world_new (&world, steps);
     world.inode = itable_root (table_of_inodes);
-    pthread_create (&thread, NULL, world_stat, &world);
+    pthread_create (&thread, NULL, steps_world_stat, &world);
     kept_await (1);
-    own = kept.calls[0].frame->parent;
+    own = steps_kept.calls[0].frame->parent;
     seen = step_of_frame (own, false);
     ck_assert_str_eq (seen.name, "two");
-    seen = step_of_frame (((struct operation *) own->local)->seq.frame, true);
+    seen = step_of_frame (((struct steps_operation *) own->local)->seq.frame, true);
     step_append (text, &seen);
     ck_assert_str_eq (text->str, "step two");
     steps_explain (&world.child, world.inode, text);
@@ -324,7 +324,7 @@ START_TEST (reports_name_the_step)
     kept_answer (0, 0);
     pthread_join (thread, NULL);
     ck_assert_ptr_null (step_of_frame (own, true).name);
-    world_free (&world);
+    steps_world_free (&world);
     itable_destroy (table_of_inodes);
 }
 END_TEST
@@ -360,12 +360,12 @@ thread_sleeps (pid_t thread)
 START_TEST (parent_down_waits_for_running_sequences)
 {
     static const struct step steps[] = { STEP ("one", wait_lock, NULL), {} };
-    struct world world;
+    struct steps_world world;
     struct ending ending = { .runner = &world.runner };
     pthread_t thread, ender;
 
-    world_new (&world, steps);
-    pthread_create (&thread, NULL, world_stat, &world);
+    steps_world_new (&world, steps);
+    pthread_create (&thread, NULL, steps_world_stat, &world);
     kept_await (1);
     pthread_create (&ender, NULL, ending_run, &ending);
     while (!thread_sleeps (__atomic_load_n (&ending.thread, __ATOMIC_ACQUIRE)))
@@ -375,7 +375,7 @@ START_TEST (parent_down_waits_for_running_sequences)
     pthread_join (thread, NULL);
     pthread_join (ender, NULL);
     ck_assert (down_came);
-    world_free (&world);
+    steps_world_free (&world);
 }
 END_TEST
 

@@ -10,7 +10,7 @@
 
 #define ENDS 1000
 
-static xlator_t leaf;
+static xlator_t waiting_leaf;
 
 static const struct xlator_api leaf_of_requests = { .type = "test/leaf" };
 
@@ -44,19 +44,19 @@ START_TEST (the_end_of_the_last_request_wakes_who_waits_for_it)
     struct ender ender = { .keeps = _i };
     pthread_t thread;
 
-    mock_xlator (&leaf, "leaf", &leaf_of_requests, NULL);
+    mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
     ck_assert (!pthread_create (&thread, NULL, ender_run, &ender));
     for (unsigned i = 0; i < ENDS; i++) {
         const int64_t since = clock_now ();
 
         if (ender.keeps)
             stack_keep (1);
-        __atomic_store_n (&ender.root, stack_new (&leaf), __ATOMIC_RELEASE);
+        __atomic_store_n (&ender.root, stack_new (&waiting_leaf), __ATOMIC_RELEASE);
         ck_assert (stack_wait_for_end (ender.keeps, since + patience));
         ck_assert_int_lt (clock_now () - since, patience / 2);
     }
     pthread_join (thread, NULL);
-    mock_free (&leaf);
+    mock_free (&waiting_leaf);
 }
 END_TEST
 
@@ -64,8 +64,8 @@ START_TEST (who_waits_for_the_end_of_all_requests_waits_until_a_time)
 {
     call_stack_t *root;
 
-    mock_xlator (&leaf, "leaf", &leaf_of_requests, NULL);
-    root = stack_new (&leaf);
+    mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
+    root = stack_new (&waiting_leaf);
     ck_assert (!stack_wait_for_end (false, clock_now () + 1000000));
     stack_keep (1);
     stack_done (root);
@@ -73,7 +73,7 @@ START_TEST (who_waits_for_the_end_of_all_requests_waits_until_a_time)
     ck_assert (!stack_wait_for_end (true, clock_now () + 1000000));
     stack_keep (-1);
     ck_assert (stack_wait_for_end (true, clock_now ()));
-    mock_free (&leaf);
+    mock_free (&waiting_leaf);
 }
 END_TEST
 

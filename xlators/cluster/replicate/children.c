@@ -361,7 +361,7 @@ error_weight (int error)
 }
 
 int
-fan_error (const struct fan_out *fan)
+copies_error (const struct fan_out *fan)
 {
     int error = ENOTCONN;
 

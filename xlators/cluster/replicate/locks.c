@@ -120,7 +120,7 @@ static void
 caller_lock_end (struct caller_lock *lock)
 {
     if (!lock->undoing && !lock->error && !children_quorum (lock->this->private, lock->granted))
-        lock->error = fan_error (&lock->fan);
+        lock->error = copies_error (&lock->fan);
     if (lock->undoing || !lock->error || !lock->granted || lock->releases) {
         caller_lock_answer (lock);
         return;

@@ -316,7 +316,7 @@ lookup_gone (const struct replicate_lookup *lookup)
 static int
 lookup_error (const struct replicate_lookup *lookup, copies_t missing)
 {
-    const int error = fan_error (&lookup->fan);
+    const int error = copies_error (&lookup->fan);
 
     if (!error_is_absence (error))
         return error;

@@ -202,11 +202,11 @@ opening_error (const struct opening *opening, copies_t on)
 
     inode_is_fresh (opening->this, opening->fd->inode, &readable);
     if (!on)
-        return fan_error (&opening->fan);
+        return copies_error (&opening->fan);
     if (!readable.data && readable.found)
         return EIO;
     if (!(readable.data & on) || !children_quorum (opening->this->private, on))
-        return fan_error (&opening->fan);
+        return copies_error (&opening->fan);
     return 0;
 }
 
@@ -330,7 +330,7 @@ closing_done (call_frame_t *frame)
     if (children_quorum (frame->this->private, done))
         fan_pass (&closing->fan, (unsigned) copies_first (done));
     else
-        frame_fail (frame, fan_error (&closing->fan));
+        frame_fail (frame, copies_error (&closing->fan));
 }
 
 /* A closed file is rarely written again soon, so a flush ends the eager lock. */

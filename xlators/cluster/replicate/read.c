@@ -142,7 +142,7 @@ stat_of_two_failed (struct read *read)
         if (at->op_ret < 0 && error_is_of_copy (at->op_errno))
             read->tried |= COPY (read->two[i]);
     }
-    read->error = fan_error (&read->fan);
+    read->error = copies_error (&read->fan);
     if (read->tried == before || !read->stub) {
         frame_fail (read->frame, read->error);
         return;
@@ -329,7 +329,7 @@ statfs_done (call_frame_t *frame)
         STACK_UNWIND (statfs, frame, 0, 0, (struct statvfs *) &least->statfs.buf,
                       least->statfs.xdata);
     else
-        frame_fail (frame, fan_error (&all->fan));
+        frame_fail (frame, copies_error (&all->fan));
 }
 
 void

@@ -99,7 +99,7 @@ char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_f
 
 /* Returns the most significant error among the answers: a brick that is gone reports nothing of the
  * object. */
-int fan_error (const struct fan_out *fan);
+int copies_error (const struct fan_out *fan);
 
 /* Returns the copies whose children succeeded, in a fan-out with one answer for each child. */
 copies_t fan_succeeded (const struct fan_out *fan);

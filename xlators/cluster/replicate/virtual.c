@@ -61,7 +61,7 @@ virtual_answer (struct virtual *virtual, const char *value)
 /* --- trusted.glusterfs.pathinfo --------------------------------------------------------------- */
 
 static void
-pathinfo_answered (call_frame_t *frame)
+virtual_pathinfo_answered (call_frame_t *frame)
 {
     struct virtual *virtual = frame->local;
     g_autoptr (GString) text = g_string_new (NULL);
@@ -73,7 +73,7 @@ pathinfo_answered (call_frame_t *frame)
     if (parts > 0)
         virtual_answer (virtual, text->str);
     else
-        frame_fail (frame, fan_successes (&virtual->fan) ? ENODATA : fan_error (&virtual->fan));
+        frame_fail (frame, fan_successes (&virtual->fan) ? ENODATA : copies_error (&virtual->fan));
 }
 
 /* --- trusted.glusterfs.list-node-uuids -------------------------------------------------------- */
@@ -86,7 +86,7 @@ nodes_answered (call_frame_t *frame)
     g_autoptr (GString) text = g_string_new (NULL);
 
     if (fan_successes (&virtual->fan) == 0) {
-        frame_fail (frame, fan_error (&virtual->fan));
+        frame_fail (frame, copies_error (&virtual->fan));
         return;
     }
     for (unsigned i = 0; i < virtual->fan.n; i++) {
@@ -155,7 +155,7 @@ replicate_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char 
                     dict_t *xdata)
 {
     if (pathinfo_is_name (name))
-        ask_all (virtual_new (frame, this, loc->inode, name), loc, name, pathinfo_answered);
+        ask_all (virtual_new (frame, this, loc->inode, name), loc, name, virtual_pathinfo_answered);
     else if (name && strcmp (name, NODES) == 0)
         ask_all (virtual_new (frame, this, loc->inode, name), loc, NODE, nodes_answered);
     else if (name && strcmp (name, STATUS) == 0)

@@ -76,7 +76,7 @@ files_free (struct files *files)
 
 /* Finds a file that is in a list, else makes a new one. */
 static struct file *
-file_find (struct files *files, const inode_t *inode)
+stats_file_find (struct files *files, const inode_t *inode)
 {
     struct file *file;
 
@@ -102,7 +102,7 @@ file_of (xlator_t *this, struct files *files, inode_t *inode)
     file = inode_ctx_get (inode, this);
     if (file)
         return file_ref (file);
-    file = file_find (files, inode);
+    file = stats_file_find (files, inode);
     there = inode_ctx_set (inode, this, file_ref (file));
     if (there != file) {
         file_unref (file); /* the reference that the inode did not take */

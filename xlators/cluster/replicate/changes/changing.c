@@ -301,7 +301,7 @@ changing_refusal (const struct changing *op)
 {
     const copies_t good = changing_good (op) & op->children;
 
-    return good ? op->fan.answers[copies_first (good)].op_errno : fan_error (&op->fan);
+    return good ? op->fan.answers[copies_first (good)].op_errno : copies_error (&op->fan);
 }
 
 /* Returns whether a quorum of good copies lacks the object: another client removes it, and locks
@@ -324,7 +324,7 @@ changing_is_gone (const struct changing *op)
 static int
 changing_error (const struct changing *op)
 {
-    const int error = op->failed ? fan_error (&op->fan) : EIO;
+    const int error = op->failed ? copies_error (&op->fan) : EIO;
 
     if (op->succeeded && (error == ENOENT || error == ESTALE) && !changing_is_gone (op))
         return ENOTCONN;

@@ -121,7 +121,7 @@ refresh_read (struct refresh *refresh, struct copy *copies)
             copies[i].there = false;
         any |= copies[i].there;
     }
-    return any ? 0 : fan_error (&refresh->fan);
+    return any ? 0 : copies_error (&refresh->fan);
 }
 
 static void
