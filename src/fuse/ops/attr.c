@@ -86,7 +86,7 @@ valid_of (int to_set)
 /* Winds the attributes that remain to be set, to the open file if there is one, else to the
  * inode. */
 static void
-fuse_setattr_wind (call_frame_t *frame)
+bridge_setattr_wind (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     uint32_t valid = local->valid;
@@ -105,7 +105,7 @@ fuse_setattr_wind (call_frame_t *frame)
 /* Winds a change of size as a truncate, so that a translator handles it in one place. The other
  * attributes follow. */
 static void
-fuse_truncate_wind (call_frame_t *frame)
+bridge_truncate_wind (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     off_t size = local->attributes.ia_size;
@@ -164,10 +164,10 @@ fuse_setattr (fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set,
     if (local->valid & IATT_SIZE) {
         /* A truncate clears setuid, setgid and capabilities as well. */
         local->valid &= ~(IATT_SIZE | IATT_KILL_PRIV);
-        fuse_truncate_wind (frame);
+        bridge_truncate_wind (frame);
         return;
     }
-    fuse_setattr_wind (frame);
+    bridge_setattr_wind (frame);
 }
 
 static void
@@ -191,7 +191,7 @@ truncate_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt 
     if (op_ret < 0)
         request_err (frame, op_ret, op_errno);
     else if (local->valid)
-        fuse_setattr_wind (frame);
+        bridge_setattr_wind (frame);
     else if (postbuf)
         request_attr (frame, postbuf);
     else
@@ -256,7 +256,7 @@ setattr_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *
     }
     request_act_as_daemon (frame);
     local->valid = local->wound;
-    fuse_setattr_wind (frame);
+    bridge_setattr_wind (frame);
 }
 
 static void

@@ -143,7 +143,7 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 }
 
 static void
-fuse_forget_one (struct bridge *bridge, fuse_ino_t ino, uint64_t nlookup)
+bridge_forget_one (struct bridge *bridge, fuse_ino_t ino, uint64_t nlookup)
 {
     inode_t *inode = inode_of_nodeid (bridge->realms[ino >> 63]->graph->itable, ino);
 
@@ -154,7 +154,7 @@ fuse_forget_one (struct bridge *bridge, fuse_ino_t ino, uint64_t nlookup)
 static void
 fuse_forget (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
-    fuse_forget_one (bridge_of (req), ino, nlookup);
+    bridge_forget_one (bridge_of (req), ino, nlookup);
     trim_note (bridge_of (req), 1);
     fuse_reply_none (req);
 }
@@ -163,7 +163,7 @@ static void
 fuse_forget_multi (fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
 {
     for (size_t i = 0; i < count; i++)
-        fuse_forget_one (bridge_of (req), forgets[i].ino, forgets[i].nlookup);
+        bridge_forget_one (bridge_of (req), forgets[i].ino, forgets[i].nlookup);
     trim_note (bridge_of (req), (unsigned) count);
     fuse_reply_none (req);
 }
@@ -197,8 +197,8 @@ new_entry_done (call_frame_t *frame, int op_ret, int op_errno, inode_t *inode,
 }
 
 static void
-fuse_mknod_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev,
-                 mode_t umask, dict_t *xdata)
+bridge_mknod_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev,
+                   mode_t umask, dict_t *xdata)
 {
     STACK_WIND (frame, fuse_mknod_cbk, FIRST_CHILD (this), mknod, loc,
                 mode & ~umask_of_bridge (frame), rdev, umask_of_storage (frame), xdata);
@@ -213,9 +213,9 @@ fuse_mknod (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, de
     if (!frame)
         return;
     if (umask_is_settled (frame, mode))
-        fuse_mknod_wind (frame, frame->this, &loc, mode, rdev, 0, NULL);
+        bridge_mknod_wind (frame, frame->this, &loc, mode, rdev, 0, NULL);
     else
-        umask_settle (frame, fop_mknod_stub (frame, fuse_mknod_wind, &loc, mode, rdev, 0, NULL));
+        umask_settle (frame, fop_mknod_stub (frame, bridge_mknod_wind, &loc, mode, rdev, 0, NULL));
 }
 
 static void
@@ -227,8 +227,8 @@ fuse_mknod_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
 }
 
 static void
-fuse_mkdir_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
-                 dict_t *xdata)
+bridge_mkdir_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
+                   dict_t *xdata)
 {
     STACK_WIND (frame, fuse_mkdir_cbk, FIRST_CHILD (this), mkdir, loc,
                 mode & ~umask_of_bridge (frame), umask_of_storage (frame), xdata);
@@ -243,9 +243,9 @@ fuse_mkdir (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
     if (!frame)
         return;
     if (umask_is_settled (frame, mode))
-        fuse_mkdir_wind (frame, frame->this, &loc, mode, 0, NULL);
+        bridge_mkdir_wind (frame, frame->this, &loc, mode, 0, NULL);
     else
-        umask_settle (frame, fop_mkdir_stub (frame, fuse_mkdir_wind, &loc, mode, 0, NULL));
+        umask_settle (frame, fop_mkdir_stub (frame, bridge_mkdir_wind, &loc, mode, 0, NULL));
 }
 
 static void
@@ -276,8 +276,8 @@ fuse_symlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 }
 
 static void
-fuse_create_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-                  mode_t umask, fd_t *fd, dict_t *xdata)
+bridge_create_wind (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+                    mode_t umask, fd_t *fd, dict_t *xdata)
 {
     STACK_WIND (frame, fuse_create_cbk, FIRST_CHILD (this), create, loc, flags,
                 mode & ~umask_of_bridge (frame), umask_of_storage (frame), fd, xdata);
@@ -299,9 +299,9 @@ fuse_create (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
     flags = request_flags (bridge_of (req), fi->flags);
     local->fd = fd_new (&frame->this->graph->fd_maker, NULL, flags, frame->root->pid);
     if (umask_is_settled (frame, mode))
-        fuse_create_wind (frame, frame->this, &loc, flags, mode, 0, local->fd, NULL);
+        bridge_create_wind (frame, frame->this, &loc, flags, mode, 0, local->fd, NULL);
     else
-        umask_settle (frame, fop_create_stub (frame, fuse_create_wind, &loc, flags, mode, 0,
+        umask_settle (frame, fop_create_stub (frame, bridge_create_wind, &loc, flags, mode, 0,
                                               local->fd, NULL));
 }
 

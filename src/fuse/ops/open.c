@@ -63,14 +63,14 @@ open_done (call_frame_t *frame)
 }
 
 static void
-fuse_open_wind (call_frame_t *frame, loc_t *loc, uint32_t flags)
+bridge_open_wind (call_frame_t *frame, loc_t *loc, uint32_t flags)
 {
     STACK_WIND (frame, fuse_open_cbk, FIRST_CHILD (frame->this), open, loc, flags,
                 ((struct fuse_local *) frame->local)->fd, NULL);
 }
 
 static void
-fuse_access_wind (call_frame_t *frame, loc_t *loc, int right)
+bridge_access_wind (call_frame_t *frame, loc_t *loc, int right)
 {
     STACK_WIND (frame, fuse_open_access_cbk, FIRST_CHILD (frame->this), access, loc, right, NULL);
 }
@@ -112,9 +112,9 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     }
     /* Without default_permissions the kernel has only checked that some user may execute it. */
     if (fi->flags & FLAG_EXEC && !bridge_of (req)->terms.checked)
-        fuse_access_wind (frame, &loc, X_OK);
+        bridge_access_wind (frame, &loc, X_OK);
     else
-        fuse_open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);
+        bridge_open_wind (frame, &loc, ((struct fuse_local *) frame->local)->fd->flags);
 }
 
 static void
@@ -129,7 +129,7 @@ fuse_open_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 
     if (right && !local->opens_as_daemon && !request_acts_as_daemon (frame)) {
         local->opens_as_daemon = true;
-        fuse_access_wind (frame, &loc, right);
+        bridge_access_wind (frame, &loc, right);
     } else if (op_ret < 0) {
         request_err (frame, op_ret, op_errno);
     } else if (local->opens_as_daemon && local->fi.flags & O_TRUNC) {
@@ -158,7 +158,7 @@ fuse_open_access_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t
         request_act_as_daemon (frame);
         flags &= ~O_TRUNC;
     }
-    fuse_open_wind (frame, &loc, flags);
+    bridge_open_wind (frame, &loc, flags);
 }
 
 static void
@@ -227,7 +227,7 @@ error_owed (const call_frame_t *frame)
 }
 
 static void
-fuse_sync_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
+bridge_sync_done (call_frame_t *frame, int32_t op_ret, int32_t op_errno)
 {
     const int owed = op_ret >= 0 ? error_owed (frame) : 0;
 
@@ -239,7 +239,7 @@ fuse_flush_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
                 dict_t *xdata)
 {
     passthrough_forget_times (this->private, frame->root->maker.lent_fds[0]);
-    fuse_sync_done (frame, op_ret, op_errno);
+    bridge_sync_done (frame, op_ret, op_errno);
 }
 
 static void
@@ -256,7 +256,7 @@ static void
 fuse_fsync_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
                 struct iatt *prebuf, struct iatt *postbuf, dict_t *xdata)
 {
-    fuse_sync_done (frame, op_ret, op_errno);
+    bridge_sync_done (frame, op_ret, op_errno);
 }
 
 static void

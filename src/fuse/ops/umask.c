@@ -13,7 +13,7 @@
 
 #define KNOWN_FOR 1000 /* milliseconds for which a directory is taken to have no default ACL */
 
-static getxattr_cbk fuse_default_acl_cbk;
+static getxattr_cbk bridge_default_acl_cbk;
 
 /* Returns the time at which the request began, in milliseconds; never 0. */
 static uint32_t
@@ -47,7 +47,7 @@ umask_settle (call_frame_t *frame, call_stub_t *make)
         return;
     }
     local->make = make;
-    STACK_WIND (frame, fuse_default_acl_cbk, FIRST_CHILD (frame->this), getxattr, &loc,
+    STACK_WIND (frame, bridge_default_acl_cbk, FIRST_CHILD (frame->this), getxattr, &loc,
                 "system.posix_acl_default", NULL);
     loc_wipe_path (&loc);
 }
@@ -55,8 +55,8 @@ umask_settle (call_frame_t *frame, call_stub_t *make)
 /* An error counts as no default ACL. If storage can't be reached, making the object will fail
  * anyway. */
 static void
-fuse_default_acl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                      int32_t op_errno, dict_t *dict, dict_t *xdata)
+bridge_default_acl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                        int32_t op_errno, dict_t *dict, dict_t *xdata)
 {
     struct fuse_local *local = frame->local;
 

@@ -26,7 +26,7 @@ expect_match "the reason" '^reason: access to address 0x0$' "$said"
 line=$(grep -n nowhere "$SOURCE_DIR/tests/xlators/test/oops.c" | tail -1 | cut -d: -f1)
 if grep -q '^#define HAVE_LIBBACKTRACE 1' "$BUILD_DIR/config.h"; then
     expect_match "the line" "^  #0 oops_crash at .*tests/xlators/test/oops\.c:$line$" "$said"
-    expect_match "its caller" '^  #[0-9]+ mkdir_wind at .*src/fuse/[a-z/]+\.c:[0-9]+$' "$said"
+    expect_match "its caller" '^  #[0-9]+ bridge_mkdir_wind at .*src/fuse/[a-z/]+\.c:[0-9]+$' "$said"
 else
     expect_match "how lines are found" "addr2line" "$said"
 fi

@@ -26,7 +26,7 @@ for i in {1..6}; do cat "$MNT/file$i" >/dev/null 2>&1 & done
 wait_until '[ "$("$WINDLASS" inflight "$MNT" --older 1s | grep -c "waits for: the system call openat on .*/lower/file[1-6] (thread \(fuse\|work\)-[0-9]*, [0-9]*")" = 6 ]'
 said=$("$WINDLASS" inflight "$MNT")
 expect_match "the path" '^request [0-9]+: open of /file[1-6], for' "$said"
-expect_match "where" "now at:    'posix' \(storage/posix\), asked for open by open_wind" "$said"
+expect_match "where" "now at:    'posix' \(storage/posix\), asked for open by bridge_open_wind" "$said"
 expect_match "the way" 'way:       fuse -> posix$' "$said"
 wait_until '[ "$(grep -c "no answer for .* s, process cat ([0-9]*): .posix. waits for the system call openat on .*: request [0-9]* open /file[1-6] uid=0" "$LOG")" = 6 ]'
 expect "each is logged once" 6 "$(grep -c 'no answer for .* open /file' "$LOG")"

@@ -33,7 +33,7 @@ said=$(inflight 'waits for: a release: ')
 expect_match "what is asked for" '^request [0-9]+: open of /dir/file, for [0-9.]+ s$' "$said"
 expect_match "its process" "^    process:   cat \($hung\), uid 0$" "$said"
 expect_match "where it is" \
-    "^    now at:    'fault-2' \(debug/fault\), asked for open by open_wind at .*src/fuse/ops/open.c:[0-9]+$" \
+    "^    now at:    'fault-2' \(debug/fault\), asked for open by bridge_open_wind at .*src/fuse/ops/open.c:[0-9]+$" \
     "$said"
 expect_match "what it waits for" \
     '^    waits for: a release: it hangs, by the rule in line 1: open path "/dir/file" -> hang' \

@@ -58,7 +58,7 @@ expect_match "when it ended" '^DUMP-END-TIME: ' "$(tail -n 1 "$file")"
 expect "the request" "open /file 0" \
     "$(for key in op path uid; do value_of "$file" global.callpool.stack.1 $key; done | xargs)"
 expect "its process" "cat ($reader)" "$(value_of "$file" global.callpool.stack.1 process)"
-expect "its frame" "fault-2 0 open_wind" \
+expect "its frame" "fault-2 0 bridge_open_wind" \
     "$(for key in translator complete wind_from; do
         value_of "$file" global.callpool.stack.1.frame.1 $key; done | xargs)"
 expect_match "what it waits for" 'a release: it hangs' \
