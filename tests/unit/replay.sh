@@ -57,6 +57,6 @@ class Alone(replay.Terminal):
 replay.Terminal = Alone
 replay.main()
 END
-PATH=$TEST_DIR/bin:$PATH python3 alone.py "$SOURCE_DIR/tests/mount" document.md a \
+PATH=$TEST_DIR/bin:$PATH python3 alone.py "$SOURCE_DIR/tests/mount/debugging" document.md a \
     /tmp/import=/ "/tmp/next=$TEST_DIR/next" || fail "two commands of a terminal run at a time"
 [ -e next ] || fail "the last command did not run"
