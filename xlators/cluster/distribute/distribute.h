@@ -143,7 +143,7 @@ struct following {
     unsigned child;  /* subvolume on which the fds are opened */
     inode_t *inode;  /* of the file; with a reference */
     GPtrArray *fds;  /* fds that were not open on child; with references */
-    guint begun;     /* number of fds that are done */
+    guint begun;     /* number of fds, from the first on, whose opening has ended */
     unsigned asked;  /* number of fds that are being opened now */
 };
 
@@ -152,7 +152,7 @@ struct op {
     xlator_t *this;
     dht_private_t *priv;
     call_frame_t *frame;     /* the caller's */
-    struct fan_out fan;      /* answers of an operation without a table, asked as the caller */
+    struct fan_out fan;      /* for an operation without a table; has the caller's identity */
     GArray *locks;           /* of struct distribute_lock (locks.c), or NULL */
     void (*clear) (struct op *op); /* frees members of the operation's own struct; may be NULL */
     int op_errno;            /* last error of a step that goes on after errors */

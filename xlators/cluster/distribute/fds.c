@@ -5,7 +5,9 @@
 struct fd_context {
     pthread_mutex_t lock; /* a leaf */
     inode_t *inode;       /* inode of a file, whose list has the fd; with a reference; constant */
-    uint64_t given, exact; /* values of fd_note_place; guarded by `lock` */
+    /* The last offset that a listing has given to its caller, and the subvolume's offset that it
+     * stands for: see fd_note_place. Guarded by `lock`. */
+    uint64_t given, exact;
     bool open_on[];       /* for each subvolume: the fd is open there; guarded by `lock` */
 };
 

@@ -74,8 +74,9 @@ layout_read (struct layout *layout, unsigned i, const void *value, size_t size)
         layout->kind = LAYOUT_BY_USER;
 }
 
-/* Only ranges that are set, or unknown, count: a subvolume that is down, or that was added and has
- * no range yet, has no commit hash. */
+/* The layout gets the commit hash of its ranges if all of them have the same one. A subvolume that
+ * is down, or that was added and has no range yet, has no commit hash and is ignored. A range that
+ * could not be read (RANGE_UNKNOWN) leaves the layout without a commit hash. */
 void
 layout_seal (struct layout *layout)
 {

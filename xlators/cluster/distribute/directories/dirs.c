@@ -261,7 +261,9 @@ xattr_counted (void *local)
     return setting->counted ? 0 : -answer->op_errno;
 }
 
-/* The counter stays if another subvolume lacks the change. */
+/* Adds back the 1 that xattr_count_down has subtracted from the counter of the MDS. If another
+ * subvolume lacks the change, nothing is added: the counter is then not 0, so that the next lookup
+ * heals the directory. */
 static void
 xattr_count_up (void *local)
 {

@@ -329,7 +329,8 @@ heal_xattrs_set (void *local)
              : 0;
 }
 
-/* The subvolume that decides records that all have the same attributes now. */
+/* Sets the counter on the MDS to 0: all subvolumes have the same attributes now. In a directory
+ * without an MDS, the source of the heal becomes the MDS by this. */
 static void
 heal_clear_mds (void *local)
 {

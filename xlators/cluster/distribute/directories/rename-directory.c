@@ -27,8 +27,9 @@ moving_clear (struct op *op)
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* The lookups make the directories on subvolumes that lack them. They may take locks of the names,
- * so they come before those of the rename. */
+/* The lookups of both names, whose answers this step reads, have made each directory on the
+ * subvolumes that lacked it. Such a lookup may lock the name, so the lookups precede the locks of
+ * the rename. */
 static int
 moving_plan (void *local)
 {

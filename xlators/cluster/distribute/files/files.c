@@ -209,8 +209,10 @@ file_keep (struct file_op *file, const struct answer *answer)
     return file->answer;
 }
 
-/* The subvolume with the copy has answered. If both succeeded, the caller gets the answer of the
- * first. If there is no copy, the rebalance has given it up, or the file has moved on. */
+/* The operation was made on the file and then on the copy, and the subvolume of the copy has
+ * answered. If both subvolumes succeeded, the caller gets the answer of the file's subvolume. If
+ * the copy is missing, the rebalance has abandoned the move, or the file has moved once more: a
+ * lookup finds out. */
 static void
 file_both_answered (struct file_op *file, const struct answer *answer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Linktos: empty files on the hashed subvolume of a name, which name the subvolume that has the
- * data. Distribute makes and removes them as itself; the owner is the file's, so that the caller
- * may rename them.
+ * data. Distribute makes and removes linktos with its own identity, not with the caller's. It gives
+ * a linkto the owner and the group of the file, so that the caller may rename it.
  *
  * The making is one step of a table, which is repeated:
  *

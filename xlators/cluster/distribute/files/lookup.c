@@ -203,7 +203,8 @@ static const struct step lookup_unlink_steps[] = {
 
 /* --- objects without a gfid ------------------------------------------------------------------- */
 
-/* If other subvolumes have the directory with a gfid, the object gets that gfid. */
+/* Gives a gfid to the objects of the name that have none: the gfid that the directory has on other
+ * subvolumes, or else a new one. */
 static void
 lookup_set_gfid (void *local)
 {

@@ -271,7 +271,8 @@ making_tmpfile_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     STACK_UNWIND (tmpfile, frame, op_ret, op_errno, fd, inode, buf, xdata);
 }
 
-/* A file without a name has no hash; servers have none anyway. */
+/* Fails if there are several subvolumes: a file without a name has no hash that chooses one.
+ * Nothing is lost by that, since GlusterFS's servers do not support tmpfile. */
 void
 dht_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
              mode_t umask, fd_t *fd, dict_t *xdata)

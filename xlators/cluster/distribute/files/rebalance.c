@@ -89,7 +89,9 @@ file_look_for (struct file_op *file, int op_errno)
     file->todo = FILE_FIND;
 }
 
-/* The operation is done on the copy, too. */
+/* Judges the target for an operation that has to be made on the file and on the copy. If the
+ * rebalance is copying the file, makes the operation on the copy. If the file has moved, looks it
+ * up. If there is no copy, the kept answer is passed on. */
 static int
 file_target_of_both (struct file_op *file, int error)
 {
@@ -104,8 +106,9 @@ file_target_of_both (struct file_op *file, int error)
     return 0;
 }
 
-/* If the file names no target, the rebalance has given it up, or a user has set the marks; another
- * move may just begin. */
+/* Judges the target for an operation that needs the end of the move. If the file names no target,
+ * the rebalance has abandoned the move, or a user has set the mode bits that mark a move. Another
+ * move may be beginning, so a truncate and a change of owner, group or mode wait nevertheless. */
 static int
 file_target_of_copy (struct file_op *file, int error)
 {
@@ -129,7 +132,7 @@ file_target_told (void *local)
     return 0;
 }
 
-/* --- mark, restore linkto: a new mode that has replaced the mode of a move -------------------- */
+/* --- mark, restore linkto: a setattr has removed the mode bits of a move or of a linkto ------- */
 
 static void
 file_set_mode (struct file_op *file, uint32_t prot)
@@ -416,10 +419,11 @@ file_remains_told (void *local)
     return 0;
 }
 
-/* A file has moved away from a brick where it is still open. It becomes a linkto there again when a
- * client gives it a name with a hash of that brick. Data that were written to the fd are then in
- * the linkto, and the next move would begin with them. The lock keeps moves away, which write
- * linktos. */
+/* Truncates the rest of a file that has moved away from a brick while it was open there: the
+ * operation has written data to this rest. When a client later gives the file a name that hashes to
+ * this brick, the rest becomes the linkto of that name, and the next move to the brick would find
+ * the old data in it. A move writes to the linkto on its target, so the rest is truncated under the
+ * data lock, which keeps every rebalance from moving the file. */
 static void
 file_empty (void *local)
 {

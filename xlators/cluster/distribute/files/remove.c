@@ -192,8 +192,10 @@ answer_is_copy (const struct op *op, const struct fan_answer *answer)
         && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
 }
 
-/* If a copy has become the file, the rebalance has finished the move: that file is removed as the
- * caller, from the first step on. */
+/* Notes which subvolumes have a copy that a rebalance was making. If a copy has become the file,
+ * the rebalance has finished the move. The removal then begins again with its first step, so
+ * that the file is unlinked with the caller's identity; copies are unlinked with distribute's
+ * own. */
 static int
 removal_swept (void *local)
 {

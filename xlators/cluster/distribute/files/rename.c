@@ -224,7 +224,7 @@ renaming_restore_linkto (void *local)
                          &renaming->op.newloc, &renaming->replaced->gfid);
 }
 
-/* --- the third case: linkto of the old name on Hd, link of the new name on C ------------------ */
+/* --- rename on another subvolume than the file's: linkto there, link here --------------------- */
 
 static bool
 renaming_crosses (void *local)
