@@ -56,14 +56,17 @@ choice_forget_name (inode_t *parent, const char *name, void *this)
         xlator_pass_on (this, XLATOR_INVALIDATE, &gone);
 }
 
-/* Invalidates the caches of the file before the answer, so that the caller finds no byte of another
- * copy. The kernel waits for reads and writes of pages then, but none of these waits for this
- * setxattr.
+/* Sets or ends the choice, invalidates the kernel's cache, and answers the setxattr.
  *
- * Without a choice a stat fails. The kernel must learn that by a lookup, so it must forget the
- * names of the file. It does so under the directory's lock. A rename holds that lock while it waits
- * for the file's own, which the kernel holds until this setxattr is answered. So names are
- * invalidated after the answer. */
+ * The cache of the file is invalidated before the answer, so that the caller then reads no cached
+ * byte of another copy. To invalidate it, the kernel waits for running reads and writes of the
+ * file's pages. None of these waits for this setxattr, so there is no deadlock.
+ *
+ * The names of the file are invalidated when a choice ends: a stat of the file fails from then on,
+ * but the kernel only sees that in a lookup. They are invalidated after the answer, since there
+ * would be a deadlock before it. To forget a name, the kernel takes the lock of the directory. A
+ * rename may hold this lock while it waits for the lock of the file, and the kernel holds the lock
+ * of the file until this setxattr is answered. */
 static void
 choice_run (struct work_item *work)
 {

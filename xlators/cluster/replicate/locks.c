@@ -20,7 +20,7 @@ struct caller_lock {
     struct fan_out fan;
     call_stub_t *stub;       /* the call, for the next copy */
     fd_t *fd;                /* with a reference, or NULL */
-    struct gf_flock range;   /* of a lk: for its answer */
+    struct gf_flock range;   /* the lock or range that the answer to a lk contains */
     bool releases;           /* the call is an unlock */
     bool asks;               /* the call is F_GETLK */
     copies_t children, granted;

@@ -86,7 +86,8 @@ lookup_missing (const struct replicate_lookup *lookup)
 /* Returns whether a name that some copies lack does not exist: another client is making it, or good
  * copies have removed it. An accused copy does not decide, since a healer makes the name there
  * under its lock. A name on a quorum of copies exists, even if a client is still making it on
- * another copy: a lookup while that copy was down has found it. */
+ * another copy: while the child of that other copy is down, a lookup finds the name, and no later
+ * lookup may deny it. */
 static bool
 lookup_denies (const struct replicate_lookup *lookup, copies_t found, copies_t missing)
 {
@@ -247,8 +248,9 @@ result_postparent (const struct replicate_lookup *lookup, int best, copies_t fou
     return &lookup_reply_of (lookup, (unsigned) from)->postparent;
 }
 
-/* readable: of the copies that have the name. Without a good copy the answer has the attributes of
- * copy `any`, so that the file can be listed and healed. */
+/* Returns what the caller's answer consists of. `readable` has only copies that have the name. If
+ * none of them is good, the answer has the attributes of copy `any`, so that the file can be listed
+ * and healed. */
 static struct lookup_result
 lookup_result_of (const struct replicate_lookup *lookup, const struct readable *readable, int any,
                   inode_t *inode)

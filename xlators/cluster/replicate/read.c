@@ -20,7 +20,7 @@ struct read {
     int64_t begin;     /* time of the wind, by clock_now */
     bool without_rights; /* the copy that was asked missed a change of owner or mode */
     struct fan_out fan;  /* of a stat of two copies */
-    int two[2];          /* these copies: one for data, one for attributes */
+    int two[2];          /* numbers of the two copies: good data, good attributes */
 };
 
 static void
@@ -228,7 +228,8 @@ read_any_fop (const struct call *call)
         call_fail (call, ENOTCONN);
         return;
     }
-    /* A lookup during a write may leave a single good copy, whose child goes down then. */
+    /* If no good copy can be read, a refresh may find others. For example, a lookup during a write
+     * has found only one good copy, and the child of that copy has gone down since. */
     fresh = inode_is_fresh (call->this, read->inode, &readable)
          && read_good (read, call, &readable) != 0;
     if (!read_is_prepared (read, call, fresh))

@@ -60,7 +60,9 @@ typedef struct {
     unsigned generation; /* changes with up; never 0; atomic */
     uint64_t owners;     /* owners of locks that owner_new has made; atomic */
     uint64_t lookups;    /* lookups on the copies that have begun; atomic */
-    int64_t indexes[COPIES_MAX]; /* copies/refresh.c: times of reports of an index; atomic */
+    /* By child: time of its last answer to a lookup; negative unless that answer reported an empty
+     * index; atomic. See copies/refresh.c. */
+    int64_t indexes[COPIES_MAX];
     uint64_t pending_reads[COPIES_MAX]; /* reads under way; atomic */
     uint64_t latency[COPIES_MAX]; /* mean of the last reads, in nanoseconds; atomic */
     int64_t choice_lasts; /* choice.c: validity of a choice, in nanoseconds; atomic */

@@ -46,8 +46,8 @@ struct changing {
     unsigned n_locks;
     struct byte_claim claim;       /* of a change of data; replicate_inode.lock */
     uint32_t flags;                /* of a create */
-    bool makes;                    /* a new object, whose inode is in the answers */
-    unsigned generation;           /* of the children, at the start */
+    bool makes;                    /* the call makes an object; the answers have its inode */
+    unsigned generation;           /* priv->generation when the operation began */
     copies_t children;             /* that get the call */
 
     struct fan_out fan;            /* the answers, by child */
@@ -55,13 +55,14 @@ struct changing {
     int op_ret, op_errno;          /* for the caller */
     int best;                      /* the copy whose answer the caller gets */
     struct readable readable;      /* of subject[0] */
-    unsigned checked;              /* number of inodes that are fresh: the subjects, `emptied` */
+    unsigned checked;              /* number of inodes that need no further refresh, in the order
+                                    * subject[0], subject[1], emptied */
     struct txn *txn;
     struct changing *create;       /* the create that a truncate is a part of, or NULL */
 };
 
-/* Returns the operation of frame, as its local. A copy that fails is accused in the changelog of
- * inode. */
+/* Makes the struct of an operation, and stores it as the local of `frame`. If the operation
+ * fails on a copy, the changelog of `inode` accuses that copy. */
 struct changing *changing_new (call_frame_t *frame, xlator_t *this, enum fop fop,
                                enum counter_kind kind, inode_t *inode);
 void changing_lock (struct changing *op, inode_t *inode, bool entry, const char *name);
@@ -126,7 +127,7 @@ struct txn {
     bool patient;        /* wait post-op-delay-secs for another operation */
     struct written written[COPIES_MAX];
     core_timer_t *timer;
-    unsigned generation; /* of the children, at the start; constant */
+    unsigned generation; /* priv->generation when the transaction began; constant */
     int refs;            /* one, and one for the timer; atomic */
     GList link;          /* in priv->eager_locks; priv->lock */
 };

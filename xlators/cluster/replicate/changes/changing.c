@@ -331,7 +331,7 @@ changing_error (const struct changing *op)
     return error;
 }
 
-/* Judges the answers: succeeded, failed, best, op_ret and op_errno. */
+/* Sets succeeded, failed, best, op_ret and op_errno of the operation from the answers. */
 static void
 changing_judge (struct changing *op)
 {

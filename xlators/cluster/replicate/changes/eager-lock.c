@@ -240,9 +240,11 @@ eager_wrote_locked (struct txn *eager, const struct changing *op)
     }
 }
 
-/* Appends need no fsync: a copy that lost one is shorter than the others. A brick may do the second
- * of two appends first. It reports both as writes that were no appends, but both lie behind the
- * smallest size of the file before. */
+/* Returns whether a write since the last fsync may have overwritten data of a copy, so that an
+ * fsync is needed before the post-op. An append needs none: a copy that loses it is shorter than
+ * the others. A brick may execute two appends in reverse order, and then reports that neither
+ * was an append. So a write is not taken for an overwrite either if it begins at or after the
+ * smallest size that the file had before these writes. */
 bool
 eager_overwrote (const struct txn *eager)
 {

@@ -15,7 +15,7 @@ struct replicate_inode {
     unsigned generation;      /* of the children at the last refresh; 0: none yet */
     struct readable readable;
     bool favored;             /* readable is the choice of favorite-child-policy */
-    struct copy *copies;      /* the last report, if a counter in it is not zero; else NULL */
+    struct copy *copies;      /* what the copies reported last; NULL: all counters were 0 */
 
     /* Copies that missed a change whose pending counters are not on the bricks yet. A lookup that
      * began before the last of these transactions recorded it reports too little. */
@@ -39,8 +39,8 @@ void replicate_forget (xlator_t *this, inode_t *inode);
 
 /* When a lookup on the copies began. */
 struct lookup_start {
-    unsigned generation; /* of the children */
-    uint64_t number;     /* of the lookup, by priv->lookups */
+    unsigned generation; /* priv->generation at that moment */
+    uint64_t number;     /* number of this lookup: priv->lookups counts all of them */
 };
 
 struct lookup_start lookup_started (replicate_t *priv);

@@ -252,7 +252,8 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
     return false;
 }
 
-/* Returns one of several sources whose changes were cut off. The others become sinks. */
+/* Returns one of several sources that may differ, because a client stopped before it had
+ * completed a change on all copies. The caller makes the other sources sinks. */
 static copies_t
 one_source (const struct copy *copies, unsigned n, copies_t sources, enum counter_kind kind,
             int arbiter)

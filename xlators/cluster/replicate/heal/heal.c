@@ -8,7 +8,7 @@
 
 #define SELF_HEAL_PID (-6) /* process number of healers, which bricks of GlusterFS recognise */
 #define REPORT_KEPT 60000000000ll /* nanoseconds that an unread report is kept */
-#define REPORTS_MAX 64 /* heals above which unread reports are dropped at once */
+#define REPORTS_MAX 64 /* with more heals than this, unread reports are dropped at once */
 
 void
 heals_init (xlator_t *this)

@@ -25,7 +25,7 @@ struct heals {
     pthread_mutex_t lock; /* a leaf; guards the members below */
     pthread_cond_t idle;  /* signalled when `running` has decreased */
     GQueue all;           /* struct heal: running ones, and finished ones with an unread report */
-    GQueue waiting;       /* struct waiting_heal, until one of `background` ends */
+    GQueue waiting;       /* struct waiting_heal; each starts when a background heal ends */
     unsigned running;     /* number of running heals */
     unsigned background;  /* number of running heals that a lookup or an open has begun */
     unsigned last;        /* number of the newest heal */
