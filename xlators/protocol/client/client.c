@@ -129,8 +129,9 @@ client_check (xlator_t *this)
     return -EINVAL;
 }
 
-/* Reads the files of TLS. As in GlusterFS, a file on this machine decides whether connections to
- * glusterd, which has the brick's port, are encrypted; its depth is the minimum for the brick's. */
+/* Reads the files of TLS. As in GlusterFS, the file TLS_SECURE_ACCESS on this machine decides
+ * whether connections to glusterd, which reports the brick's port, are encrypted. That file can
+ * also set a depth of certificate chains. Connections to the brick allow at least that depth. */
 static int
 client_init_tls (xlator_t *this)
 {
@@ -272,7 +273,8 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
         xlator_pass_on (this, event, data);
 }
 
-/* The operation of a row. The translator's own calls are no operations. */
+/* Sets the member of xlator_api.fops for a row of rpc/wire/wire.def. A row with NONE in the column
+ * "in the client" sets no member, because no operation sends its call. */
 #define CLIENT_FOP(name_, number_, text_, client_, brick_) CLIENT_FOP_##client_ (name_)
 #define CLIENT_FOP_FILE(name_) .name_ = client_##name_,
 #define CLIENT_FOP_OPEN CLIENT_FOP_FILE

@@ -78,7 +78,7 @@ struct client_call {
     struct client_inode *claimed; /* file of the claim; NULL: no claim */
     GList held;           /* link in client_private_t.held while the claim waits; guarded by
                            * held_lock */
-    int64_t held_since;   /* clock_now of the beginning of that wait; guarded by held_lock */
+    int64_t held_since;   /* clock_now when the claim began to wait; guarded by held_lock */
     inode_t *inode;       /* inode that the reply's function needs, with a reference; or NULL */
     fd_t *fd;             /* fd that the reply's function needs, with a reference; or NULL */
     uint32_t flags;       /* flags of an open; of a DUMP: the server is expected to be glusterd */
@@ -227,8 +227,9 @@ void client_send (struct client_call *call);
 void client_send_now (struct client_call *call);
 
 /* Sends a call that takes a lock; `waits`: it may wait for the lock on the server. An interrupt of
- * the caller answers a waiting call with EINTR. frame-timeout answers it with ETIMEDOUT, unless the
- * call is patient. `undo` then releases the lock if the server grants it later. */
+ * the caller answers a waiting call with EINTR. frame-timeout answers it with ETIMEDOUT, unless
+ * rpc_call.patient is set. If the server grants the lock after such an answer, `undo` releases the
+ * lock. */
 void client_send_lock (struct client_call *call, bool waits,
                        void (*undo) (struct client_call *call));
 
@@ -270,8 +271,9 @@ void client_session_end (xlator_t *this);   /* ends the connection, and waits fo
 /* Returns the connection, with a reference; NULL: the session is not up. */
 struct rpc_connection *client_session_connection (xlator_t *this);
 
-/* Return the connection, with a reference, in any state of the session; and only if the file's
- * number is valid on it. NULL: there is none. */
+/* client_session_connection_now returns the connection in any state of the session.
+ * client_session_connection_of returns it only if the file's number is valid on it. Both return a
+ * reference, or NULL if there is no such connection. */
 struct rpc_connection *client_session_connection_now (xlator_t *this);
 struct rpc_connection *client_session_connection_of (const struct client_file *file);
 
@@ -302,8 +304,9 @@ struct client_call *client_begin_anonymous (call_frame_t *frame, xlator_t *this,
                                             enum wire_procedure procedure,
                                             client_reply_fn *reply);
 
-/* Make a call on a file: by its gfid or by the number of an open file, as client_manner has it; and
- * by its gfid in any case. */
+/* Make a call on a file. client_begin_file names the file by the number of an open file if the file
+ * is open and client_manner.when_open is set, and by its gfid otherwise. client_begin_gfid always
+ * names the file by its gfid. */
 struct client_call *client_begin_file (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                                        enum wire_procedure procedure, client_reply_fn *reply);
 struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, const gfid_t *gfid,

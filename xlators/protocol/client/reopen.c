@@ -103,8 +103,8 @@ reopen (xlator_t *this, struct rpc_connection *connection, struct client_file *f
     client_send_now (call);
 }
 
-/* Returns the files to open, each with a reference. With strict-locks, files that have a lock are
- * lost instead. */
+/* Returns the files to open again, each with a reference. With strict-locks, a file that has a
+ * record lock is not opened again, and all further operations on its descriptors fail. */
 static GPtrArray *
 files_to_open (xlator_t *this)
 {

@@ -68,7 +68,8 @@ session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 
 /* How a connection ended. */
 struct ended {
-    bool was_up, moving, ending; /* as in client_session, and its state */
+    /* was_up: client_session.state was SESSION_UP; moving and ending: copied from client_session */
+    bool was_up, moving, ending;
     bool news; /* the reason differs from the last attempt's */
 };
 
@@ -222,7 +223,8 @@ client_session_up (xlator_t *this)
     if (again)
         client_upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
-    session->attempted = true; /* client_session_wait returns: CHILD_UP has been passed on */
+    /* client_session_wait may return now, because CHILD_UP has been passed on. */
+    session->attempted = true;
     thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);
 }

@@ -3,12 +3,12 @@
  * Calls of the server. With features/upcall in its graph (the volume option cache-invalidation),
  * the brick sends an upcall for each inode that another client has changed: all caches above, and
  * the kernel's, drop that inode. With features/locks the brick reports that another client waits
- * for a lock of this one. glusterd's command for state dumps comes as a call too.
+ * for a lock that this client holds. glusterd sends its command for a state dump as a call too.
  *
- * The loop's thread must not pass the invalidations on: the kernel may wait there for a request,
- * and the request for the loop's thread. A thread of core/work passes them on. Upcalls of the same
- * inode that wait meanwhile become one. If more than PENDING_MAX inodes wait, all inodes count as
- * changed.
+ * A thread of core/work passes the invalidations on. The loop's thread must not: the kernel may
+ * block an invalidation until a request is answered, and the answer may need a reply that only the
+ * loop's thread can receive. Upcalls of the same inode that wait meanwhile become one. If more than
+ * PENDING_MAX inodes wait, all inodes count as changed.
  */
 #include "client.h"
 

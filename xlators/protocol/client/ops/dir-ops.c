@@ -111,7 +111,8 @@ get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent
     return n;
 }
 
-/* Returns op_errno of the answer: ENOENT with the last entries, as in the server's reply. */
+/* Returns the op_errno with which to answer the caller, for that of the server's reply: ENOENT if
+ * the reply has the last entries, else 0. */
 static int
 list_end_of (int32_t op_errno)
 {
@@ -153,7 +154,8 @@ list_note_end (const struct client_call *call, int32_t op_errno, const gf_dirent
 CLIENT_LIST_REPLY (readdir, false)
 CLIENT_LIST_REPLY (readdirp, true)
 
-/* Every program that lists a directory reads once more after the last entry. */
+/* Returns whether the offset is known to be behind the last entry. Every program that lists a
+ * directory reads once more after the last entry; that read needs no call. */
 static bool
 list_is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 {

@@ -9,7 +9,8 @@
 
 #define NEW_GFID_KEY "gfid-req"
 
-/* A translator that makes the object on several bricks has chosen the gfid already. */
+/* Keeps a gfid that xdata already has: a translator above that makes the object on several bricks
+ * chooses one gfid for all of them. */
 dict_t *
 client_with_gfid (xlator_t *this, dict_t *xdata)
 {
@@ -50,8 +51,9 @@ client_new_inode (struct client_call *call, const struct iatt *buf)
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-/* Links the inode at once, because the open file keeps it: another create of the same name may have
- * linked the inode of that gfid just before. */
+/* Links the inode before the answer, because the open file keeps a reference to the linked inode.
+ * Another create of the same name may just have linked another inode of the same gfid; inode_link
+ * then returns that one. */
 static void
 client_create_answer (struct client_call *call, struct wire_create_reply *got, inode_t *inode)
 {

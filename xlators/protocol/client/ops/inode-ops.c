@@ -82,8 +82,8 @@ client_lookup_file (call_frame_t *frame, xlator_t *this, inode_t *inode, const g
     lookup_send (frame, this, inode, &put);
 }
 
-/* The protocol has no lookup of "..". The parent is found in the table of inodes, while that has a
- * name of the directory. */
+/* The protocol has no lookup of "..", so the parent is found in the table of inodes. If the table
+ * has no name of the directory, the lookup fails with ESTALE. */
 static void
 lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *xdata)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations that are their row of rpc/wire/wire.def alone. The column "in the client" says which:
- * for FILE, OPEN, NAME, NEW and LINK this file has the operation, which fills the call's fields
- * from its arguments and sends the call, and the function that answers it from the reply's fields.
+ * Operations whose code is generated from their rows of rpc/wire/wire.def: those with FILE, OPEN,
+ * NAME, NEW or LINK in the column "in the client". Each row gives two functions. The operation sets
+ * the call's fields from its arguments, and sends the call. The reply's function answers the
+ * operation with the reply's fields.
  */
 #include "../client.h"
 
@@ -34,11 +35,13 @@
     put.name_ = with_gfid;
 /* The protocol has no flags of renameat2(2). */
 #define CLIENT_PUT_NO_FLAGS(name_) error = name_ == 0 ? 0 : EINVAL;
-/* The other modes are operations of their own: discard, zerofill. */
+/* Of fallocate's modes the call has only FALLOC_FL_KEEP_SIZE. The other modes are refused: the
+ * protocol has procedures of their own for two of them, discard and zerofill. */
 #define CLIENT_PUT_KEEP_SIZE(name_)                                                                \
     put.name_ = name_ & FALLOC_FL_KEEP_SIZE ? 1 : 0;                                               \
     error = name_ & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : 0;
-/* A server ignores a size here: truncate changes it. */
+/* A server ignores a new size in SETATTR and FSETATTR, so the operation is refused. truncate
+ * changes the size. */
 #define CLIENT_PUT_CHANGES(name_)                                                                  \
     put.name_ = wire_changes_of (name_, valid);                                                    \
     error = valid & IATT_SIZE ? EOPNOTSUPP : 0;

@@ -7,7 +7,8 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Attributes of GlusterFS's own; a server does not leave all of them out. */
+/* Returns whether GlusterFS uses the attribute internally. A program's list of attributes must not
+ * have such names, and a server does not leave all of them out of its reply. */
 static bool
 xattr_is_internal (const char *name)
 {
@@ -73,8 +74,9 @@ CLIENT_XATTR_REPLY (fgetxattr)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* A server makes the value of such an attribute from the path of the file, and answers ENODATA for
- * an open file. */
+/* Returns whether a server makes the attribute's value from the path of the file. The server
+ * answers ENODATA if a call for such an attribute names an open file, so getxattr sends the
+ * gfid. */
 static bool
 xattr_needs_path (const char *name)
 {
