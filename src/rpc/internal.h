@@ -52,7 +52,7 @@ struct rpc_connection {
     struct loop_task connected, connect_failed;
     struct loop_task read_more; /* reads bytes that OpenSSL may keep, where epoll can't see them */
     struct loop_task check_timeouts; /* posted by the timer that `ticking` stands for */
-    bool reading_more;       /* read_more is posted; of the event loop's thread alone */
+    bool reading_more;       /* read_more is posted; used on the event loop's thread only */
     struct receiver receiver;
 
     pthread_mutex_t lock; /* taken before the locks of the event loop, timers and core/work */
@@ -64,7 +64,7 @@ struct rpc_connection {
     unsigned spares;                   /* number of free slots; lock */
     uint32_t serial;                   /* serial number of the next XID; lock */
     unsigned asked;                    /* number of occupied slots; lock */
-    size_t asked_bytes;                /* sum of the weights of the calls in slots; lock */
+    size_t asked_bytes;                /* sum of rpc_call.weight of the calls in slots; lock */
     int64_t asked_since;               /* time when `asked` last rose from 0; lock */
     uint64_t calls;                    /* number of calls that ever got a slot; lock */
     struct call_queue unsent;          /* calls in slots that are still to be written; lock */

@@ -49,7 +49,8 @@ tls_for_glusterd (int64_t *ret_depth)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-#define DOCUMENTED "/etc/ssl" /* folder of the files in GlusterFS's documentation */
+/* The folder in which GlusterFS's documentation puts certificates and keys. */
+#define DOCUMENTED "/etc/ssl"
 
 static bool
 path_is_below_folder (const char *path, const char *folder)
@@ -59,8 +60,9 @@ path_is_below_folder (const char *path, const char *folder)
     return strncmp (path, folder, size) == 0 && path[size] == '/';
 }
 
-/* Symbolic links in a usual folder are trusted, since its owner made them. A path with ".." is not
- * usual: behind a symbolic link, ".." leaves the folder. */
+/* Returns whether the path stays below DOCUMENTED or OpenSSL's own folder. Symbolic links in these
+ * folders are trusted, since the folder's owner made them. A path with ".." is refused: behind a
+ * symbolic link, ".." leaves the folder. */
 bool
 tls_is_usual_path (const char *path)
 {

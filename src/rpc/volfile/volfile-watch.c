@@ -159,8 +159,9 @@ watch_connected (void *data)
     watch_ask (w);
 }
 
-/* glusterd calls all its clients on the host that the administrator named, since it doesn't know
- * their process numbers. */
+/* Handles glusterd's call for a state dump, and ignores it if it has another process's number.
+ * glusterd doesn't know the process numbers of its clients, so it calls all its clients on the host
+ * that the administrator named. */
 static void
 watch_dump (struct volfile_watch *w, struct xdr_in *arguments)
 {
