@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A brick in this process: the server's end of the wire, for histories of a graph with
- * protocol/client.
+ * A brick in this process: the server's end of the wire. It serves a graph with protocol/client
+ * while the kit runs random sequences of operations (conform/history) on that graph.
  *
  *   protocol/client --UNIX socket--> peer.c: records --> parcels
  *                                    brick.c: the schedule delivers a parcel
@@ -33,7 +33,7 @@ struct brick_peer;
 /* A record on its way: a call, or a reply. */
 struct brick_parcel {
     struct brick_peer *peer;
-    GByteArray *record; /* a call's without its mark, a reply's with it */
+    GByteArray *record; /* a call without its record mark, or a reply with it */
     bool reply;
     unsigned number; /* number of the call, in the order in which calls came to the brick */
 };
@@ -60,7 +60,7 @@ struct brick {
     GPtrArray *parcels; /* of struct brick_parcel: the schedule delivers them */
     GPtrArray *waiting; /* of struct brick_parcel: calls that wait for a lock */
     GPtrArray *locks;   /* of struct brick_lock */
-    bool unlocked;      /* a lock was dropped: calls that wait are parked again */
+    bool unlocked;      /* a lock was dropped, so the calls in `waiting` move back to `parcels` */
     GHashTable *wire;   /* gfid of a file in the storage -> its gfid on the wire */
     GHashTable *local;  /* gfid of a file on the wire -> its gfid in the storage */
     GHashTable *lost;   /* gfids on the wire of files that were open in a kill, and had lost their
@@ -69,7 +69,8 @@ struct brick {
     bool calm;          /* parcels are delivered at once */
 };
 
-/* Makes the brick of a directory, which listens at the path of a socket. NULL after a message. */
+/* Makes a brick whose files are in `directory`. brick_begin makes it listen at the path `socket`.
+ * Returns NULL after it has reported an error. */
 struct brick *brick_new (const char *volume, const char *directory, const char *socket,
                          uint64_t seed);
 void brick_free (struct brick *brick);
@@ -78,7 +79,9 @@ void brick_kill (struct brick *brick);
 bool brick_is_up (const struct brick *brick);
 void brick_deliver (struct brick *brick, unsigned nth); /* of brick->parcels */
 void brick_park_waiting (struct brick *brick);
-void brick_calm (struct brick *brick, bool calm); /* calm: delivers all, and from then on at once */
+/* If `calm`, delivers all parcels, and from then on delivers each parcel at once when it comes. If
+ * not, parcels wait for the schedule from then on. */
+void brick_calm (struct brick *brick, bool calm);
 /* Returns whether a kill may have removed the file: it was open, and had lost its last name. */
 bool brick_lost (const struct brick *brick, const gfid_t *gfid);
 

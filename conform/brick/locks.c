@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* inodelk and entrylk. A lock belongs to a connection and an owner. A call that has to wait for a
- * lock is parked again when any lock is dropped. */
+ * lock stays in brick.waiting. When any lock is dropped, the schedule may deliver that call again,
+ * as it may deliver a new one. */
 #include "conform/brick/request.h"
 
 #include <errno.h>

@@ -47,7 +47,8 @@ WIRE_LIST (BRICK_DECLARE)
 
 /* request.c */
 inode_t *brick_inode (struct brick_request *q, const gfid_t *wire); /* NULL: no such file */
-/* NULL, and *ret_r: the file is not open. */
+/* Returns the open file that a call names, with a reference. If the file is not open, returns NULL,
+ * with a negative errno in *ret_r. */
 fd_t *brick_fd (struct brick_request *q, const struct wire_fd *wire, int *ret_r);
 uint64_t brick_keep_open (struct brick_request *q, fd_t *fd); /* returns the open file's number */
 struct iatt brick_iatt (struct brick_request *q, const struct iatt *local); /* for a reply */
@@ -64,8 +65,9 @@ brick_place_t brick_place (struct brick_request *q, const gfid_t *parent, const 
 void brick_place_clear (brick_place_t *place);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (brick_place_t, brick_place_clear)
 
-/* names.c: a name has a new file: its gfid is the one that the call chose, and it gets the
- * attributes that come with the call. */
+/* names.c: to be called after the storage has given the name in loc to a file. Links the inode
+ * under that name, gives a new file the gfid that the call chose, and sets the attributes in
+ * xdata. */
 void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
                  dict_t *xdata);
 
@@ -73,8 +75,9 @@ void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, cons
 unsigned brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
 bool brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
-/* xattrs.c. brick_make_xattrs: gives a new file the attributes that its call has. The others return
- * what the caller asked for along with a reply, a new dict. */
+/* xattrs.c. brick_make_xattrs sets the attributes in a call's xdata on the new file. The other
+ * functions make a new dict for the reply's xdata, with the attributes and counts that the call's
+ * xdata asked for. */
 void brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata);
 dict_t *brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked);
 dict_t *brick_asked_of_lookup (struct brick_request *q, const struct lookup_reply *reply,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Procedures that are their row of rpc/wire/wire.def alone. The column "in the brick" says which:
- * for FILE, OPEN and NEW this file has the function, which calls the operation of the storage with
- * the call's fields as arguments, and sets the reply's fields from the results. The row's xdata
- * does not reach the storage.
+ * Procedures whose code is generated from their rows of rpc/wire/wire.def: those with FILE, OPEN or
+ * NEW in the column "in the brick". The function of each row calls the operation of the storage
+ * with the call's fields as arguments, and sets the reply's fields from the results. The row's
+ * xdata does not reach the storage.
  */
 #include "conform/brick/request.h"
 

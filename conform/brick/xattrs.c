@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NUMBERS_MAX 256 /* bytes of an attribute of numbers */
+#define NUMBERS_MAX 256 /* most bytes that the brick copies of an attribute's value */
 
 #define LOCKS_ASKED "glusterfs.inodelk-dom-count"
 #define LOCKS_FOUND "glusterfs.inodelk-count"
@@ -136,7 +136,8 @@ brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked)
     return found;
 }
 
-/* Its value names an attribute that is the directory's, not the new file's. */
+/* A key in xdata of a call that makes a file. Its value names an attribute of the directory, which
+ * the new file must not get. */
 #define GUARD "glusterfs.preop.parent.key"
 
 void
