@@ -14,7 +14,9 @@
 #include "core/time/thread.h"
 #include "fuse/threads/threads.h"
 
-#define SLICE INT64_C (10000000) /* nanoseconds between looks, where the kernel has no barrier */
+/* Nanoseconds between two checks for busy threads, if the kernel has no membarrier(2). Without it a
+ * thread may miss that requests are held, and not signal at its end. */
+#define SLICE INT64_C (10000000)
 
 static void
 hold_set_busy (struct request_thread *thread, bool busy)

@@ -9,10 +9,10 @@
  * requests. */
 void hold_process (struct request_thread *thread, struct fuse_buf *buf);
 
-/* Each waits until a time of clock_now, and returns whether its condition holds then. hold_begin
- * holds new requests, and waits until no thread handles one. hold_answered waits until every
- * request is answered, hold_idle until in addition no translator keeps a call for later. hold_end
- * lets requests go on. */
+/* hold_begin holds new requests, and waits until no thread handles one. hold_answered waits until
+ * every request is answered. hold_idle waits until every request is answered and no translator
+ * keeps a call for later. These three wait until the time `until` of clock_now at most, and return
+ * false if that was too short; then requests are still held. hold_end lets requests go on. */
 bool hold_begin (struct bridge *bridge, int64_t until);
 bool hold_answered (int64_t until);
 bool hold_idle (int64_t until);

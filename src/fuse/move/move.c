@@ -12,11 +12,12 @@
  *      on it stands for the fd of the new graph (fd.moved).
  *   4. The bridge takes the new graph as its child, and requests go on.
  *
- * An inode stays with the present graph, with all of its open files, in three cases: one of the
- * files can't be opened in the new graph, since it was removed; a lock is held through the inode,
- * which the server gave to the connection of the present graph; the kernel reads and writes the
- * inode itself. Requests for such an inode enter that graph, an old one by then, at an entrance of
- * its own: old-graphs.h.
+ * An inode stays with the present graph, with all of its open files, in four cases: the new graph
+ * can't open one of the files, for example since it was removed; a translator of the present graph
+ * holds a reference to the fd; a caller holds a lock on the file, which the server drops with the
+ * connection of the present graph; the kernel reads and writes the file on the local file system
+ * itself (fuse/passthrough.h). After the move the present graph is an old graph. Requests for such
+ * an inode still go to the top of that graph (old-graphs.h).
  *
  * Reasons:
  *
@@ -72,8 +73,8 @@ move_graph_has (const struct graph *graph, const char *type)
     return false;
 }
 
-/* Refuses a new graph that would decide otherwise about facts that the kernel learnt at the mount:
- * whether a server has the files, and who decides about rights. */
+/* Refuses a new graph that would change what the kernel learnt when the volume was mounted: whether
+ * the files are on a server, and whether system/posix-acl checks the rights of callers. */
 static int
 move_check (const struct bridge *bridge, const struct graph *fresh, GString *answer)
 {
@@ -285,8 +286,9 @@ move_note_file (fd_t *fd, void *data)
     g_ptr_array_add (files->fds, fd);
 }
 
-/* Has the old graph write the data that it keeps of a file. An error is kept in the fd, for the
- * next close or fsync. A flush drops the record locks of its owner; the client's owner has none. */
+/* Has the old graph write the data that it keeps of a file. The fd keeps an error, which the next
+ * close or fsync of the file returns. A flush drops the record locks of its lock owner. The lock
+ * owner of in_old has none, since it is no process (move_client). */
 static void
 move_flush (struct move *move, struct client *in_old, fd_t *fd)
 {
@@ -499,7 +501,8 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
 {
     const int64_t until = clock_now () + PATIENCE;
 
-    /* hold_answered comes first: the answer to an open adds a file. */
+    /* The list of open files is read after hold_answered, since an open that is under way adds a
+     * file when it is answered. */
     if (!hold_begin (move->bridge, until) || !hold_answered (until))
         return move_is_hindered (move->bridge, answer);
     bridge_foreach_open (move->bridge, move_note_file, move);

@@ -4,7 +4,9 @@
 #include "fuse/move/hold.h"
 #include "trace/metrics/numbers.h"
 
-#define PATIENCE 100000000 /* nanoseconds: callers wait so long for requests that are handled */
+/* Maximum time in nanoseconds for which new requests are held, while the threads finish handling
+ * the requests that came before. */
+#define PATIENCE 100000000
 
 void
 old_graph_new (struct bridge *bridge, GHashTable *inodes)
@@ -27,8 +29,10 @@ old_graph_new (struct bridge *bridge, GHashTable *inodes)
     __atomic_store_n (&bridge->old_used, old, __ATOMIC_RELAXED);
 }
 
-/* bridge->old_used changes under fds_lock while requests are held. So the list is constant for
- * whoever has that lock, and for a request that has just begun. */
+/* The caller holds fds_lock, or is a thread that handles a request. The main thread adds a graph to
+ * bridge->old_used, or removes one, only while requests are held and no thread handles one, or
+ * after the unmount. It removes a graph under fds_lock. So the list is constant for such a
+ * caller. */
 static struct old_graph *
 old_graph_of (const struct bridge *bridge, const struct graph *graph)
 {

@@ -8,24 +8,26 @@
 
 #include "fuse/request.h"
 
-/* An old graph, and the bridge as the parent of its top. */
+/* An old graph. Its top translator needs a parent that winds requests to it. bridge->xlator is the
+ * parent of the present graph's top, so each old graph has a second xlator_t of the bridge. Only
+ * the main thread uses the members of type bool. */
 struct old_graph {
     struct old_graph *next; /* in bridge->old_used */
     xlator_t xlator;
     xlator_list_t child, parent;
     struct graph *graph;
     GHashTable *inodes; /* inodes that stay with the graph, with the number of their open fds;
-                         * bridge->fds_lock */
-    bool used;          /* whether it is in bridge->old_used; the main thread's */
-    bool had_files;     /* whether a file stayed with it; the main thread's */
-    bool ending;        /* whether its translators were sent XLATOR_ENDING; the main thread's */
+                         * guarded by bridge->fds_lock */
+    bool used;          /* whether the graph is in bridge->old_used */
+    bool had_files;     /* whether a file stayed with the graph when the mount left it */
+    bool ending;        /* whether the graph's translators were sent XLATOR_ENDING */
 };
 
-/* Returns the bridge as the parent of that graph's top. */
+/* Returns the xlator_t of the bridge that is the parent of that graph's top translator. */
 xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
 
-/* Returns the bridge as the parent of the old graph with which the inode stays; NULL: the inode
- * belongs to the present graph. */
+/* Returns the xlator_t of the bridge that is the parent of an old graph's top translator: the graph
+ * with which the inode stays. Returns NULL if the inode belongs to the present graph. */
 xlator_t *old_graph_search (struct bridge *bridge, inode_t *inode);
 static inline xlator_t *
 old_graph_entrance (struct bridge *bridge, inode_t *inode)
