@@ -100,8 +100,9 @@ dirent_letter (const gf_dirent_t *entry)
 
 #define CHANCE_ENTRY 200 /* kind of drive_chance */
 
-/* Records the attributes of one entry of a listing as a stat by another observer. One entry only,
- * since an observer has one operation at a time. */
+/* A listing can bring attributes of its entries. This function records those of one random entry as
+ * a stat at the same time as the listing. An observer has one operation at a time. So the stat
+ * belongs to a second observer of the same client, and the other entries are ignored. */
 static void
 see_entry_attributes (struct actor *actor, const struct answer *answer)
 {

@@ -178,8 +178,9 @@ may_write (const struct model_fd *fd)
     return fd && (fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Returns the file of seen->fd, which the caller may change; NULL if the fd does not permit
- * writing, after the answer was judged. */
+/* Judges whether the answer is a success, or EBADF if the fd of the operation does not permit
+ * writing. Returns the fd's file, which the caller may change, or NULL if the operation has no
+ * effect. */
 static struct model_node *
 written_node (struct judge *judge)
 {

@@ -92,8 +92,8 @@ settings_add (GPtrArray *settings, const char *volume, const char *socket)
 }
 
 /* The path of a socket has at most 107 bytes, and the path of a scratch directory may be longer. So
- * the path leads through a descriptor, which stays open until the process ends, after its only
- * history. */
+ * this function opens the scratch directory, and returns a path below /proc/self/fd. It leaves the
+ * descriptor open, since the process runs one history and then ends. */
 static char *
 socket_path (const char *scratch, unsigned number)
 {
@@ -204,7 +204,8 @@ all_connected (const struct drive *drive)
     return connected;
 }
 
-/* Most lines wait for the connections, since otherwise most operations would fail. */
+/* Most lines wait until protocol/client is connected to every brick that is up, since otherwise
+ * most operations would fail. One random line of HASTE_ONE_IN does not wait. */
 bool
 bricks_wait (const struct drive *drive, const struct script_line *line)
 {

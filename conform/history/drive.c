@@ -319,9 +319,9 @@ drive_lines (struct drive *drive)
 
 /* --- the end: reads everything back --------------------------------------------------------- */
 
-/* Runs one more line, while all other actors are idle. The number of the step is part of the
- * priorities. Otherwise a timer that is set repeatedly might always precede the thread that the
- * line waits for. */
+/* Runs one more line, while all other actors are idle. The priorities of threads and timers are
+ * random, and change with each step of this loop. With constant priorities a timer that is set
+ * again and again might always precede the thread for which the line waits. */
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
@@ -357,8 +357,8 @@ drive_close_all (struct drive *drive)
     return wrong;
 }
 
-/* Returns the last operation of this kind by the last actor, from record number `first` on. Earlier
- * records are of other paths. */
+/* Returns the last operation of this kind by the client that reads everything back at the end, or
+ * NULL. The search ends at record number `first`, since earlier records are of other paths. */
 static const struct operation *
 last_operation (const struct drive *drive, guint first, enum fop op)
 {

@@ -242,8 +242,10 @@ static const struct xlator_api gate_api = {
     .any_fop_cbk = gate_any_fop_cbk,
 };
 
-/* Notifications from below pass the gate too: they name the child that sends them, and a parent
- * with several children finds the gate among these. */
+/* Makes the gate a parent of the translator below it, in place of the former parent. So the gate
+ * gets the notifications of that translator, and passes them on. A notification names the child
+ * that sends it. A parent with several children has the gate among them, in place of the translator
+ * below, so the notification must name the gate. */
 static void
 parent_replace (xlator_t *below, const xlator_t *parent, xlator_t *by)
 {

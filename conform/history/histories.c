@@ -139,8 +139,9 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     return error_or_0 (r);
 }
 
-/* Each history has a scratch directory below a common one. The keeper is started once, for the
- * common one: a keeper for each history would take as long as the history. */
+/* Each history has a scratch directory of its own below a common directory. The keeper is a process
+ * that removes a scratch directory if this process is killed (conform.h). There is one keeper for
+ * the common directory, since to start one for each history would take as long as the history. */
 int
 conform_histories (const struct conform_options *options, struct conform_report *report)
 {

@@ -27,9 +27,10 @@
  * - A script uses a few verbs, and mostly one file and one range: with all verbs and many files it
  *   hardly ever repeats an operation, which is needed to find a stale cache. One script of four is
  *   narrow: a few verbs of one theme about two or three names. Its gates hold answers of storage
- *   for long, and time passes. A stale cache takes three clients: one reads, one changes the file
- *   meanwhile, one reads again. If a cache has two guards against this, a history finds an error
- *   only if both guards are broken.
+ *   for long, and its clock jumps ahead before some lines, so that cached data expire. A history
+ *   finds a stale cache if one client reads, another changes the file before the reader has its
+ *   answer, and a third reads again. If a cache has two checks against stale answers, a history
+ *   fails only if both checks are broken.
  * - core/time/scheduler.h provides the virtual clock, the timers, the order of the threads and the
  *   random numbers for all code that uses clock_*, timer_*, thread_* and random_seed. A thread that
  *   waits in a system call would stop all others, so histories have no record locks.
@@ -39,8 +40,9 @@
  *   them, so such an operation may have happened or not. They also let writes fail that a
  *   translator with TOUCHES_ANSWERS makes by itself (late.c). Other calls that a translator makes
  *   by itself don't fail, since no caller would get the error.
- * - Not judged: attributes before and after an operation; attributes in the answers of read,
- *   readlink and rename; a listing during which names change; link counts and sizes of directories.
+ * - The model does not judge the attributes before and after an operation; the attributes in the
+ *   answers of read, readlink and rename; a listing during which names change; the link counts and
+ *   sizes of directories.
  * - If the graph changes neither data nor names nor attributes, the directory of storage is
  *   compared with the mount's content too.
  */
@@ -66,7 +68,8 @@ enum verb {
     VERB_MAX
 };
 
-/* Abilities of the directory's file system. Operations that it can't do are left out. */
+/* Abilities of the file system that has the scratch directories. Scripts leave out the operations
+ * that this file system can't do. */
 enum {
     CAN_EXCHANGE = 1 << 0, /* rename with RENAME_EXCHANGE */
     CAN_FALLOCATE = 1 << 1,

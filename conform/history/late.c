@@ -65,8 +65,9 @@ asks (const struct operation *seen)
     return seen->op == FOP_fsync || seen->op == FOP_flush;
 }
 
-/* Returns the time of the description's last fsync or flush that failed before this one was
- * answered; 0: none did. begun: the time of its call, else the time of its answer. */
+/* seen: an fsync or flush of an open file description. Returns a time of the last fsync or flush of
+ * the same description that failed before `seen` was answered, or 0 if none failed. If begun is
+ * true, it is the time of the failed operation's call, else the time of its answer. */
 static unsigned
 told_before (const struct drive *drive, const struct operation *seen, bool begun)
 {
@@ -81,8 +82,9 @@ told_before (const struct drive *drive, const struct operation *seen, bool begun
     return last;
 }
 
-/* A failed fsync or flush may report a late write, unless an earlier error of the description has
- * reported that write. A write that failed during the earlier operation may be unreported. */
+/* A failed fsync or flush may report a write that failed after its answer, unless an earlier fsync
+ * or flush of the same description has reported it. The earlier one counts as a report only of the
+ * writes that had failed before its call. A write that failed after that call may be unreported. */
 void
 drive_late_answer (struct drive *drive, struct operation *seen)
 {
@@ -95,8 +97,9 @@ drive_late_answer (struct drive *drive, struct operation *seen)
     }
 }
 
-/* Returns whether a write of the description was answered before the late failure, and no flush of
- * the description can have reported the failure. */
+/* late: a write to storage that failed after clients had got their answers. Returns whether the
+ * fsync has to report it: a write through the fsync's open file description was answered before the
+ * failure, and no flush of this description can have reported the failure. */
 static bool
 has_to_know (const struct drive *drive, const struct operation *fsync, const struct late *late)
 {

@@ -26,7 +26,7 @@ struct maker {
     size_t size;
     bool in_order;     /* whether most reads begin where the last read of the open file ended */
     off_t next[CLIENTS_MAX][CLIENT_FDS];
-    const struct theme *theme; /* theme of a narrow script, or NULL */
+    const struct theme *theme; /* NULL: the script is not narrow (history.h) */
     uint32_t asks, changes;    /* bits of the theme's verbs that the script uses */
     bool apart;                /* whether the first client only changes and the others only read */
 };
@@ -91,7 +91,7 @@ theme_path (struct maker *maker)
     return g_strdup (maker->theme->paths[MIN (one, other)]);
 }
 
-/* Paths at the beginning of the list are more likely. */
+/* Returns a random one of all paths. The first paths of the array are more likely. */
 static char *
 any_path (struct maker *maker)
 {
@@ -231,8 +231,9 @@ some_verb (struct maker *maker, unsigned client)
     }
 }
 
-/* The line gets another verb if its verb needs an open file and the client has none: it opens one.
- * If its verb opens a file and the client has the maximum open, it closes one. */
+/* Chooses the open file that the line uses. If the verb needs an open file and the client has none,
+ * the line becomes a create, which opens one. If the verb opens a file and the client already has
+ * CLIENT_FDS files open, the line becomes a close. */
 static void
 line_choose_fd (struct maker *maker, struct script_line *line)
 {
@@ -315,7 +316,8 @@ some_bits (struct maker *maker, uint32_t bits)
     return some & bits;
 }
 
-/* Adds the line that makes the first path of the theme. */
+/* Adds the first line of a narrow script. The line makes a file or directory at the first path of
+ * the theme. */
 static void
 theme_begin (struct maker *maker, struct script *script)
 {

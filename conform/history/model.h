@@ -7,8 +7,9 @@
 
 #define XATTRS 2 /* "user.x", "user.y" */
 
-/* Modification times that are not those of a utime: TIME_MOVED after a change, which sets the
- * current time; TIME_UNKNOWN after an operation that may set the current time or not. */
+/* Special values of model_node.mtime; other values come from utime. TIME_MOVED: a change has set
+ * the mtime to the time of the change, which the model does not know. TIME_UNKNOWN: an operation
+ * may have done the same, or may have left the mtime as it was. */
 #define TIME_MOVED 0
 #define TIME_UNKNOWN (-1)
 
@@ -17,8 +18,8 @@ struct model_entry {
     int node;
 };
 
-/* A file. All models in which it is equal share it, so only model_change may return it for a
- * change. */
+/* A file. Models share this struct as long as the file is the same in all of them. So before a
+ * change the caller gets the model's own copy from model_change. */
 struct model_node {
     int refs;
     ia_type_t type;
@@ -87,7 +88,8 @@ bool judge_goes_on (struct judge *judge, int want, bool reachable);
 void judge_number (struct judge *judge, const char *what, int64_t is, int64_t want);
 void judge_bytes (struct judge *judge, const char *what, GBytes *is, GBytes *want);
 
-/* Compares the file in the answer (judge_found), and its attributes (both). */
+/* node: the file of the model that the answer should show. judge_found compares the number of the
+ * file in the answer with it. Both functions compare the answer's attributes with the file's. */
 void judge_found (struct judge *judge, int node);
 void judge_iatt (struct judge *judge, int node);
 

@@ -49,8 +49,9 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
     return storages;
 }
 
-/* Returns NULL after a message. Of two settings of one option the first one counts, so the kit's
- * own settings precede those of the user. */
+/* Loads the graph of the volfile. Returns NULL after a message. If an option is set twice, the
+ * first setting counts. So the settings of this function (directories of storage, sockets of
+ * bricks) precede those of the command line. */
 static struct graph *
 history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
               GPtrArray *bricks, unsigned *ret_storages)

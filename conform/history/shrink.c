@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Shortens the script of a history that fails. It removes chunks of lines, first half of them, then
- * fewer (ddmin of Zeller and Hildebrandt). Then it makes lines calm, sizes and offsets small, and
- * clients few. It repeats all this until no step gives a script that fails. */
+ * fewer (ddmin of Zeller and Hildebrandt). Then it lets gates pass the calls of lines without delay
+ * (calm), and makes sizes, offsets and the number of clients smaller. It repeats all this until no
+ * step gives a script that fails. */
 #include "conform/history/history.h"
 
 struct shrinker {

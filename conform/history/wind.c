@@ -77,7 +77,8 @@ actor_look_up (struct actor *actor)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Begins the record of an operation on the last name of the line's path, and of its second path. */
+/* Begins the record of an operation on a name: the last component of the line's path. If the line
+ * has a second path, the last component of that path becomes the record's newname. */
 static struct operation *
 seen_name (struct actor *actor, enum fop op)
 {
@@ -180,7 +181,8 @@ wind_rename (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* The first path of a link was looked up to the file, not to its directory. */
+/* The client has looked up the whole first path of a link, up to the file. So actor->parent and
+ * actor->parent_inode are the file here, and not its directory. */
 static void
 wind_link (struct actor *actor)
 {
