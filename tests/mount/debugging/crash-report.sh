@@ -20,7 +20,7 @@ expect_match "pending frames" '^frame : type\(1\) op\(MKDIR\) unique\([0-9]+\) a
     "$said"
 expect_match "what it was about" '^  path: /oops$' "$said"
 expect_match "the way" \
-    '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(mkdir_wind\)$' "$said"
+    '^  1: oops-1 \(test/oops\) MKDIR from .*src/fuse/[a-z/]+\.c:[0-9]+ \(bridge_mkdir_wind\)$' "$said"
 expect_match "the signal" '^signal received: 11$' "$said"
 expect_match "the reason" '^reason: access to address 0x0$' "$said"
 line=$(grep -n nowhere "$SOURCE_DIR/tests/xlators/test/oops.c" | tail -1 | cut -d: -f1)
