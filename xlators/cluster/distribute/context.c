@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The context of an inode: the cached subvolume of a file, the layout of a directory; and functions
- * that use it. */
+/* The context that distribute keeps for each inode: the cached subvolume of a file, or the layout
+ * of a directory; and functions that use it. */
 #include "distribute.h"
 
 #include <string.h>
 
 struct context {
-    pthread_mutex_t lock; /* a leaf; guards the other members */
-    int cached, target, mds; /* subvolumes, or NO_CHILD */
+    pthread_mutex_t lock; /* no other lock is taken under it; guards the other members */
+    int cached, target, mds; /* subvolumes, or NO_CHILD: see inode_cached, inode_target,
+                              * inode_mds */
     struct layout *layout;
-    GPtrArray *fds; /* open fds of a file, without references; NULL: the file was never opened */
-    int64_t read; /* time when the layout was last read from a subvolume, of clock_now */
-    int64_t mtime, ctime; /* latest times of a directory that a caller has seen */
+    GPtrArray *fds; /* list of the open fds of a file, without references; NULL: never opened */
+    int64_t read; /* time when `layout` was last read from a subvolume, of clock_now */
+    int64_t mtime, ctime; /* latest times of a directory that a caller has got */
     uint32_t mtime_nsec, ctime_nsec;
 };
 
@@ -175,8 +176,8 @@ inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds
     layout_unref (before);
 }
 
-/* Age in nanoseconds below which a layout is used without a check. It is short compared with the
- * time from a rebalance's change of a layout to its first move of a file. */
+/* Age in nanoseconds below which a layout is used without a check. It is much shorter than the time
+ * between a rebalance's change of a layout and its first move of a file in that directory. */
 #define FRESH 10000000
 
 bool
@@ -270,8 +271,8 @@ iatt_merge (struct iatt *to, const struct iatt *from)
     iatt_take_later (&to->ia_ctime, &to->ia_ctime_nsec, from->ia_ctime, from->ia_ctime_nsec);
 }
 
-/* Sets the size that GlusterFS's clients show for every directory, since each subvolume has
- * another. */
+/* Sets a constant size, the one that GlusterFS's clients show for every directory: the subvolumes
+ * have different sizes for it. */
 static void
 directory_set_size (struct iatt *buf)
 {
@@ -279,8 +280,9 @@ directory_set_size (struct iatt *buf)
     buf->ia_blocks = 8;
 }
 
-/* Remembers the times in buf. Unless they are the latest of all subvolumes, replaces those that are
- * older than the remembered times: times must not go back. */
+/* Stores the times in buf in the context. If they are not the latest of all subvolumes (`all`),
+ * first replaces those that are older than the stored ones: a directory's times must not go
+ * back. */
 static void
 directory_keep_times (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
 {

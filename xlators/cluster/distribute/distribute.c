@@ -195,8 +195,8 @@ dht_reconfigure (xlator_t *this, const void *new_private)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* As in GlusterFS, the mount stays up while one subvolume is up. Operations on files of the others
- * fail with ENOTCONN. */
+/* As in GlusterFS, the mount stays up while at least one subvolume is up. Operations on files of a
+ * subvolume that is down fail with ENOTCONN. */
 static void
 dht_notify (xlator_t *this, enum xlator_event event, void *data)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The context of an open file or directory, and the flush. */
+/* The context that distribute keeps for each open file or directory; and the flush. */
 #include "distribute.h"
 
 struct fd_context {
-    pthread_mutex_t lock; /* a leaf */
-    inode_t *inode;       /* inode of a file, whose list has the fd; with a reference; constant */
-    /* The last offset that a listing has given to its caller, and the subvolume's offset that it
-     * stands for: see fd_note_place. Guarded by `lock`. */
+    pthread_mutex_t lock; /* no other lock is taken under it */
+    inode_t *inode;       /* inode whose list has the fd (inode_add_fd), with a reference; NULL: a
+                           * directory */
+    /* The last offset that a listing has given to its caller, and the exact offset on the subvolume
+     * that it stands for (fd_note_place). Guarded by `lock`. */
     uint64_t given, exact;
-    bool open_on[];       /* for each subvolume: the fd is open there; guarded by `lock` */
+    bool open_on[];       /* by subvolume: the fd is open there; guarded by `lock` */
 };
 
 static struct fd_context *
@@ -53,8 +54,8 @@ fd_is_open_on (xlator_t *this, fd_t *fd, int child)
     return is_open;
 }
 
-/* Makes the context at the first call. That needs no lock, since only one thread uses the fd before
- * the open is answered. */
+/* Makes the context of the fd at the first call. That needs no lock, since only one thread uses the
+ * fd before its open is answered. */
 void
 fd_set_open_on (xlator_t *this, fd_t *fd, int child)
 {
@@ -99,7 +100,7 @@ fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
 
 struct flushing {
     struct op op;
-    int home; /* cached subvolume, whose error fails the flush; or NO_CHILD */
+    int home; /* cached subvolume; only its error fails the flush; or NO_CHILD */
 };
 
 static void
@@ -116,9 +117,9 @@ flush_answered (call_frame_t *frame)
         STACK_UNWIND (flush, frame, 0, 0, NULL);
 }
 
-/* The only effect of a flush is that bricks release the record locks of the lock owner. The owner
- * may have locks on each subvolume where the fd is open, since the file may have moved while it was
- * open. So all of them are asked, even if the file has been removed. */
+/* The only effect of a flush is that bricks release the record locks of the lock owner. The file
+ * may have moved while it was open, so the owner may have locks on each subvolume where the fd is
+ * open. The flush goes to all of them, even if the file has been removed. */
 void
 dht_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {

@@ -109,9 +109,9 @@ layout_write (const struct layout *layout, unsigned i, uint8_t ret_value[LAYOUT_
     u32_put (ret_value + 12, range->stop);
 }
 
-/* --- using it --------------------------------------------------------------------------------- */
+/* --- using a layout --------------------------------------------------------------------------- */
 
-/* GlusterFS writes an empty range as 0 to 0. */
+/* An empty range is stored as 0 to 0, as in GlusterFS. */
 static bool
 range_is_used (const struct layout_range *range)
 {
@@ -139,8 +139,8 @@ range_compare (const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Counts holes and overlaps: goes through the ranges in the order of their starts. `next` is the
- * hash behind those seen so far. */
+/* Counts holes and overlaps, in the ranges sorted by their starts. `next` is the first hash after
+ * the ranges that were visited. */
 static void
 holes_count (const struct layout_range **used, unsigned n, struct layout_faults *faults)
 {
@@ -187,7 +187,7 @@ layout_is_whole (const struct layout *layout)
 }
 
 
-/* --- making a new one ------------------------------------------------------------------------- */
+/* --- dividing the hashes ---------------------------------------------------------------------- */
 
 static bool
 range_may_be_given (const struct layout_range *range)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The layout of a directory: the range of hashes of each subvolume.
+ * The layout of a directory: which hashes of names each subvolume has.
  *
  *   hash   0          0x55555554 0x55555555        0xaaaaaaa9 0xaaaaaaaa        0xffffffff
  *          |--- subvolume 2 ---| |------- subvolume 0 ------| |------ subvolume 1 -------|
  *
- * Each subvolume stores its own range, in an extended attribute of its instance of the directory,
- * as 16 bytes: commit hash, kind, first and last hash, big-endian. A rebalance writes its commit
- * hash to all ranges and to the volume's root directory. While all of them are equal, a name that
- * is missing on its hashed subvolume exists on no subvolume. The ranges may have holes (hashes in
- * no range) and overlaps, by mistake or because a subvolume is hostile.
+ * Each subvolume stores its own range, in an extended attribute of the directory on its bricks, as
+ * 16 bytes: commit hash, kind, first and last hash, big-endian. A rebalance writes a new commit
+ * hash into all ranges and into an attribute of the volume's root directory. While all of these are
+ * equal, a name that is missing on its hashed subvolume exists on no subvolume. The ranges may have
+ * holes (hashes in no range) and overlaps, by mistake or because a subvolume is hostile.
  *
- * This file uses no translator. A layout is constant once it is in a context, and has references.
+ * The code depends on no other part of the translator. A layout is constant once it is in the
+ * context of an inode; its references are counted.
  */
 #ifndef WINDLASS_DISTRIBUTE_LAYOUT_H
 #define WINDLASS_DISTRIBUTE_LAYOUT_H
@@ -29,7 +30,7 @@ enum layout_kind { LAYOUT_BY_HASH = 0, LAYOUT_BY_USER = 1 };
 enum range_state {
     RANGE_MISSING,  /* the subvolume does not have the directory */
     RANGE_UNSET,    /* the subvolume has the directory, without a range */
-    RANGE_SET,      /* the range is start to stop; from 0 to 0, it is empty */
+    RANGE_SET,      /* the range is the hashes from start to stop; 0 to 0: no hash */
     RANGE_DOWN,     /* the subvolume is down */
     RANGE_UNKNOWN,  /* the subvolume answered with another error, or with an invalid range */
 };
@@ -40,30 +41,30 @@ struct layout_range {
 };
 
 struct layout {
-    int refs; /* atomic */
+    int refs; /* number of references; atomic */
     uint32_t kind;
-    uint32_t commit; /* commit hash of all ranges; LAYOUT_UNSURE if they don't agree */
+    uint32_t commit; /* commit hash of all ranges; LAYOUT_UNSURE if they have different ones */
     unsigned n;
-    struct layout_range ranges[]; /* one for each subvolume */
+    struct layout_range ranges[]; /* ranges by subvolume */
 };
 
-/* Numbers of a layout that layout_check counts. */
+/* Faults of a layout, counted by layout_check. */
 struct layout_faults {
-    unsigned holes, overlaps;                /* holes and overlaps of the ranges that are set */
-    unsigned used;                           /* subvolumes whose range is not empty */
-    unsigned missing, unset, down, unknown;  /* subvolumes whose range has this state */
+    unsigned holes, overlaps;                /* number of holes and of overlaps in the ranges */
+    unsigned used;                           /* number of subvolumes whose range is not empty */
+    unsigned missing, unset, down, unknown;  /* number of subvolumes in each state */
 };
 
 struct layout *layout_new (unsigned n);
 struct layout *layout_ref (struct layout *layout);   /* takes NULL */
 void layout_unref (struct layout *layout);           /* takes NULL */
 
-/* Sets the range of subvolume i: from the value of its extended attribute, which is NULL if the
- * directory has none; or to a state without a range. */
+/* layout_read sets the range of subvolume i from the value of its extended attribute, or to
+ * RANGE_UNSET if value is NULL. layout_fail sets it to a state without a range. */
 void layout_read (struct layout *layout, unsigned i, const void *value, size_t size);
 void layout_fail (struct layout *layout, unsigned i, enum range_state state);
 
-/* Sets the commit hash of the layout from those of its ranges. Call it after the last
+/* Sets the commit hash of the layout from those of its ranges. To be called after the last
  * layout_read. */
 void layout_seal (struct layout *layout);
 

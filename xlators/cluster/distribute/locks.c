@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The locks that clients of a volume, and a rebalance, take around changes of names. They are those
- * of GlusterFS's distribute, with its names:
+ * Locks that clients of a volume, and a rebalance, take while they change names. They are those of
+ * GlusterFS's distribute, with its names:
  *
- *   dht.layout.heal   on a directory: read by changes of its names, written by changes of its
- *                     layout
+ *   dht.layout.heal   on a directory: a read lock for changes of names in it, a write lock for
+ *                     changes of its layout
  *   dht.entry.sync    on a name in a directory
  *   dht.file.migrate  on a file: held while it is copied to another subvolume, or renamed
  *
- * The first two are taken on the hashed subvolume, the third on the cached one. All operations take
- * theirs in the same order, or two would wait for each other: first the files', by the name of the
- * subvolume and then by gfid; then those of names, in the order that rename.c has.
+ * The first two are taken on the hashed subvolume of the name, the third on the cached subvolume of
+ * the file. All clients take them in one order, so that no two wait for each other: first the locks
+ * of files, by the name of the subvolume and then by gfid; then those of names, in the order of
+ * rename_note_name_locks.
  */
 #include "distribute.h"
 
@@ -19,11 +20,11 @@
 struct distribute_lock {
     unsigned child;
     const char *domain;
-    inode_t *inode;   /* with a reference */
-    char *name;       /* of an entry, or NULL */
-    short type;       /* F_RDLCK, F_WRLCK */
-    bool may_be_gone; /* the inode: then there is nothing to protect */
-    bool taken;       /* held, or not needed */
+    inode_t *inode;   /* inode that is locked; with a reference */
+    char *name;       /* name that is locked in the directory `inode`; NULL: a lock on `inode` */
+    short type;       /* F_RDLCK or F_WRLCK */
+    bool may_be_gone; /* the inode may be missing: then the lock is not needed */
+    bool taken;       /* the lock is held, or is not needed */
     bool held;
 };
 
@@ -134,7 +135,8 @@ locks_run (void *local)
         locks_wind (local, lock, 0, false);
 }
 
-/* A subvolume without locks (ENOSYS) has no other clients that could take them. */
+/* A subvolume that does not support locks (ENOSYS) has no other clients, so the lock is not
+ * needed. */
 int
 locks_judge (void *local)
 {
@@ -154,7 +156,8 @@ locks_judge (void *local)
     return -error;
 }
 
-/* A lock that can't be dropped ends with the connection. */
+/* The answers to the unlocks are not read: a brick releases a lock at the latest when the
+ * connection ends. */
 void
 locks_undo (void *local)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations of several steps: their beginning and end, and what several of them need. */
+/* Beginning and end of an operation of several steps, and functions that many operations need. */
 #include "distribute.h"
 
 #include <string.h>
 
-/* Process ID of requests that a client makes itself: bricks leave them the rights of root, and
- * count them for no user. */
+/* Process ID in the requests that distribute makes itself. A brick grants such a request the rights
+ * of root, and counts it for no user. */
 #define OWN_PID (-4)
 
-#define OWN_SLOTS 8 /* for more locks than subvolumes */
+#define OWN_SLOTS 8 /* slots beyond two for each subvolume: a rename has up to six locks */
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc, cons
     return op;
 }
 
-/* Locks belong to the request, so its address names their owner, as in GlusterFS. */
+/* The owner of the operation's locks is the address of this request, as in GlusterFS. */
 call_frame_t *
 op_own (struct op *op)
 {

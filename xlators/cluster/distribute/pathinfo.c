@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The virtual attribute trusted.glusterfs.pathinfo: the bricks that have a file or a directory,
- * with its path on them. Each subvolume answers with its PART. The value has the form that
- * GlusterFS's clients give it, since programs parse it:
+ * The virtual attribute trusted.glusterfs.pathinfo: the bricks that have a file or a directory, and
+ * its path on each. Each subvolume answers with its PART of the value. Programs parse the value, so
+ * it has the form that GlusterFS's clients give it:
  *
  *   (<DISTRIBUTE:home-dht> PART)                       a file
  *   ((<DISTRIBUTE:home-dht> PART PART) (home-dht-layout (home-client-0 0 2147483646) ...))
@@ -17,7 +17,7 @@
 
 struct pathinfo {
     struct op op;
-    char *name; /* name of the attribute */
+    char *name; /* name of the attribute that the caller reads */
 };
 
 static void
@@ -40,7 +40,7 @@ layout_print (const dht_private_t *priv, const struct layout *layout, GString *o
     }
 }
 
-/* Ends the value. That of a directory also has its layout. */
+/* Ends the value: closes the list of parts, and for a directory adds the layout. */
 static void
 pathinfo_close (const struct op *op, GString *out)
 {

@@ -2,9 +2,9 @@
 /*
  * The virtual attribute glusterfs.get_real_filename:NAME of a directory, which Samba reads. Its
  * value is the name in the directory that equals NAME apart from upper and lower case. The file may
- * be on any subvolume, so all are asked, and the first value found is the answer. If one subvolume
- * doesn't support the attribute (EOPNOTSUPP), the operation fails with that errno, and the caller
- * has to list the directory.
+ * be on any subvolume, so the getxattr goes to all, and the first value found is the answer. If one
+ * subvolume doesn't support the attribute (EOPNOTSUPP), the operation fails with that errno, and
+ * the caller has to list the directory.
  */
 #include "distribute.h"
 
@@ -16,8 +16,8 @@ name_is_real_filename (const char *name)
     return name && g_str_has_prefix (name, PREFIX);
 }
 
-/* Fails the operation, after each subvolume has failed: with ENODATA, which means that no subvolume
- * has such a name, or with the other errno that a subvolume returned. */
+/* Fails the operation after every subvolume has failed: with ENODATA if no subvolume has such a
+ * name, or else with the other errno that a subvolume returned. */
 static void
 real_filename_fail (struct op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Both names of a rename, of a file or of a directory: their locks and lookups. */
+/* Locks and lookups of the old and of the new name of a rename, of a file or of a directory. */
 #include "distribute.h"
 
 #include <string.h>
@@ -100,8 +100,8 @@ names_compare (const loc_t *a, const loc_t *b)
     return by_parent ? by_parent : strcmp (a->name, b->name);
 }
 
-/* A change of a layout takes its locks on all subvolumes. So if both names are in one directory,
- * one lock of the layout protects both. */
+/* A client that changes a layout locks it on all subvolumes. So if both names are in one directory,
+ * the lock of its layout on one subvolume protects both names. */
 static void
 lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, const loc_t *other)
 {
@@ -112,8 +112,8 @@ lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, co
         lock_name (op, second, other);
 }
 
-/* The locks of the two names are ordered by the hashed subvolume, and on one subvolume by the
- * directory and the name. */
+/* The locks of the two names are ordered by the name of the hashed subvolume; if both have the same
+ * one, by directory and name. */
 void
 rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed)
 {

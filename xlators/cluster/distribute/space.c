@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The free space of subvolumes. From it follow the subvolume of a new file whose hashed subvolume
- * is full, the sizes of the ranges of a new directory, and the answer to statfs. */
+/* The free space of subvolumes. It decides which subvolume gets a new file whose hashed subvolume
+ * is full; the sizes of disks decide the ranges of a new directory. Also the answer to statfs. */
 #include "distribute.h"
 
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define ASK_AGAIN (10 * 1000000000LL) /* nanoseconds between two statfs */
-#define CHUNK (1 << 20)               /* bytes of a chunk */
+#define ASK_AGAIN (10 * 1000000000LL) /* minimum of nanoseconds between two statfs to the
+                                       * subvolumes */
+#define CHUNK (1 << 20)               /* unit of subvolume_space.chunks, in bytes */
 
 void
 space_init (xlator_t *this)
@@ -56,8 +57,8 @@ space_of_statvfs (const struct statvfs *buf)
     };
 }
 
-/* Returns whether a subvolume has less free space, or fewer free inodes, than the options
- * demand. */
+/* Returns whether a subvolume has less free space, or fewer free inodes, than the options demand.
+ * The caller holds space->lock. */
 static bool
 space_is_short_locked (const struct space *space, unsigned child)
 {
@@ -85,8 +86,9 @@ space_answered (call_frame_t *frame)
     stack_done (frame->root);
 }
 
-/* Uses a request of its own, which the operation `cause` does not wait for. "ignore-deem-statfs"
- * makes a brick answer with the space of its disk, even if the volume has a quota. */
+/* Winds the statfs with a request of its own, so that the operation `cause` does not wait for the
+ * answers. With "ignore-deem-statfs" a brick answers with the space of its disk, even if the volume
+ * has a quota. */
 void
 space_refresh (struct op *cause)
 {
@@ -147,7 +149,7 @@ space_is_larger (const struct space *space, const struct subvolume_space *a,
     return space->min_free_disk.percent ? a->free_percent > b->free_percent : a->free > b->free;
 }
 
-/* If no subvolume has enough space, returns the hashed subvolume. */
+/* `child` is the hashed subvolume. It is also returned if no subvolume has enough space. */
 int
 space_best (xlator_t *this, unsigned child)
 {
@@ -202,7 +204,7 @@ space_chunks (xlator_t *this, unsigned child)
 
 /* --- statfs ----------------------------------------------------------------------------------- */
 
-/* Adds the numbers of another subvolume, after converting them to the block size of `to`. */
+/* Adds the space of another subvolume, `from`, to the sum `to`, in the block size of `to`. */
 static void
 statvfs_add (struct statvfs *to, const struct statvfs *from)
 {
@@ -217,8 +219,8 @@ statvfs_add (struct statvfs *to, const struct statvfs *from)
     to->f_namemax = MIN (to->f_namemax, from->f_namemax);
 }
 
-/* Returns whether a brick has answered with the limit and usage of a quota, in place of its disk's.
- * These numbers are those of the whole volume, so they must not be added up. */
+/* Returns whether a brick has answered with the limit and usage of a quota, in place of the space
+ * of its disk. A quota is that of the whole volume, so these numbers must not be added up. */
 static bool
 answer_is_of_quota (const struct fan_answer *answer)
 {
@@ -234,8 +236,9 @@ statvfs_used (const struct statvfs *buf)
     return ((double) buf->f_blocks - (double) buf->f_bfree) * (double) buf->f_frsize;
 }
 
-/* Returns the answer of a quota with the largest usage; NULL: there is no quota. Each brick updates
- * the usage at another time, so the largest is the newest unless files were removed. */
+/* Returns the answer with the largest usage of a quota; NULL: the volume has no quota. The
+ * bricks update the usage at different times; the largest value is the newest unless files were
+ * removed. */
 static const struct fan_answer *
 quota_answer (const struct op *op)
 {
@@ -278,8 +281,8 @@ statfs_answered (call_frame_t *frame)
     STACK_UNWIND (statfs, frame, 0, 0, &buf, first->statfs.xdata);
 }
 
-/* Sums the answers of all subvolumes. A file exists on only one of them, so a statfs on a file asks
- * about the root, as in GlusterFS. */
+/* Sums the answers of all subvolumes. A file exists on only one of them, so a statfs on a file is
+ * wound for the root directory, as in GlusterFS. */
 void
 dht_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes the xdata that distribute winds with its operations. */
+/* Functions that make the xdata of the calls that distribute winds. */
 #include "distribute.h"
 
 dict_t *
@@ -11,8 +11,8 @@ xdata_internal (void)
     return xdata;
 }
 
-/* The brick checks this at the time of the unlink: if the linkto has been replaced by the file
- * itself meanwhile, the brick removes nothing. */
+/* The brick checks in the unlink itself that the file is a linkto. If a rebalance has made the
+ * linkto the file meanwhile, the brick removes nothing. */
 dict_t *
 xdata_only_linkto (void)
 {
@@ -37,7 +37,7 @@ xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode)
     dict_t *wanted = dict_copy (xdata);
 
     dict_del (wanted, WITHOUT_HEALING);
-    dict_del (wanted, "gfid-req"); /* with it, a brick would give this gfid to a file without one */
+    dict_del (wanted, "gfid-req"); /* a brick gives this gfid to a file without one */
     dict_set_u64 (wanted, priv->linkto_key, 256);
     dict_set_u64 (wanted, priv->layout_key, LAYOUT_DISK_SIZE);
     dict_set_u64 (wanted, priv->mds_key, 4);

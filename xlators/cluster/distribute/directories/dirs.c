@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Attributes of directories, which all subvolumes have. A change is made first on the MDS, the
- * subvolume that decides, then on all others; one that misses the change is healed by the next
- * lookup. For extended attributes the MDS has a counter, which is not 0 while other subvolumes may
- * lack a change.
+ * Attributes of directories. All subvolumes have the directory. A change is made first on the MDS,
+ * the subvolume whose attributes are the right ones if they differ, then on all others. The next
+ * lookup heals a subvolume that missed the change. The MDS has a counter, which is not 0 while
+ * another subvolume may lack a change of extended attributes.
  */
 #include "../distribute.h"
 
@@ -17,8 +17,9 @@ is_directory (const inode_t *inode)
 
 /* --- stat, fstat ------------------------------------------------------------------------------ */
 
-/* Merges the attributes of the MDS with the latest times of all. Returns false if no subvolume has
- * answered. */
+/* Sets *ret_buf to the attributes on the MDS (if that has failed, on another subvolume), with the
+ * latest times of all. bufs has NULL for a subvolume that has failed. Returns false if all have
+ * failed. */
 static bool
 attributes_merge (struct op *op, const struct iatt **bufs, inode_t *inode, struct iatt *ret_buf)
 {
@@ -91,7 +92,7 @@ fstat_answered (call_frame_t *frame)
         op_fail (op, first_error (op));
 }
 
-/* A subvolume that was down at the opendir answers EBADF. */
+/* A subvolume that was down at the opendir fails with EBADF; the others' answers suffice. */
 void
 dht_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
@@ -118,13 +119,13 @@ struct setting {
     uint32_t valid;
     bool by_fd;
     dict_t *xdata;
-    /* of an extended attribute */
+    /* members for a change of extended attributes */
     enum fop what;
     dict_t *dict;
     char *name;
     uint32_t flags;
-    bool counted;       /* the counter of the MDS was changed */
-    bool others_failed; /* a subvolume lacks the change */
+    bool counted;       /* 1 was subtracted from the counter of the MDS */
+    bool others_failed; /* a subvolume other than the MDS lacks the change */
 };
 
 static void
@@ -225,7 +226,7 @@ dht_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf,
 
 /* --- extended attributes ---------------------------------------------------------------------- */
 
-/* Adds to the counter of the MDS. */
+/* Adds `by` to the counter of the MDS. */
 static void
 xattr_count (struct setting *setting, int by)
 {
@@ -292,7 +293,8 @@ xattr_change (void *local)
     xattr_wind (setting, setting->home);
 }
 
-/* The flags were judged by the MDS: the others set the attribute whether they have it or not. */
+/* The other subvolumes get no flags (XATTR_CREATE, XATTR_REPLACE): the MDS has obeyed them, and the
+ * others set the attribute whether they have it or not. */
 static void
 xattr_change_on_others (void *local)
 {
@@ -349,7 +351,7 @@ static const struct step xattr_steps[] = {
     {},
 };
 
-/* Callers may not change the attributes in which distribute keeps its own state. */
+/* Returns whether distribute keeps its own state in the attribute. Callers may not change it. */
 static bool
 name_is_own (const dht_private_t *priv, const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Steps that fail with ENOTEMPTY unless a directory is empty on all subvolumes. Linktos whose file
- * is on no subvolume are removed. */
+/* Steps of an operation that needs an empty directory. They fail with ENOTEMPTY unless the
+ * directory is empty on all subvolumes. They remove linktos; a name that is a file makes them
+ * fail. */
 #include "../distribute.h"
 
 #include <fcntl.h>
@@ -21,7 +22,8 @@ emptying_clear (struct emptying *empty)
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-/* Opens and lists as distribute itself: the caller needs no right to read the directory. */
+/* Opens and lists the directory as distribute itself: a caller that removes it needs no right to
+ * read it. */
 void
 empty_open (void *local)
 {
@@ -50,7 +52,7 @@ empty_list (void *local)
             AS_SELF (op, i, readdirp, empty->fd, LIST_SIZE, empty->at[i], NULL);
 }
 
-/* A linkto that was listed. */
+/* A linkto in the listing of subvolume `child`. */
 struct empty_linkto {
     unsigned child;
     char name[];
@@ -66,7 +68,7 @@ empty_note_linkto (struct emptying *empty, unsigned child, const gf_dirent_t *en
     g_ptr_array_add (empty->linktos, linkto);
 }
 
-/* Returns 0 or a negative errno. */
+/* Takes the entries of one answer to readdirp. Returns 0 or a negative errno. */
 static int
 empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply *reply)
 {
@@ -84,7 +86,7 @@ empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply 
         empty_note_linkto (empty, child, entry);
     }
     if (!at_end && (empty->at[child] == before || empty->linktos->len > LINKTOS_MAX))
-        return -EIO; /* a list without an end */
+        return -EIO; /* the listing does not end */
     if (at_end)
         empty->at[child] = AT_END;
     return 0;
@@ -116,7 +118,7 @@ empty_has_linktos (void *local)
     return empty->linktos && empty->removed < empty->linktos->len;
 }
 
-/* The brick refuses if the name is a file after all. */
+/* The brick refuses the unlink (EBUSY) if the name is not a linkto but a file. */
 void
 empty_unlink (void *local)
 {

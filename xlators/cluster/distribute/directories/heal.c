@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Healing of a directory that a lookup found incomplete, before the lookup is answered:
+ * Heal of a directory that is not the same on all subvolumes, before the lookup that found this is
+ * answered:
  *
- *   make         subvolumes that lack the directory make it, under the lock of its name. A stale
- *                linkto of that name is removed first
- *   ranges       hashes without a subvolume get one, under the locks of its layout. A subvolume
+ *   make         makes the directory on subvolumes that lack it, under the lock of its name. A
+ *                stale linkto of that name is removed first
+ *   ranges       sets a new layout, under its locks, if some hashes are in no range. A subvolume
  *                that is new to a complete layout gets no hash: a rebalance gives it some
- *   attributes   owner, group and mode become those of the subvolume that decides
- *   xattrs       and so do the extended attributes
+ *   attributes   sets owner, group and mode to those on the MDS
+ *   xattrs       sets the extended attributes to those on the MDS
  *
- * Each part looks the directory up again under its locks. A part that fails is left to the next
- * lookup.
+ * The first two parts look the directory up again under their locks. If a subvolume fails a change,
+ * the next lookup tries again.
  */
 #include "../distribute.h"
 
@@ -86,7 +87,8 @@ heal_linktos_unlinked (void *local)
     return 0;
 }
 
-/* If the linkto has become a file, the brick refuses both the unlink and the mkdir. */
+/* Makes the directory where it is missing. If the linkto of its name has become a file, the brick
+ * has refused the unlink, and refuses the mkdir, too. */
 static void
 heal_make (void *local)
 {
@@ -150,7 +152,8 @@ layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *
     layout_divide (layout, weights, first, (unsigned) priv->spread, commit);
 }
 
-/* A subvolume on which the directory could not be made has nothing to lock. */
+/* Notes the locks of the layout on all subvolumes that have the directory. Where it could not be
+ * made, there is nothing to lock. */
 static int
 heal_note_layout_locks (void *local)
 {
@@ -174,8 +177,9 @@ heal_divides (void *local)
     return ((const struct distribute_lookup *) local)->divides;
 }
 
-/* Bricks that were added since the volfile was read have ranges that this client can't see. To
- * divide the hashes anew would hide their files from all clients. */
+/* Returns whether the holes of the layout may be ranges of bricks that were added since the volfile
+ * was read, which this client can't see. To divide the hashes anew would hide the files on these
+ * bricks from all clients. */
 static bool
 heal_range_is_elsewhere (const struct distribute_lookup *lookup)
 {
@@ -214,7 +218,8 @@ heal_plan_ranges (void *local)
     return 0;
 }
 
-/* A subvolume that is new to a complete layout gets an empty range. */
+/* Writes the new layout to all subvolumes; or, if the layout was complete, an empty range to each
+ * subvolume that has none. */
 static void
 heal_set_ranges (void *local)
 {
@@ -329,8 +334,8 @@ heal_xattrs_set (void *local)
              : 0;
 }
 
-/* Sets the counter on the MDS to 0: all subvolumes have the same attributes now. In a directory
- * without an MDS, the source of the heal becomes the MDS by this. */
+/* Sets the counter on the MDS to 0, since all subvolumes have the same attributes now. If the
+ * directory has no MDS, the subvolume whose attributes were copied becomes the MDS by this. */
 static void
 heal_clear_mds (void *local)
 {
@@ -386,7 +391,7 @@ heal_directory (struct distribute_lookup *lookup)
     }
     lookup->lacks = lookup->faults.missing > 0;
     if (lookup->lacks && lookup->hashed == NO_CHILD) {
-        lookup_answer (lookup); /* no subvolume has the lock of the name */
+        lookup_answer (lookup); /* without a hashed subvolume, the name can't be locked */
         return;
     }
     if (lookup->lacks)

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listing of a directory: one subvolume after the other. Linktos are left out. A directory is
- * listed by its hashed subvolume alone, so that each name comes once.
+ * Listing of a directory: of one subvolume after the other. Linktos are left out. A subdirectory is
+ * on all subvolumes, and only the entry on its hashed subvolume is listed, so that each name comes
+ * once.
  *
- * An entry's offset contains its subvolume and its offset there, and depends on nothing else: it
- * stays valid for any open directory, also in another graph, to which a subvolume may have been
- * added. The lowest bits are the subvolume. A large offset, such as a hash of ext4, loses its own
- * lowest bits to them, and then stands for a slightly earlier place: an entry would come twice if
- * its hash differed from the next one's in these bits alone. A reader that continues at the end of
- * the last answer continues at the exact offset, so that a subvolume that reads ahead recognizes
- * it.
+ * The offset of an entry consists of the number of the subvolume, in the lowest bits, and the
+ * entry's offset there. So it stays valid for any open directory, also in another graph with more
+ * subvolumes. A large offset, such as a hash of ext4, loses its own lowest bits to the number, and
+ * then stands for a slightly earlier place: an entry would come twice if its hash differed from the
+ * next one's in these bits alone. But for the last entry of an answer, the context of the fd has
+ * the exact offset. A reader that continues there continues at that offset, so that a subvolume
+ * that reads ahead recognizes it.
  */
 #include "../distribute.h"
 
 #include <dirent.h>
 #include <string.h>
 
-#define OFFSET_BITS 62 /* of 63: an offset isn't negative */
+#define OFFSET_BITS 62 /* bits below LARGE, out of 63: an offset isn't negative */
 #define LARGE ((uint64_t) 1 << OFFSET_BITS)
-#define CHILD_BITS 10U /* at least */
+#define CHILD_BITS 10U /* minimum of bits for the number of a subvolume */
 
 struct list_place {
     unsigned child;
@@ -27,10 +28,11 @@ struct list_place {
 
 struct list_op {
     struct op op;
-    bool with_attributes; /* readdirp */
+    bool with_attributes; /* the call is a readdirp, not a readdir */
     fd_t *fd;
-    size_t size, used; /* bytes */
-    struct list_place at, last; /* where it goes on; of the last entry */
+    size_t size, used; /* the caller's limit for the entries, and their size so far, in bytes */
+    struct list_place at, last; /* place of the next readdirp, and of the last entry in the
+                                 * answer */
     dict_t *wanted;
     struct layout *layout;
     gf_dirent_t *entries, **end;
@@ -79,7 +81,8 @@ place_of_offset (const struct list_op *listing, uint64_t offset)
 
 /* --- which entries ---------------------------------------------------------------------------- */
 
-/* The subvolume that lists a directory's name: the hashed one, or the first if that is down. */
+/* Returns whether the listing of subvolume `child` gives the directory's name to the caller: the
+ * hashed subvolume does, or, if that is down, the first one. */
 static bool
 lists_directory (const struct list_op *listing, unsigned child, const char *name)
 {
@@ -98,7 +101,8 @@ lists_directory (const struct list_op *listing, unsigned child, const char *name
     return true;
 }
 
-/* cluster/replicate leaves out the mode of an entry if it has no good copy of the attributes. */
+/* Returns whether the entry is a linkto. Without a good copy of the attributes, cluster/replicate
+ * leaves out the type (IA_INVAL), but not the mode bits. */
 static bool
 entry_is_linkto (const dht_private_t *priv, const gf_dirent_t *entry)
 {
@@ -124,8 +128,8 @@ lists (const struct list_op *listing, const gf_dirent_t *entry)
     return !entry_is_linkto (priv, entry);
 }
 
-/* The caller gets no inode of a directory, so that it looks the directory up, and the lookup reads
- * its layout. */
+/* Adds a copy of the entry to the answer. An entry of a directory gets no inode: so the caller
+ * looks the directory up, and that lookup reads its layout. */
 static void
 entry_add (struct list_op *listing, const gf_dirent_t *from)
 {
@@ -172,8 +176,9 @@ list_answer (struct op *op)
         STACK_UNWIND (readdir, op->frame, listing->n, error, listing->entries, NULL);
 }
 
-/* An answer without entries would mean the end, so this continues until there is one. It goes on to
- * the next subvolume while there is room: in a small directory each subvolume has a few entries. */
+/* Takes the entries of one answer. For the caller, an answer without entries would mean the end, so
+ * the listing continues until there is an entry. It also goes on to the next subvolume while half
+ * of the size is left: in a small directory each subvolume has a few entries. */
 static void
 list_answered (call_frame_t *frame)
 {
@@ -184,7 +189,7 @@ list_answered (call_frame_t *frame)
     bool at_end;
 
     if (reply->op_ret < 0) {
-        if (listing->n > 0) /* the caller asks once more, and gets the error then */
+        if (listing->n > 0) /* the error comes with the caller's next readdir */
             list_answer (op);
         else
             op_fail (op, reply->op_errno);
@@ -264,7 +269,8 @@ opening_clear (struct op *op)
     fd_unref (((struct list_opening *) op)->fd);
 }
 
-/* A subvolume that is down is left out. Any other error is answered. */
+/* A subvolume that is down, or lacks the directory, is left out of the listings. Any other error
+ * fails the opendir. */
 static void
 opening_answered (call_frame_t *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lookup of a directory: what all subvolumes have of it becomes one answer. */
+/* Lookup of a directory: makes one answer of those of all subvolumes. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -27,8 +27,9 @@ gather_begin (struct distribute_lookup *lookup)
     lookup->xattrs_differ = false;
 }
 
-/* The subvolume with this attribute (GlusterFS: the MDS) decides about the attributes of the
- * directory. The value is not 0 while other subvolumes may lack a change. */
+/* The subvolume that has this attribute on the directory is its MDS (GlusterFS's name): its owner,
+ * mode and xattrs are right if those of others differ. The value is a counter, which is not 0 while
+ * other subvolumes may lack a change. */
 static void
 gather_mds (struct distribute_lookup *lookup, unsigned i, dict_t *xdata)
 {
@@ -92,8 +93,8 @@ gather_one (struct distribute_lookup *lookup, unsigned i, const struct lookup_re
     iatt_merge (&lookup->postparent, &reply->postparent);
 }
 
-/* Chooses the subvolume whose attributes count: the MDS. The root has none: there it is the
- * subvolume that changed last. */
+/* Chooses the subvolume whose owner, mode and xattrs are the right ones: the MDS; without an MDS
+ * the hashed subvolume; for the root directory, which has neither, the one that changed last. */
 static int
 gather_source (const struct distribute_lookup *lookup)
 {
@@ -180,8 +181,8 @@ attributes_differ (const struct distribute_lookup *lookup)
     return false;
 }
 
-/* A replicated subvolume without a good copy may answer with an old layout, owner or ACL, so
- * nothing is healed by it. */
+/* Returns whether a subvolume is replicated and has no good copy of the attributes. It may answer
+ * with an old layout, owner or ACL, so these must not be used for a heal. */
 static bool
 attributes_are_doubtful (const struct distribute_lookup *lookup)
 {
@@ -191,8 +192,8 @@ attributes_are_doubtful (const struct distribute_lookup *lookup)
     return false;
 }
 
-/* Nothing is healed while a subvolume is down, since its copy is unknown. A single subvolume has
- * all hashes anyway. */
+/* Returns whether the directory needs a heal, and may get one. Nothing is healed while a subvolume
+ * is down, since its copy is unknown. A single subvolume has all hashes anyway. */
 bool
 directory_ails (const struct distribute_lookup *lookup)
 {

@@ -47,8 +47,8 @@ mkdir_plan (void *local)
 
 /* --- make ------------------------------------------------------------------------------------- */
 
-/* The brick refuses the directory if the range of the parent that this client counts on is no
- * longer the brick's. */
+/* The brick refuses the mkdir if its range of the parent directory is not the one that this client
+ * knows (op_guard). */
 static void
 mkdir_make (void *local)
 {
@@ -101,7 +101,8 @@ mkdir_make_on_others (void *local)
             AS_CALLER (op, i, mkdir, &op->loc, mkdir->mode, mkdir->umask, xdata);
 }
 
-/* A subvolume that is down logs that itself. */
+/* Logs that a subvolume failed. If it is down, protocol/client has logged that before, so this is
+ * only a debug message. */
 static void
 mkdir_log_failure (const struct mkdir *mkdir, unsigned i, int op_errno)
 {
@@ -113,7 +114,7 @@ mkdir_log_failure (const struct mkdir *mkdir, unsigned i, int op_errno)
             op->priv->children[i]->name, g_strerror (op_errno));
 }
 
-/* Operations on the directory need an inode that has the gfid. */
+/* Enters the new inode into the inode table: later steps need an inode that has the gfid. */
 static void
 mkdir_link_inode (struct mkdir *mkdir)
 {
@@ -124,8 +125,9 @@ mkdir_link_inode (struct mkdir *mkdir)
     mkdir->inode = linked;
 }
 
-/* On a subvolume that answers EEXIST, another client's lookup has healed the directory, or a stale
- * linkto has its name. The latter shows when the directory's range can't be set. */
+/* If a subvolume answers EEXIST, either another client's lookup has made the directory there, or
+ * a stale linkto has its name. In the second case, setting the directory's range there fails
+ * later. */
 static int
 mkdir_made_on_others (void *local)
 {
@@ -215,7 +217,7 @@ mkdir_is_blocked (void *local)
     return ((const struct mkdir *) local)->blocked;
 }
 
-/* The lookup removes the stale linkto, and makes the directory in its place. */
+/* Looks the directory up. That removes the stale linkto, and makes the directory in its place. */
 static void
 mkdir_heal (void *local)
 {

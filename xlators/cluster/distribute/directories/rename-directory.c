@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* rename of a directory: under the locks of both names, first on the new name's hashed subvolume,
- * whose answer decides, then on all others. If one fails, those that have renamed it rename it
- * back. */
+ * whose answer decides, then on all others. If one of these fails, the directory gets its old name
+ * back on all subvolumes that have renamed it. */
 #include "../distribute.h"
 
 struct moving_op {
-    struct emptying emptying; /* of the directory that is replaced, if there is one */
-    inode_t *replaced;        /* with a reference, or NULL */
+    struct emptying emptying; /* check that the replaced directory is empty; first member */
+    inode_t *replaced;        /* inode of the replaced directory, with a reference; or NULL */
     unsigned new_hashed;
     bool *moved;              /* by subvolume: it has renamed the directory */
     bool blocked;             /* a subvolume has a stale linkto of the new name */
@@ -27,9 +27,9 @@ moving_clear (struct op *op)
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* The lookups of both names, whose answers this step reads, have made each directory on the
- * subvolumes that lacked it. Such a lookup may lock the name, so the lookups precede the locks of
- * the rename. */
+/* This step reads the answers of the lookups of both names. Those lookups have made each directory
+ * on the subvolumes that lacked it. For that they may lock the names, so they must precede the
+ * locks of the rename. */
 static int
 moving_plan (void *local)
 {
@@ -142,8 +142,8 @@ moving_rename_on_others (void *local)
             AS_CALLER (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
 }
 
-/* A subvolume answers ENOTDIR if it has a stale linkto, or a file, of the new name. Those that do
- * are asked once more after the linkto was removed. */
+/* A subvolume answers ENOTDIR if it has a stale linkto, or a file, of the new name. The rename is
+ * repeated once where it has failed, after stale linktos were removed. */
 static int
 moving_renamed_on_others (void *local)
 {
@@ -180,7 +180,7 @@ moving_is_blocked (void *local)
     return ((const struct moving_op *) local)->blocked;
 }
 
-/* A brick with a file of the name refuses. */
+/* A brick refuses the unlink if it has a file of the name, not a linkto. */
 static void
 moving_unlink_linktos (void *local)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * rmdir: the directory must be empty on all subvolumes, but for linktos without a file. Under the
- * lock of its name it is removed from all other subvolumes first, and last from the hashed one: as
- * long as the hashed subvolume has it, a lookup makes it again where it is missing.
+ * rmdir: the directory must be empty on all subvolumes, apart from linktos without a file. Under
+ * the lock of its name the directory is removed first from all subvolumes but the hashed one, and
+ * last from that. If a subvolume fails before that, a lookup still finds the directory on the
+ * hashed one, and makes it again where it is missing.
  */
 #include "../distribute.h"
 
@@ -10,7 +11,7 @@ struct rmdir {
     struct emptying emptying;
     int32_t flags;
     unsigned hashed;
-    bool failed; /* a subvolume has kept the directory: the others make it again */
+    bool failed; /* a subvolume has kept the directory: the undo makes it again */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };
@@ -26,7 +27,7 @@ rmdir_clear (struct op *op)
 
 /* --- look ------------------------------------------------------------------------------------- */
 
-/* The lookup makes the directory on a subvolume that lacks it, so that all have it. */
+/* Looks the directory up, which makes it on a subvolume that lacks it, so that all have it. */
 static void
 rmdir_look (void *local)
 {
@@ -63,7 +64,8 @@ rmdir_plan (void *local)
     return 0;
 }
 
-/* After the locks are dropped, a lookup makes the directory again where it was removed. */
+/* Undo of the step "plan", which runs after the locks are released. If a subvolume has kept the
+ * directory, a lookup makes it again where it was removed. */
 static void
 rmdir_heal (void *local)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations on files: each goes to the cached subvolume. The mode in its answer shows whether a
- * rebalance moves the file:
+ * Operations on files: each is wound to the cached subvolume. The mode in the answer shows whether
+ * a rebalance moves the file:
  *
  *   sticky and setgid   (the marks of a move) the rebalance copies the file: the copy must get the
  *                       change, too
- *   01000, or no file   the file has moved: it is looked up, and the operation is done again
+ *   01000, or no file   the file has moved: the client looks it up, and repeats the operation there
  *
- * The steps in rebalance.c need the arguments again, so a stub keeps them.
+ * A stub keeps the arguments of the call, since the steps in rebalance.c need them again.
  */
 #include "../distribute.h"
 
@@ -60,14 +60,17 @@ file_op_new (const struct call *call)
     return file;
 }
 
-/* The two files are on different subvolumes: the caller gets EXDEV, and copies the data itself. */
+/* Returns whether the call copies data between files on different subvolumes. The caller then gets
+ * EXDEV, and copies the data itself. */
 static bool
 call_spans (const struct call *call, const struct file_op *file)
 {
     return call->fd_out && inode_cached (call->this, call->fd_out->inode) != file->child;
 }
 
-/* A file with locks does not move, so an unlock needs no check. */
+/* Returns whether a success of the call is followed by FILE_CHECK: the answers to changes of xattrs
+ * and to locks have no mode that shows a move. A file with locks does not move, so an unlock needs
+ * no check. */
 static bool
 call_checks (const struct call *call)
 {
@@ -113,7 +116,7 @@ file_any_fop (const struct call *call)
         call_fail (call, EXDEV);
     } else if (file->fd && file->inode->ia_type != IA_IFDIR && fd_ctx_get (file->fd, call->this)
                && !fd_is_open_on (call->this, file->fd, file->child)) {
-        file_go (file, file->child); /* it moved since it was opened */
+        file_go (file, file->child); /* the file has moved since it was opened */
     } else {
         call_wind (call, priv->children[file->child], NULL);
     }
@@ -121,15 +124,16 @@ file_any_fop (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The copy needs times, and an fsync, as well as the file. */
+/* Returns whether the operation is also done on the copy: the copy needs the new times, and its
+ * data must be synced, too. */
 static bool
 op_is_for_both (enum fop op)
 {
     return op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
 }
 
-/* The operation has changed data, which the rebalance may have copied before, or rights, which the
- * rebalance sets to what it has read. */
+/* Returns whether the operation has changed data, which the rebalance may have copied before; or
+ * owner, group or mode, which the rebalance sets on the copy to the values that it read before. */
 static bool
 file_op_changes (const struct file_op *file, const struct answer *answer)
 {
@@ -144,14 +148,15 @@ answer_attributes (const struct answer *answer)
     return answer->post ? answer->post : answer->buf;
 }
 
-/* Returns whether the error is one of a subvolume that no longer has the file, or the open file. */
+/* Returns whether a subvolume returns this error if it no longer has the file, or the open file. */
 static bool
 error_may_be_of_move (const struct answer *answer)
 {
     return answer->op_ret < 0
         && (is_missing (answer->op_errno) || answer->op_errno == EBADF
             || answer->op_errno == EBADFD
-            || (op_locks (answer->op) && answer->op_errno == EREMOTE)); /* locks moved along */
+            || (op_locks (answer->op) && answer->op_errno == EREMOTE)); /* its locks have moved,
+                                                                         * too */
 }
 
 static bool
@@ -168,7 +173,8 @@ lost_marks (const struct answer *answer)
         && iatt_is_moving (answer->pre) && !iatt_is_moving (answer->post);
 }
 
-/* The file has moved before the operation gave it a new mode: its linkto is no linkto any more. */
+/* Returns whether the call has given a new mode to a linkto, since the file had moved before.
+ * Clients do not recognise it as a linkto any more. */
 static bool
 lost_linkto (const struct answer *answer)
 {
@@ -198,7 +204,7 @@ file_pass (struct file_op *file, const struct answer *answer)
     answer_pass (answer);
 }
 
-/* Returns false if there is no memory. */
+/* Keeps the answer while steps run. Returns false if there is no memory. */
 static bool
 file_keep (struct file_op *file, const struct answer *answer)
 {
@@ -209,10 +215,10 @@ file_keep (struct file_op *file, const struct answer *answer)
     return file->answer;
 }
 
-/* The operation was made on the file and then on the copy, and the subvolume of the copy has
+/* The operation was done on the file and then on the copy, and the subvolume of the copy has
  * answered. If both subvolumes succeeded, the caller gets the answer of the file's subvolume. If
- * the copy is missing, the rebalance has abandoned the move, or the file has moved once more: a
- * lookup finds out. */
+ * the copy is missing, either the rebalance has abandoned the move, or the file has moved once
+ * more: a lookup finds the file. */
 static void
 file_both_answered (struct file_op *file, const struct answer *answer)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files that are open while they move: a step that opens each fd on the new subvolume, too. */
+/* A step for an open file that moves to another subvolume: it opens each of the file's fds there,
+ * too. */
 #include "../distribute.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* link: the new name goes to the subvolume that has the file. If another subvolume is the hashed
- * one of the new name, that gets a linkto first: a name must never be without one. */
+/* link: the new name is made on the subvolume that has the file. If the new name's hashed subvolume
+ * is another one, that gets a linkto first, so that a lookup finds the name from the beginning. */
 #include "../distribute.h"
 
 struct linking {
@@ -23,7 +23,8 @@ linking_clear (struct op *op)
 
 /* --- look, plan ------------------------------------------------------------------------------- */
 
-/* A rebalance may have moved the file, or changed the layout, since the caller's lookup. */
+/* Looks up the file, and the directory of the new name: a rebalance may have moved the file, or
+ * changed the layout, since the caller's lookup. */
 static void
 linking_look (void *local)
 {
@@ -102,7 +103,7 @@ linking_undo_linkto (void *local)
 
 /* --- link ------------------------------------------------------------------------------------- */
 
-/* A stale linkto of the new name is replaced; a file is not. */
+/* "force-replace": the brick replaces a stale linkto of the new name, but not a file. */
 static void
 linking_link (void *local)
 {
@@ -132,8 +133,8 @@ linking_linked (void *local)
 
 /* --- check linkto, and the answer ------------------------------------------------------------- */
 
-/* A stock client that looked the name up in between found a linkto without a file, and has removed
- * it. */
+/* Makes the linkto again if it has vanished. A client of GlusterFS that looked the new name up
+ * before the link found a linkto without a file, and may have removed it. */
 static void
 linking_check_linkto (void *local)
 {

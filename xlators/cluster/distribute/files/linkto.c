@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Linktos: empty files on the hashed subvolume of a name, which name the subvolume that has the
- * data. Distribute makes and removes linktos with its own identity, not with the caller's. It gives
- * a linkto the owner and the group of the file, so that the caller may rename it.
+ * Linktos: empty files on the hashed subvolume of a name, with the name of the subvolume that has
+ * the data. Distribute makes and removes linktos with its own identity, not with the caller's. It
+ * gives a linkto the owner and the group of the file, so that the caller may rename it.
  *
- * The making is one step of a table, which is repeated:
+ * One step of a table makes a linkto. The step is repeated for each of these calls to the
+ * subvolume:
  *
  *   make --EEXIST--> look --another linkto--> remove --> make
  *     |                |
  *     |                +-- the same linkto --> end
  *     +--> own --> end
+ *
+ * "own" sets the owner of the linkto.
  */
 #include "../distribute.h"
 
@@ -36,7 +39,7 @@ linkto_wind_make (struct op *op)
     linkto_put_back (op, linkto->on, linkto->to, linkto->loc, &linkto->gfid);
 }
 
-/* Returns the phase after the making, LINKTO_BEGIN at the end, or a negative errno. */
+/* Judges the mknod. Returns the next phase, LINKTO_BEGIN if the step ends, or a negative errno. */
 static int
 linkto_after_make (struct op *op)
 {
@@ -59,8 +62,9 @@ linkto_wind_look (struct op *op)
     loc_wipe_path (&loc);
 }
 
-/* The name exists. The linkto that was to be made may stay. A linkto of another file, or to another
- * subvolume, is removed, unless it names a subvolume that this client doesn't know. */
+/* Judges the lookup of a name that exists. If it is the linkto that was to be made, the step ends.
+ * A linkto of another file, or to another subvolume, is removed next, unless it names a subvolume
+ * that this client doesn't know. */
 static int
 linkto_after_look (struct op *op)
 {
@@ -88,8 +92,8 @@ linkto_wind_remove (struct op *op)
     AS_SELF (op, op->linkto.on, unlink, op->linkto.loc, 0, only);
 }
 
-/* Returns the inode with a gfid. If the table has none, a new one that is not linked: the type of
- * the file that the linkto stands for isn't known. */
+/* Returns the inode with a gfid. If the table has none, returns a new inode that is not linked,
+ * since the type of the file isn't known. */
 static inode_t *
 inode_of_gfid (struct itable *table, const gfid_t *gfid)
 {

@@ -5,14 +5,14 @@
  *   the hashed subvolume has    a file       the lookup ends
  *                               a linkto     the subvolume that the linkto names is asked
  *                               a directory  all subvolumes are asked: lookup-directory.c
- *                               nothing      all subvolumes are asked, unless the layout promises
- *                                            that files elsewhere have a linkto
+ *                               nothing      all subvolumes are asked, unless the layout proves
+ *                                            that no other subvolume has the file
  *
  * If all subvolumes were asked and one has the file, its linkto is missing or wrong, so the hashed
  * subvolume gets one. A linkto without a file is removed.
  *
- * Objects that were made on the bricks themselves have no gfid. A lookup gives them one, under the
- * lock of the name; a directory gets the same gfid on all subvolumes.
+ * Objects that were made on the bricks themselves, not by a client, have no gfid. A lookup gives
+ * them one, under the lock of the name; a directory gets the same gfid on all subvolumes.
  */
 #include "../distribute.h"
 
@@ -91,7 +91,7 @@ static const struct step lookup_link_steps[] = {
     {},
 };
 
-/* Does the hashed subvolume lead to the file? */
+/* Returns whether a lookup that begins at the hashed subvolume finds the file. */
 static bool
 lookup_leads (const struct distribute_lookup *lookup, int cached)
 {
@@ -151,8 +151,8 @@ lookup_check (void *local)
     lookup_all_as_self (local, ((const struct distribute_lookup *) local)->wanted);
 }
 
-/* Under the lock of the name no client makes the file. If there is a file, the lookup begins
- * anew. */
+/* Judges lookups under the lock of the name, which keeps clients from making the file. If a
+ * subvolume has the file nevertheless, the whole lookup is repeated. */
 static int
 lookup_checked (void *local)
 {
@@ -178,7 +178,8 @@ lookup_unlink (void *local)
     AS_SELF (&lookup->op, (unsigned) lookup->hashed, unlink, &lookup->op.loc, 0, only);
 }
 
-/* The brick refuses (EBUSY) if a rebalance has made the linkto the file meanwhile. */
+/* A brick refuses the unlink (EBUSY) if a rebalance has made the linkto the file: the lookup is
+ * repeated. */
 static int
 lookup_unlinked (void *local)
 {
@@ -256,8 +257,9 @@ lookup_linkto_is_foreign (struct distribute_lookup *lookup)
     return true;
 }
 
-/* At the end of a move, the rebalance makes the linkto the file, and removes the old file. Between
- * two answers the file was then on neither subvolume, so one round of answers proves nothing. If
+/* No subvolume has shown the file: repeats the lookup, or fails it. At the end of a move, the
+ * rebalance makes the linkto the file, and removes the old file. If one subvolume answered before
+ * that and the other after it, neither showed the file, so one round of answers proves nothing. If
  * the hashed subvolume has nothing of the name, the name does not exist even if other subvolumes
  * are down, as in GlusterFS: a file there would have a linkto. */
 static void
@@ -416,9 +418,9 @@ lookup_linked_answered (call_frame_t *frame)
     }
 }
 
-/* If the layout is as old as the last rebalance of the volume, files that are not on their hashed
- * subvolume have a linkto there. All subvolumes are asked for a file whose cached subvolume was
- * known a moment ago. */
+/* Returns whether a name that is missing on its hashed subvolume exists nowhere. That is so if the
+ * layout has the commit hash of the volume: since the last rebalance, each file that is elsewhere
+ * has a linkto. But a file whose cached subvolume is known is searched on all subvolumes. */
 static bool
 lookup_trusts_absence (const struct distribute_lookup *lookup)
 {
@@ -478,8 +480,8 @@ static const struct step lookup_layout_steps[] = {
     {},
 };
 
-/* Checks that the subvolume still has the range that this client counts on: a rebalance may have
- * given the hash to another subvolume. */
+/* Fails the lookup with ENOENT, but first checks that the hashed subvolume still has the range that
+ * this client knows: a rebalance may have given the hash to another subvolume. */
 static void
 lookup_absent (struct distribute_lookup *lookup)
 {
@@ -542,7 +544,7 @@ lookup_fresh (struct distribute_lookup *lookup)
                  lookup->wanted);
 }
 
-/* The answer of the subvolume that had the file before. */
+/* Takes the answer of the subvolume that had the file before the lookup. */
 static void
 lookup_cached_answered (call_frame_t *frame)
 {

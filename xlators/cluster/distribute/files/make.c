@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * create, mknod, symlink: on the hashed subvolume. If that is full or leaves the volume, on another
- * one, with a linkto on the hashed subvolume.
+ * create, mknod, symlink: the file is made on its hashed subvolume. If that subvolume is full or
+ * leaves the volume, the file is made on another one, and the hashed subvolume gets a linkto.
  *
- * A brick refuses a create if the range of the directory that this client counts on is no longer
- * the brick's. The client then looks the directory up again, and tries again.
+ * A create carries the range that this client knows of the directory (op_guard). The brick refuses
+ * the create if its range is another one. The client then looks the directory up, and tries again.
  */
 #include "../distribute.h"
 
@@ -18,11 +18,11 @@ struct making_op {
     mode_t mode, umask;
     dev_t rdev;
     fd_t *fd;
-    char *target;  /* of a symbolic link */
+    char *target;  /* target of a symbolic link */
     unsigned hashed, child;
-    bool linkto_made; /* on hashed */
-    gfid_t gfid;      /* of the new file, if it has a linkto */
-    /* the answer */
+    bool linkto_made; /* the operation has made a linkto on `hashed` */
+    gfid_t gfid;      /* gfid of the new file and of its linkto, if it has one */
+    /* members for the answer */
     inode_t *inode;
     struct iatt buf, preparent, postparent;
     dict_t *xdata;
@@ -41,7 +41,8 @@ making_clear (struct op *op)
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* A brick refuses a create if the layout has changed, but neither mknod nor symlink. */
+/* Returns whether the layout must be read again before the file is made. A brick refuses a create
+ * if the layout has changed, but it does not refuse a mknod or a symlink. */
 static bool
 making_needs_layout (const struct making_op *making, int hashed)
 {
@@ -149,7 +150,8 @@ making_failed (struct making_op *making, int op_errno, dict_t *xdata)
         (making_)->xdata = dict_ref ((reply_)->xdata);                                             \
     } while (0)
 
-/* A name that exists after all may be a linkto: the caller looks it up again. */
+/* Returns whether the create has opened an existing linkto. The operation then fails with ESTALE,
+ * so that the caller looks the name up, and finds the file. */
 static bool
 making_opened_linkto (const struct making_op *making)
 {
@@ -176,7 +178,7 @@ making_made (void *local)
     else
         MAKING_TAKE (making, &answer->symlink);
     if (making_opened_linkto (making)) {
-        making->linkto_made = false; /* it leads to that file */
+        making->linkto_made = false; /* the undo must not remove it */
         return -ESTALE;
     }
     inode_set_cached (op->this, making->inode, (int) making->child);
@@ -271,8 +273,8 @@ making_tmpfile_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     STACK_UNWIND (tmpfile, frame, op_ret, op_errno, fd, inode, buf, xdata);
 }
 
-/* Fails if there are several subvolumes: a file without a name has no hash that chooses one.
- * Nothing is lost by that, since GlusterFS's servers do not support tmpfile. */
+/* Fails if there are several subvolumes: a file without a name has no hash that chooses one of
+ * them. GlusterFS's servers do not support tmpfile anyway. */
 void
 dht_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
              mode_t umask, fd_t *fd, dict_t *xdata)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Files that a rebalance moves, or has moved, while they are in use. The answer to an operation
- * shows that (files.c). Before the answer is passed on, the table of steps at the end of this file
- * is run:
+ * What a client does for a file that is in use while a rebalance moves it. The answer to an
+ * operation shows the move (files.c). Before the answer is passed on, the table of steps at the end
+ * of this file is run:
  *
- *   the rebalance copies the file   the operation is done on the copy, too; or the rebalance is
- *                                   made to give the copy up, and the end of the move is awaited
- *   the file has moved              it is looked up, and the operation is done again there
+ *   the rebalance copies the file   the operation is done on the copy, too; or the client makes the
+ *                                   rebalance abandon the move, and waits for the end of the move
+ *   the file has moved              the client looks it up, and repeats the operation there
  *
  * file->todo has the steps to run; the judge of a step sets the next ones. At the end the call is
  * wound again, or the kept answer is passed on.
@@ -31,7 +31,7 @@ marks_strip (struct iatt *buf)
         buf->ia_prot &= ~(uint32_t) MARKS;
 }
 
-/* Defines the `when` of steps of file->todo. */
+/* Defines the `when` of a step: it runs if file->todo has one of the flags todo_. */
 #define TODO(name_, todo_)                                                                         \
     static bool name_ (void *local)                                                                \
     {                                                                                              \
@@ -53,8 +53,9 @@ file_ask_target (void *local)
     loc_wipe_path (&loc);
 }
 
-/* The file names the target in an attribute. Returns 0 or an errno: ENODATA if it isn't being
- * copied (any more), ENOENT or ESTALE if it has moved. */
+/* Reads the target from the answer: while the file is being copied, an attribute of it has the
+ * target's name. Returns 0 or an errno: ENODATA if the file isn't being copied (any more), ENOENT
+ * or ESTALE if it has moved. */
 static int
 file_read_target (struct file_op *file)
 {
@@ -89,9 +90,9 @@ file_look_for (struct file_op *file, int op_errno)
     file->todo = FILE_FIND;
 }
 
-/* Judges the target for an operation that has to be made on the file and on the copy. If the
- * rebalance is copying the file, makes the operation on the copy. If the file has moved, looks it
- * up. If there is no copy, the kept answer is passed on. */
+/* Judges the target for an operation that has to be done on the file and on the copy. If the
+ * rebalance is copying the file, the operation is done on the copy next. If the file has moved, it
+ * is looked up. If there is no copy, the kept answer is passed on. */
 static int
 file_target_of_both (struct file_op *file, int error)
 {
@@ -106,9 +107,10 @@ file_target_of_both (struct file_op *file, int error)
     return 0;
 }
 
-/* Judges the target for an operation that needs the end of the move. If the file names no target,
- * the rebalance has abandoned the move, or a user has set the mode bits that mark a move. Another
- * move may be beginning, so a truncate and a change of owner, group or mode wait nevertheless. */
+/* Judges the target for an operation that has to wait for the end of the move. If the file names no
+ * target, the rebalance has abandoned the move, or a user has set the mode bits that mark a move.
+ * Another move may be beginning, so a truncate and a change of owner, group or mode wait
+ * nevertheless. */
 static int
 file_target_of_copy (struct file_op *file, int error)
 {
@@ -128,7 +130,7 @@ file_target_told (void *local)
         return file_target_of_both (file, error);
     if (file->todo == FILE_ASK_FOR_END)
         return file_target_of_copy (file, error);
-    file->todo = error ? FILE_WAIT : FILE_MARK; /* a user may have set the bits of the marks */
+    file->todo = error ? FILE_WAIT : FILE_MARK; /* error: a user may have set the marks' bits */
     return 0;
 }
 
@@ -182,8 +184,9 @@ file_restored (void *local)
 
 /* --- protect the copy, and wait for the end of the move --------------------------------------- */
 
-/* While the copy has this attribute, the brick refuses writes of the rebalance to it, so the
- * rebalance gives this file up. The rebalance may have read the data before they changed. */
+/* An attribute of the copy. While it is set, the brick refuses the rebalance's writes to the copy,
+ * so the rebalance abandons the move: it may have read the file's data before the operation changed
+ * them. */
 #define PROTECT "trusted.glusterfs.protect.writes"
 
 TODO (file_protects, FILE_PROTECT)
@@ -206,7 +209,8 @@ file_follows_copy (void *local)
     return file_protects (local) && ((const struct file_op *) local)->fd;
 }
 
-/* The fds stay usable even if another client removes the file as soon as it has moved. */
+/* Opens the fds on the copy, too: they stay usable even if another client removes the file as soon
+ * as it has moved. */
 static void
 file_follow_copy (void *local)
 {
@@ -233,8 +237,9 @@ file_unprotects (void *local)
     return file_waits (local) && ((const struct file_op *) local)->target != NO_CHILD;
 }
 
-/* Under the lock nothing moves the file, so the attribute is removed. If it stayed, and the copy
- * had become the file, no rebalance could move the file again. */
+/* Removes the attribute PROTECT. This client has the data lock, so no rebalance moves the file.
+ * If the attribute stayed, and the copy had become the file, no rebalance could move the file
+ * again. */
 static void
 file_unprotect (void *local)
 {
@@ -279,8 +284,9 @@ answer_stat (const struct fan_answer *answer)
     return answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
 }
 
-/* Either a rebalance that gave the file up has set the rights that it had read before, or this
- * client has set the marks after the rebalance had removed its own. */
+/* Returns whether the file has not the owner, group or mode that the call has set. Either a
+ * rebalance that abandoned the move has set those that it had read before, or this client has set
+ * the marks of the move after the rebalance had removed them. */
 static bool
 rights_differ (const struct file_op *file, const struct iatt *buf)
 {
@@ -318,8 +324,8 @@ file_checked (void *local)
 
 TODO (file_unlocks, FILE_UNLOCK)
 
-/* The lock was taken on the linkto that the file has left behind: it would keep no other owner
- * away. */
+/* Releases the lock that the call has taken on the linkto: the file had moved, so the lock would
+ * keep no other owner away. */
 static void
 file_unlock (void *local)
 {
@@ -346,8 +352,8 @@ file_look (void *local)
     loc_wipe_path (&loc);
 }
 
-/* Returns whether the file was removed after it had moved, and fd is open on the subvolume where it
- * was. */
+/* Returns whether the file was removed after it had moved, but the fd is open on the subvolume to
+ * which it had moved. */
 static bool
 file_lives_on (const struct file_op *file)
 {
@@ -355,8 +361,8 @@ file_lives_on (const struct file_op *file)
         && fd_is_open_on (file->op.this, file->fd, file->target);
 }
 
-/* The first subvolume's change is lost with the remains of the file there, or is not in the copy.
- * So the operation fails even if that subvolume reported success. */
+/* Judges the lookup. If it fails, the operation fails even if the first subvolume reported success:
+ * its change is lost, since it was made to the linkto there, or to the file after it was copied. */
 static int
 file_found (void *local)
 {
@@ -381,11 +387,12 @@ file_found (void *local)
     return 0;
 }
 
-/* --- empty remains ---------------------------------------------------------------------------- */
+/* --- empty remains: data that the call has written to the linkto on the file's old subvolume -- */
 
 TODO (file_empties, FILE_EMPTY)
 
-/* The remains may have no name: then only the fd leads to them. */
+/* Reads the attributes of the linkto that the move has left on `answered`. It may have no name any
+ * more, so the fd is used if there is one. */
 static void
 file_look_at_remains (void *local)
 {
@@ -405,7 +412,7 @@ file_look_at_remains (void *local)
     loc_wipe_path (&loc);
 }
 
-/* If the remains are no linkto, they are the file: its data would be lost. */
+/* Only a linkto is truncated. Anything else is the file itself, and its data would be lost. */
 static int
 file_remains_told (void *local)
 {
@@ -419,11 +426,11 @@ file_remains_told (void *local)
     return 0;
 }
 
-/* Truncates the rest of a file that has moved away from a brick while it was open there: the
- * operation has written data to this rest. When a client later gives the file a name that hashes to
- * this brick, the rest becomes the linkto of that name, and the next move to the brick would find
- * the old data in it. A move writes to the linkto on its target, so the rest is truncated under the
- * data lock, which keeps every rebalance from moving the file. */
+/* Truncates the linkto that a move has left on a brick while the file was open there: the operation
+ * has written data to it. When a client later gives the file a name that hashes to this brick, this
+ * inode becomes the linkto of that name, and the next move to the brick would find the old data in
+ * it. A move writes to the linkto on its target, so the truncate is done under the data lock, which
+ * keeps every rebalance from moving the file. */
 static void
 file_empty (void *local)
 {
@@ -438,7 +445,7 @@ file_empty (void *local)
     loc_wipe_path (&loc);
 }
 
-/* --- follow: the fds are opened where the file is now ----------------------------------------- */
+/* --- follow: open the fds where the file is now ----------------------------------------------- */
 
 static bool
 file_follows (void *local)
@@ -456,7 +463,8 @@ file_follow (void *local)
     follow_run (&file->op, file->inode, file->fd, (unsigned) file->child);
 }
 
-/* If the file is missing there, it has moved on, or the rebalance has given the copy up. */
+/* If the file is missing on `child`, it has moved on, or the rebalance has abandoned the copy: the
+ * client looks it up again. */
 static int
 file_followed (void *local)
 {
@@ -485,7 +493,7 @@ file_resume (struct file_op *file)
     call_resume (call);
 }
 
-/* The operation ends with the answer that it had. */
+/* Ends the operation with the answer that was kept, or else with op_errno. */
 static void
 file_keep_answer (struct file_op *file)
 {

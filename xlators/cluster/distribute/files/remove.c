@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * unlink: first the file on its cached subvolume, as the caller; then the linkto on the hashed one.
+ * unlink: removes first the file on its cached subvolume, as the caller; then the linkto on the
+ * hashed subvolume.
  *
- * A rebalance may be copying the file, and takes no lock that keeps an unlink away. It has made the
- * copy under the same name, and would finish the move although the file is gone. So if the file was
+ * A rebalance that copies the file takes no lock that keeps an unlink away. It has made the copy
+ * under the same name, and would finish the move although the file is gone. So if the file was
  * being moved when it was removed, all other subvolumes are asked for the name. A copy is removed
- * as a linkto; or, if the rebalance has finished the move, as the file. The rebalance itself gives
- * up a copy that it makes later, since its file is gone.
+ * as a linkto; but if the rebalance has finished the move, the copy has become the file, and is
+ * removed as a file. If the rebalance makes the copy later, it removes the copy itself, since the
+ * file is gone.
  *
  * The attributes that the file had when it was removed show whether it was being moved. The hash of
  * its name does not: the layout of the directory may have changed.
@@ -15,18 +17,18 @@
 
 #include <string.h>
 
-/* If the request has this key, the brick adds the last attributes of the removed file to the
- * answer, under the same key. The brick opens the file for that as the caller. */
+/* Key in the xdata of the unlink and of its answer. It makes the brick add the last attributes of
+ * the removed file to the answer. For that, the brick opens the file with the caller's rights. */
 #define LAST_ATTRIBUTES "dht-get-iatt-in-xattr"
 
 struct removal {
     struct op op;
     bool removed; /* the name was removed on one subvolume */
-    bool blind;   /* the caller may not open the file: its last attributes aren't known */
+    bool blind;   /* the last attributes aren't known: the caller may not open the file */
     bool *copies; /* by subvolume: it has a copy, which is to be removed */
     unsigned n_copies;
     int32_t xflag;
-    int cached;   /* or NO_CHILD */
+    int cached;   /* cached subvolume, or NO_CHILD */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };
@@ -40,8 +42,8 @@ removal_clear (struct op *op)
     g_free (removal->copies);
 }
 
-/* If the name was removed on one subvolume, and the file is missing on another, the unlink has
- * succeeded. Returns a result for a judge. */
+/* Returns the result of a judge for the error of a call: if the name was removed on one subvolume,
+ * and the file is missing on another, the unlink has succeeded. */
 static int
 removal_failed (const struct removal *removal, int op_errno)
 {
@@ -68,7 +70,8 @@ removal_look (void *local)
     loc_wipe_path (&loc);
 }
 
-/* Another client may have made a file of that name. */
+/* If the file was removed, and the name now stands for a file with another gfid, another client has
+ * made that file, and the unlink ends. */
 static int
 removal_looked (void *local)
 {
@@ -93,8 +96,8 @@ removal_has_inode (void *local)
     return ((const struct op *) local)->loc.inode;
 }
 
-/* Open fds are opened on that subvolume first: there the file can not be opened any more without
- * its name. */
+/* Opens the fds of the file on the cached subvolume, unless they are open there: once its name is
+ * removed, the file can't be opened there. */
 static void
 removal_follow (void *local)
 {
@@ -157,8 +160,8 @@ removal_was_moving (const struct removal *removal)
     return iatt_is_moving (&last) || iatt_may_be_linkto (&last);
 }
 
-/* Removes the linkto on the hashed subvolume, and looks for copies of a file that was being moved.
- * */
+/* Removes the linkto on the hashed subvolume. If the file was being moved, looks the name up on all
+ * others, to find copies. */
 static void
 removal_sweep (void *local)
 {
@@ -225,7 +228,7 @@ removal_swept (void *local)
 
 /* --- unlink copies, and the answer ------------------------------------------------------------ */
 
-/* The brick removes no copy that has become the file meanwhile. */
+/* Removes the copies. A brick refuses if the copy has become the file meanwhile. */
 static void
 removal_unlink_copies (void *local)
 {

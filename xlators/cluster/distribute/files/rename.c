@@ -7,13 +7,12 @@
  *   C = Cd            unlink the linkto of the new name on Hd; rename on C; make its linkto on Hd
  *   C = Hd            rename on C
  *   else              make a linkto of the old name on Hd, if it has none; link the new name on C;
- *                     rename the linkto on Hd, which is the moment of the change
+ *                     rename the linkto on Hd: from this moment on, the new name has the file
  *   then remove       the old name on C, its linkto on Hs, the replaced file on Cd
  *
- * Until the change the old name leads to the file; after it, the new name; both do in between.
- * Locks keep other clients' renames and a rebalance away: of the data of both files, and of both
- * names. The contexts of the inodes decide which locks are taken; lookups under the locks check
- * that these were the right ones.
+ * Locks on the data of both files, and on both names, keep other clients' renames and a rebalance
+ * away. The contexts of the inodes decide which locks are taken. Lookups under the locks check that
+ * these were the right ones; if not, the operation begins again.
  */
 #include "../distribute.h"
 
@@ -23,14 +22,14 @@ struct renaming {
     struct op op;
     struct renaming_plan {
         unsigned cached, hashed, new_hashed;
-        int new_cached; /* or NO_CHILD */
+        int new_cached; /* cached subvolume of the replaced file, or NO_CHILD */
     } plan;
-    inode_t *replaced; /* the file that the new name stands for, or NULL; with a reference */
-    unsigned where;    /* the subvolume of the rename itself */
-    bool linkto_unlinked; /* the linkto of the new name on Hd was removed */
-    bool linkto_made;  /* the old name has a linkto on Hd for the time of the rename */
-    bool linked;       /* the file has both names on C */
-    bool link_exists;  /* C has a file of the new name */
+    inode_t *replaced; /* inode of the file that is replaced, with a reference; or NULL */
+    unsigned where;    /* subvolume on which the rename is done: C or Hd */
+    bool linkto_unlinked; /* the operation has removed the linkto of the new name on Hd */
+    bool linkto_made;  /* the operation has made a linkto of the old name on Hd */
+    bool linked;       /* the file has the new name on C, too */
+    bool link_exists;  /* the link has failed: C has a file of the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -112,7 +111,8 @@ renaming_plan (void *local)
 
 /* --- check ------------------------------------------------------------------------------------ */
 
-/* Takes over what the lookups found. Returns 0 or a negative errno. */
+/* Stores the results of the lookups of both names, and reads the plan again. Returns 0 or a
+ * negative errno. */
 static int
 renaming_find (struct renaming *renaming)
 {
@@ -143,7 +143,8 @@ plan_is_same (const struct renaming_plan *a, const struct renaming_plan *b)
         && a->new_cached == b->new_cached;
 }
 
-/* Another plan needs other locks. Two names of one file stay as they are. */
+/* If the plan has changed, the locks are the wrong ones, and the operation begins again. If both
+ * names are names of one file, a rename does nothing, as POSIX demands. */
 static int
 renaming_check (void *local)
 {
@@ -172,7 +173,8 @@ renaming_replaces (void *local)
     return ((const struct renaming *) local)->replaced;
 }
 
-/* The replaced file may be open: its fds are opened on Cd before the file loses its name there. */
+/* The replaced file may be open. Its fds are opened on Cd before its name is removed there:
+ * afterwards it could not be opened. */
 static void
 renaming_follow (void *local)
 {
@@ -213,7 +215,8 @@ renaming_linkto_unlinked (void *local)
     return answer->op_ret < 0 && !is_missing (answer->op_errno) ? -answer->op_errno : 0;
 }
 
-/* Without its linkto the file that the new name stands for would not be found. */
+/* Undo: the new name still stands for the other file, which a lookup would not find without its
+ * linkto. */
 static void
 renaming_restore_linkto (void *local)
 {
@@ -224,7 +227,7 @@ renaming_restore_linkto (void *local)
                          &renaming->op.newloc, &renaming->replaced->gfid);
 }
 
-/* --- rename on another subvolume than the file's: linkto there, link here --------------------- */
+/* --- C is neither Cd nor Hd: linkto of the old name on Hd, link of the new name on C ---------- */
 
 static bool
 renaming_crosses (void *local)
@@ -234,7 +237,7 @@ renaming_crosses (void *local)
     return renaming->where != renaming->plan.cached;
 }
 
-/* Also if Hd is Hs: its linkto may be missing after a rebalance. */
+/* Runs even if Hd is Hs: after a rebalance, Hs may have no linkto of the old name. */
 static void
 renaming_make_linkto (void *local)
 {
@@ -265,8 +268,9 @@ renaming_undo_linkto (void *local)
         AS_SELF (&renaming->op, renaming->plan.new_hashed, unlink, &renaming->op.loc, 0, only);
 }
 
-/* A stale linkto of the new name on C is replaced. The brick's rules for a link are stricter than
- * those for a rename, which Hd checks for the caller. */
+/* Links as distribute itself: a brick has stricter rules for a caller's link than for a rename, and
+ * Hd checks later that the caller may rename. "force-replace": a stale linkto of the new name on C
+ * is replaced. */
 static void
 renaming_link (void *local)
 {
@@ -289,9 +293,10 @@ renaming_linked (void *local)
     return renaming->linked || renaming->link_exists ? 0 : -answer->op_errno;
 }
 
-/* The new name on C is a second name of the same file, so it may go. But if Hd was lost, it may
- * have renamed the linkto before. Then the new name stays, too, if the old name's only linkto was
- * that one, or if the linkto replaced the file that the new name stood for. */
+/* For the undo of the link: returns whether the new name on C may be removed. It is a second name
+ * of the same file. But if the connection to Hd was lost, Hd may have renamed the linkto. The new
+ * name then stays if the old name has no other linkto (Hs = Hd), or if the linkto has replaced the
+ * file of the new name (Cd = Hd). */
 static bool
 renaming_may_unlink (const struct renaming *renaming)
 {
@@ -330,7 +335,8 @@ renaming_look_at_link (void *local)
     loc_wipe_path (&loc);
 }
 
-/* The link may remain of a rename whose Hd was lost. */
+/* The existing file may be the link of an earlier rename that lost its connection to Hd. It has the
+ * same gfid then, and serves as the link. */
 static int
 renaming_link_told (void *local)
 {
@@ -385,9 +391,10 @@ renaming_make_new_linkto (void *local)
 
 /* --- clean ------------------------------------------------------------------------------------ */
 
-/* After a rebalance, linktos of the old name and of the replaced file may lie on the former hashed
- * subvolumes. All linktos of a file on one subvolume are names of one inode: if the file moves to
- * that subvolume, they all become names of it. */
+/* Removes linktos of the old name, and of the replaced file, on all other subvolumes: after a
+ * rebalance there may be some on the former hashed subvolumes. All linktos of a file on one
+ * subvolume are names of one inode. So if the file moved to that subvolume, a stale one would
+ * become a name of the file. */
 static void
 renaming_clean_linktos (struct renaming *renaming, dict_t *only)
 {
@@ -445,7 +452,8 @@ renaming_cleaned (void *local)
 
 /* --- stat, and the answer --------------------------------------------------------------------- */
 
-/* The answer has the attributes of the file, not of a linkto. */
+/* Reads the attributes of the file for the answer: the rename on Hd has returned those of a
+ * linkto. */
 static void
 renaming_stat (void *local)
 {
