@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator's options, its init and fini, and its events. */
+/* Options of the translator, its init and fini, and its handling of events. */
 #include "distribute.h"
 
 #include <signal.h>

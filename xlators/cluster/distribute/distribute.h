@@ -51,7 +51,7 @@ struct space {
     bool *told_short;      /* by subvolume: the log says that it is below the limits */
     bool *told_full;       /* by subvolume: the log says that it is full */
     struct option_share min_free_disk;
-    double min_free_inodes; /* value of the option, in percent */
+    double min_free_inodes; /* value of the option min-free-inodes */
 };
 
 typedef struct {
@@ -62,12 +62,12 @@ typedef struct {
     double min_free_inodes;
     int64_t spread, forced_commit;
     char *decommissioned, *rsync_regex, *extra_regex, *layout_key;
-    /* constant after init, unless the comment says otherwise */
+    /* members that are constant after init, unless marked "atomic" or guarded by a lock */
     unsigned n;           /* number of subvolumes */
     xlator_t **children;
-    unsigned *by_name;    /* indices of the subvolumes in the order of their names */
+    unsigned *by_name;    /* numbers of the subvolumes, in the order of their names */
     bool *leaving;        /* by subvolume: it is in decommissioned-bricks; atomic */
-    char *linkto_key, *mds_key, *commit_key; /* names of extended attributes */
+    char *linkto_key, *mds_key, *commit_key; /* names of distribute's own extended attributes */
     struct hash_rules rules;
     uint32_t commit;      /* commit hash of the volume (layout.h); atomic */
     struct space space;
@@ -108,7 +108,7 @@ bool layout_is_fresh (xlator_t *this, inode_t *inode);
 bool layout_is_still (xlator_t *this, inode_t *inode, unsigned child,
                       const struct lookup_reply *reply);
 
-/* Returns the hashed subvolume of a name, or NO_CHILD. */
+/* Returns the hashed subvolume of a name in directory `parent`, or NO_CHILD. */
 int name_hashed (xlator_t *this, inode_t *parent, const char *name);
 
 /* Returns the errno for a name whose hash is in no range: ENOTCONN if a subvolume is down. Else
@@ -176,7 +176,7 @@ void *op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc
  * (root, not the caller). Makes the request at the first call. */
 call_frame_t *op_own (struct op *op);
 
-/* Unwinds op->frame with an errno, for an operation that has no table of steps. */
+/* Fails op->frame with an errno (0: EIO), for an operation that has no table of steps. */
 void op_fail (struct op *op, int op_errno);
 
 void op_drop (xlator_t *this, void *local);
@@ -208,7 +208,8 @@ void step_begin (struct op *op, void (*next) (call_frame_t *frame));
 #define AS_SELF_AT(op_, slot_, child_, fop_, ...)                                                  \
     STEP_WIND (&(op_)->seq, op_own (op_), slot_, child_, fop_, __VA_ARGS__)
 
-/* Runs the steps of a table. After the last one, `answer` unwinds op->frame with success. */
+/* Runs the steps of a table. After the last one, `answer` unwinds op->frame with success; an error
+ * of a step fails op->frame. */
 void op_run (struct op *op, const struct step *steps, void (*answer) (void *op));
 
 unsigned op_slots (const struct op *op); /* returns the number of elements of seq.fan.answers */
@@ -229,9 +230,9 @@ void op_refresh (void *op);
 void op_guard (struct op *op, unsigned child, dict_t *xdata);
 bool op_guard_refused (dict_t *xdata);
 
-/* iatt_may_be_linkto returns whether attributes are those of a linkto. linkto_target also reads the
- * extended attribute of the linkto in xdata: it returns the subvolume that the linkto names, or
- * NO_CHILD. */
+/* iatt_may_be_linkto returns whether the type and the mode are those of a linkto. linkto_target
+ * also reads the linkto's extended attribute in xdata: it sets *ret_is_linkto, and returns the
+ * subvolume that the linkto names, or NO_CHILD. */
 bool iatt_may_be_linkto (const struct iatt *buf);
 int linkto_target (xlator_t *this, const struct iatt *buf, dict_t *xdata, bool *ret_is_linkto);
 
@@ -298,7 +299,8 @@ void linkto_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid
 int linkto_judge (void *op);
 int linkto_try (void *op);
 
-/* Like linkto_run, for a linkto that an earlier step has made and that may have vanished. */
+/* Like linkto_run, for a linkto that an earlier step has made: makes it again if it has
+ * vanished. */
 void linkto_keep_run (struct op *op, unsigned on, unsigned to, loc_t *loc, const gfid_t *gfid,
                      const struct iatt *like);
 
@@ -308,8 +310,9 @@ void linkto_put_back (struct op *op, unsigned on, unsigned to, const loc_t *name
 
 /* --- xdata.c ---------------------------------------------------------------------------------- */
 
-/* xdata_internal marks a call to a brick as one that GlusterFS itself makes. xdata_only_linkto also
- * makes an unlink fail unless the file is a linkto. */
+/* xdata_internal returns xdata that mark a call to a brick as one of GlusterFS itself, not of a
+ * user. xdata_only_linkto returns xdata that also make an unlink fail unless the file is a
+ * linkto. */
 dict_t *xdata_internal (void);
 dict_t *xdata_only_linkto (void);
 
@@ -319,8 +322,8 @@ dict_t *xdata_only_linkto (void);
 dict_t *xdata_without_healing (void);
 #define WITHOUT_HEALING "distribute.without-healing"
 
-/* Returns the xdata for a lookup on a subvolume: the caller's, and the extended attributes that
- * distribute wants in the answer. */
+/* Returns the xdata for a lookup on a subvolume: the caller's xdata, with the keys of the extended
+ * attributes that distribute needs in the answer. */
 dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);
 
 /* --- lookup.c, lookup-directory.c, heal.c ----------------------------------------------------- */
@@ -336,7 +339,7 @@ struct distribute_lookup {
     int linked;         /* subvolume that the linkto on `hashed` names, or NO_CHILD */
     bool has_linkto;    /* `hashed` has a linkto of the name */
     bool any_linkto;    /* a subvolume has a linkto of the name */
-    bool no_gfid;       /* a subvolume has an object without a gfid */
+    bool no_gfid;       /* a subvolume has an object of the name without a gfid */
     bool named;         /* the lookup has given a gfid to objects without one */
     bool absent;        /* `hashed` has nothing of the name */
     gfid_t linkto_gfid; /* gfid of the linkto on `hashed` */
@@ -388,11 +391,11 @@ struct emptying {
     fd_t *fd;           /* fd of the directory, open on all subvolumes */
     off_t *at;          /* by subvolume: offset where its listing continues; -1: it has ended */
     GPtrArray *linktos; /* linktos in the listings: struct empty_linkto of empty.c */
-    guint removed;      /* number of linktos whose unlink was wound */
+    guint removed;      /* number of linktos, from the first on, whose unlink was wound */
 };
 
-/* The steps that make sure that a directory is empty: they open it, list it on all subvolumes, and
- * remove linktos. Any other name in it fails the operation with ENOTEMPTY. */
+/* Functions of the steps that make sure that a directory is empty: they open it, list it on all
+ * subvolumes, and remove linktos. Any other name in it fails the operation with ENOTEMPTY. */
 void empty_open (void *empty);
 void empty_list (void *empty);
 int empty_listed (void *empty);
@@ -413,14 +416,15 @@ void space_refresh (struct op *op);
  * min-free-inodes. */
 bool space_is_short (xlator_t *this, unsigned child);
 
-/* Returns the subvolume that gets the data of a new file whose hashed subvolume is child. */
+/* Returns the subvolume that gets a new file whose hashed subvolume is `child`: `child`; or, if it
+ * is short of space or leaves the volume, the one with the most free space. */
 int space_best (xlator_t *this, unsigned child);
 
 /* If op_errno is ENOSPC or EDQUOT, logs that the name can't be made on `child`. The message is not
  * repeated until the subvolume has had enough space again. */
 void name_no_room (xlator_t *this, loc_t *loc, unsigned child, int op_errno);
 
-/* Returns the size of a subvolume's disk, in chunks of 1 MB; 0: not known. */
+/* Returns the size of a subvolume's disk in MiB; 0: not known. */
 uint32_t space_chunks (xlator_t *this, unsigned child);
 statfs_fop dht_statfs;
 
@@ -500,29 +504,30 @@ enum {
     FILE_MARK = 1 << 3,         /* set the marks of the move on the file again */
     FILE_RESTORE = 1 << 4,      /* set the mode of a linkto again, which the call has changed */
     FILE_PROTECT = 1 << 5,      /* make the brick refuse the rebalance's writes to the copy */
-    FILE_WAIT = 1 << 6,         /* wait for the end of a move that has begun */
+    FILE_WAIT = 1 << 6,         /* wait for the end of a move, by taking the data lock */
     FILE_CHECK = 1 << 7,        /* stat the file: had it moved before the operation? */
     FILE_UNLOCK = 1 << 8,       /* release a record lock that was taken on a linkto */
-    FILE_FIND = 1 << 9,         /* look the file up */
+    FILE_FIND = 1 << 9,         /* look the file up, to find its subvolume */
     FILE_EMPTY = 1 << 10,       /* truncate the linkto that the move has left, to 0 bytes */
     FILE_GO = 1 << 11,          /* open the file on `child`, and make the call there */
 };
 
-/* An operation on a file, on one subvolume. */
+/* An operation that is wound to one subvolume, mostly on a file. */
 struct file_op {
     struct op op;
     unsigned todo;              /* set of FILE_*: the steps that are still to run */
     struct call_stub *call;     /* arguments of the call, for another attempt; or NULL */
-    struct answer_stub *answer; /* the first subvolume's answer while the copy gets the operation,
-                                 * or the answer of a subvolume that may no longer have the file */
-    int answered;               /* subvolume of `answer`, or NO_CHILD */
+    struct answer_stub *answer; /* kept while steps run: the first subvolume's answer before the
+                                 * copy's, or the answer of a subvolume that may have lost the file;
+                                 * or NULL */
+    int answered;               /* subvolume that has sent `answer`, or NO_CHILD */
     inode_t *inode;             /* inode of the file; with a reference */
     fd_t *fd;                   /* fd of the call, with a reference; or NULL */
     int child;                  /* subvolume to which the call is wound */
     int target;                 /* subvolume to which the file is being copied, or NO_CHILD */
     bool chosen;                /* `child` is already set for the next attempt */
     bool both;                  /* the call was repeated on the copy, which `child` has */
-    bool settled;               /* every move that began before the call has ended */
+    bool settled;               /* each move that began before the call has ended */
     bool dirty;                 /* the call has written data to a linkto on `answered` */
     bool checks;                /* a success of the call is followed by FILE_CHECK */
     uint32_t rights;            /* set of IATT_*: owner, group, mode, if the call sets them */
@@ -540,8 +545,8 @@ int inode_home (xlator_t *this, inode_t *inode);
  * passes on the kept answer, or op_errno if there is none. In rebalance.c. */
 void file_find (struct file_op *file, int op_errno);
 
-/* Returns whether an operation takes record locks. In the protocol a flock is a record lock on the
- * whole file. */
+/* Returns whether an operation takes or releases record locks. In the protocol a flock is a record
+ * lock on the whole file. */
 static inline bool
 op_locks (enum fop op)
 {

@@ -74,9 +74,9 @@ layout_read (struct layout *layout, unsigned i, const void *value, size_t size)
         layout->kind = LAYOUT_BY_USER;
 }
 
-/* The layout gets the commit hash of its ranges if all of them have the same one. A subvolume that
- * is down, or that was added and has no range yet, has no commit hash and is ignored. A range that
- * could not be read (RANGE_UNKNOWN) leaves the layout without a commit hash. */
+/* Gives the layout the commit hash of its ranges, if all of them have the same one. A subvolume
+ * that is down, or that was added and has no range yet, is ignored. If a range could not be read
+ * (RANGE_UNKNOWN), the layout gets no commit hash (LAYOUT_UNSURE). */
 void
 layout_seal (struct layout *layout)
 {
@@ -195,8 +195,8 @@ range_may_be_given (const struct layout_range *range)
     return range->state == RANGE_UNSET || range->state == RANGE_SET;
 }
 
-/* Sets the shares of the subvolumes: the weight of each that gets a range, and 0 for the others.
- * Returns the sum of the shares. */
+/* Sets shares[i] to the weight of subvolume i if that gets a range, or else to 0. Returns the sum
+ * of the shares. */
 static uint64_t
 shares_choose (const struct layout *layout, const uint32_t *weights, unsigned first,
                unsigned spread, uint32_t *shares)

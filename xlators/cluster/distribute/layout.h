@@ -75,7 +75,7 @@ int layout_search (const struct layout *layout, uint32_t hash);
 
 void layout_check (const struct layout *layout, struct layout_faults *ret_faults);
 
-/* Returns whether every hash is in exactly one range. */
+/* Returns whether every hash is in exactly one range: no holes, no overlaps. */
 bool layout_is_whole (const struct layout *layout);
 
 /* Divides all hashes among the subvolumes whose state is RANGE_UNSET or RANGE_SET, in proportion to

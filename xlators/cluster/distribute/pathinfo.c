@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* A key in the xdata of a getxattr that distribute winds to itself. It makes the getxattr return
- * the PART of the file's cached subvolume unchanged; it goes to no subvolume. */
+/* A key in the xdata of a getxattr that distribute winds to itself. With it, the getxattr returns
+ * the PART of the file's cached subvolume unchanged. No subvolume gets the key. */
 #define ONE_PART "distribute.one-part"
 
 struct pathinfo {
@@ -96,8 +96,8 @@ pathinfo_ask (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name)
     step_end (op);
 }
 
-/* With a single subvolume, its answer to pathinfo is passed on unchanged, as by GlusterFS's
- * clients. */
+/* If there is a single subvolume, its answer to pathinfo is passed on unchanged, as GlusterFS's
+ * clients do. */
 void
 dht_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name, dict_t *xdata)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Attributes of directories. All subvolumes have the directory. A change is made first on the MDS,
- * the subvolume whose attributes are the right ones if they differ, then on all others. The next
+ * the subvolume whose attributes are right if the subvolumes differ, then on all others. The next
  * lookup heals a subvolume that missed the change. The MDS has a counter, which is not 0 while
  * another subvolume may lack a change of extended attributes.
  */

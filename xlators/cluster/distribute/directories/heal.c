@@ -384,7 +384,7 @@ heal_directory (struct distribute_lookup *lookup)
     struct op *op = &lookup->op;
     inode_t *linked;
 
-    if (lookup->by_name) { /* operations on the inode need its gfid */
+    if (lookup->by_name) { /* the heal's operations need an inode that has the gfid */
         linked = inode_link (lookup->inode, op->loc.parent, op->loc.name, &lookup->buf);
         inode_unref (lookup->inode);
         lookup->inode = linked;

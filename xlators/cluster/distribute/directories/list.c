@@ -8,9 +8,9 @@
  * entry's offset there. So it stays valid for any open directory, also in another graph with more
  * subvolumes. A large offset, such as a hash of ext4, loses its own lowest bits to the number, and
  * then stands for a slightly earlier place: an entry would come twice if its hash differed from the
- * next one's in these bits alone. But for the last entry of an answer, the context of the fd has
- * the exact offset. A reader that continues there continues at that offset, so that a subvolume
- * that reads ahead recognizes it.
+ * next one's in these bits alone. The context of the fd has the exact offset of the last entry of
+ * an answer. A reader that continues there continues at the exact offset, which a subvolume that
+ * reads ahead recognizes.
  */
 #include "../distribute.h"
 
@@ -31,8 +31,7 @@ struct list_op {
     bool with_attributes; /* the call is a readdirp, not a readdir */
     fd_t *fd;
     size_t size, used; /* the caller's limit for the entries, and their size so far, in bytes */
-    struct list_place at, last; /* place of the next readdirp, and of the last entry in the
-                                 * answer */
+    struct list_place at, last; /* place of the next readdirp; place of the last entry */
     dict_t *wanted;
     struct layout *layout;
     gf_dirent_t *entries, **end;

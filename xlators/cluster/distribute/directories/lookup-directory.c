@@ -55,8 +55,8 @@ gather_commit (dht_private_t *priv, dict_t *xdata)
                           __ATOMIC_RELAXED);
 }
 
-/* A stale linkto stands in the way of the directory: the subvolume lacks the directory until the
- * heal has removed the linkto. */
+/* The subvolume has a file of the directory's name. If that is a stale linkto, the subvolume counts
+ * as one that lacks the directory, and the heal removes the linkto. */
 static void
 gather_not_directory (struct distribute_lookup *lookup, unsigned i,
                       const struct lookup_reply *reply)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mkdir: under the lock of the name, first on the hashed subvolume, whose answer decides, then on
- * all others with the same gfid; then each subvolume gets its range of hashes. */
+/* mkdir: under the lock of the name, the directory is made first on the hashed subvolume, whose
+ * answer decides, then on all others with the same gfid. Then each subvolume gets its range of
+ * hashes. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ struct mkdir {
     struct layout *layout;
     bool whole;   /* all subvolumes have the directory */
     bool exists;  /* a subvolume answered EEXIST: it has the directory, or a stale linkto */
-    bool blocked; /* a stale linkto of the name is in the way of the directory */
+    bool blocked; /* a stale linkto on a subvolume keeps the directory from being made */
 };
 
 static void

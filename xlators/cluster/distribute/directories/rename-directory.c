@@ -5,11 +5,12 @@
 #include "../distribute.h"
 
 struct moving_op {
-    struct emptying emptying; /* check that the replaced directory is empty; first member */
+    struct emptying emptying; /* state of the check that `replaced` is empty; first member */
     inode_t *replaced;        /* inode of the replaced directory, with a reference; or NULL */
     unsigned new_hashed;
     bool *moved;              /* by subvolume: it has renamed the directory */
-    bool blocked;             /* a subvolume has a stale linkto of the new name */
+    bool blocked;             /* a subvolume has failed with ENOTDIR: it may have a stale linkto of
+                               * the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -46,7 +47,7 @@ moving_plan (void *local)
         return -EIO;
     if (new->op_ret >= 0 && gfid_equal (&new->buf.ia_gfid, &old->buf.ia_gfid)) {
         moving->buf = old->buf;
-        return STEP_END; /* two names of one directory */
+        return STEP_END; /* both names stand for the same directory */
     }
     moving->new_hashed = (unsigned) new_hashed;
     rename_note_name_locks (op, (unsigned) hashed, moving->new_hashed);

@@ -11,7 +11,7 @@ struct rmdir {
     struct emptying emptying;
     int32_t flags;
     unsigned hashed;
-    bool failed; /* a subvolume has kept the directory: the undo makes it again */
+    bool failed; /* a subvolume has kept the directory: the undo makes it again on the others */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };

@@ -81,7 +81,7 @@ call_checks (const struct call *call)
         || (flock && !(flock->operation & LOCK_UN));
 }
 
-/* Returns which of owner, group and mode the call sets. */
+/* Returns a set of IATT_*: those of owner, group and mode that the call sets. */
 static uint32_t
 call_rights (const struct call *call)
 {
@@ -155,8 +155,7 @@ error_may_be_of_move (const struct answer *answer)
     return answer->op_ret < 0
         && (is_missing (answer->op_errno) || answer->op_errno == EBADF
             || answer->op_errno == EBADFD
-            || (op_locks (answer->op) && answer->op_errno == EREMOTE)); /* its locks have moved,
-                                                                         * too */
+            || (op_locks (answer->op) && answer->op_errno == EREMOTE)); /* its locks moved, too */
 }
 
 static bool
@@ -242,7 +241,8 @@ file_both_answered (struct file_op *file, const struct answer *answer)
     answer_fail (answer, answer->op_errno);
 }
 
-/* Returns the steps of rebalance.c that come before the answer is passed on; 0: none. */
+/* Returns the first steps of rebalance.c (FILE_*) to run before the answer is passed on; 0:
+ * none. */
 static unsigned
 file_todo_after (const struct file_op *file, const struct answer *answer)
 {

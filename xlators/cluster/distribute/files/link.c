@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* link: the new name is made on the subvolume that has the file. If the new name's hashed subvolume
- * is another one, that gets a linkto first, so that a lookup finds the name from the beginning. */
+ * is another one, that gets a linkto before the name is made, so that lookups find the name at
+ * once. */
 #include "../distribute.h"
 
 struct linking {

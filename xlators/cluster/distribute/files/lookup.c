@@ -50,7 +50,7 @@ lookup_answer (void *local)
     STACK_UNWIND (lookup, op->frame, 0, 0, lookup->inode, &lookup->buf, lookup->found, parent);
 }
 
-/* Takes the answer of the subvolume that has the data of the file. */
+/* Copies the answer of subvolume `child`, which has the data of the file, into `lookup`. */
 static void
 lookup_take (struct distribute_lookup *lookup, int child, const struct lookup_reply *reply)
 {

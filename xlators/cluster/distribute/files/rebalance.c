@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a client does for a file that is in use while a rebalance moves it. The answer to an
- * operation shows the move (files.c). Before the answer is passed on, the table of steps at the end
- * of this file is run:
+ * Steps of an operation on a file that a rebalance moves, or has moved, while the file is in use.
+ * The answer to the operation shows the move (files.c). Before the answer is passed on, the table
+ * of steps at the end of this file is run:
  *
  *   the rebalance copies the file   the operation is done on the copy, too; or the client makes the
  *                                   rebalance abandon the move, and waits for the end of the move

@@ -23,7 +23,7 @@
 
 struct removal {
     struct op op;
-    bool removed; /* the name was removed on one subvolume */
+    bool removed; /* an unlink of the name has succeeded on a subvolume */
     bool blind;   /* the last attributes aren't known: the caller may not open the file */
     bool *copies; /* by subvolume: it has a copy, which is to be removed */
     unsigned n_copies;
@@ -195,10 +195,10 @@ answer_is_copy (const struct op *op, const struct fan_answer *answer)
         && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
 }
 
-/* Notes which subvolumes have a copy that a rebalance was making. If a copy has become the file,
- * the rebalance has finished the move. The removal then begins again with its first step, so
- * that the file is unlinked with the caller's identity; copies are unlinked with distribute's
- * own. */
+/* Notes which subvolumes have a copy that a rebalance was making. If there is none, but a copy has
+ * become the file, the rebalance has finished the move. The removal then begins again with its
+ * first step, so that the file is unlinked with the caller's identity; copies are unlinked with
+ * distribute's own. */
 static int
 removal_swept (void *local)
 {

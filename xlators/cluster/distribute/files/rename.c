@@ -27,7 +27,7 @@ struct renaming {
     inode_t *replaced; /* inode of the file that is replaced, with a reference; or NULL */
     unsigned where;    /* subvolume on which the rename is done: C or Hd */
     bool linkto_unlinked; /* the operation has removed the linkto of the new name on Hd */
-    bool linkto_made;  /* the operation has made a linkto of the old name on Hd */
+    bool linkto_made;  /* a linkto of the old name was made on Hd, which is not Hs */
     bool linked;       /* the file has the new name on C, too */
     bool link_exists;  /* the link has failed: C has a file of the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
@@ -45,7 +45,7 @@ renaming_clear (struct op *op)
 
 /* --- refresh, plan ---------------------------------------------------------------------------- */
 
-/* Reads the plan from the contexts of the inodes. Returns 0 or a negative errno. */
+/* Sets `plan` by the contexts of the inodes. Returns 0 or a negative errno. */
 static int
 renaming_read (struct renaming *renaming)
 {
@@ -215,8 +215,8 @@ renaming_linkto_unlinked (void *local)
     return answer->op_ret < 0 && !is_missing (answer->op_errno) ? -answer->op_errno : 0;
 }
 
-/* Undo: the new name still stands for the other file, which a lookup would not find without its
- * linkto. */
+/* Undo: puts the linkto back. The new name still stands for the other file, which a lookup would
+ * not find without the linkto. */
 static void
 renaming_restore_linkto (void *local)
 {
@@ -412,7 +412,8 @@ renaming_clean_linktos (struct renaming *renaming, dict_t *only)
     }
 }
 
-/* The answers for the old name are in the first n slots, those for the new name in the next n. */
+/* Removes the names that the rename has left. The answers to unlinks of the old name are in the
+ * first n slots, those to unlinks of the new name in the next n. */
 static void
 renaming_clean (void *local)
 {
