@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The life of a call: its beginning with the caller's identity, sending, and the reply. */
+/* Makes calls with the identity of the caller, sends them, and answers operations when the replies
+ * arrive. */
 #include "client.h"
 
 #include <errno.h>
@@ -38,14 +39,16 @@ client_drop (struct client_call *call)
     rpc_call_unref (&call->rpc);
 }
 
-/* Returns true to the first of reply, interrupt and frame-timeout: that one answers the frame. */
+/* Called for the reply, for an interrupt and for the end of frame-timeout. Returns true for the
+ * first of them only, which then answers the frame. */
 static bool
 call_is_first (struct client_call *call)
 {
     return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* A lock that the server granted after the frame was answered is released. */
+/* Called for a reply that comes after an interrupt or a timeout has answered the frame. If the
+ * reply grants the lock, releases the lock. */
 static void
 client_answered_late (struct client_call *call, struct rpc_reply *reply)
 {
@@ -113,9 +116,10 @@ client_begin_own (xlator_t *this, struct rpc_connection *connection, enum wire_p
     return call;
 }
 
-/* The server takes times from the call if features/utime is in this graph, as it does with
- * GlusterFS's clients; else it takes them from its own clock. The lock owner is the kernel's, or
- * without one the process, as in GlusterFS's clients. */
+/* Writes the header of a call with the caller's identity. If features/utime is in this graph, the
+ * call tells the server which times of the file to set, and to which time; otherwise the server
+ * uses its own clock. The lock owner is the one that the kernel gave, or else the process id.
+ * GlusterFS's clients do both in the same way. */
 static void
 call_identify (struct client_call *call, enum wire_procedure procedure)
 {
@@ -163,7 +167,8 @@ client_call_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure proc
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* The reply may come, and free the call, before rpc_send returns. */
+/* Keeps its own reference to the connection, because the reply may arrive, and the call be freed,
+ * before rpc_send returns. */
 void
 client_send_now (struct client_call *call)
 {
@@ -197,7 +202,7 @@ client_ask (struct client_call *call, enum wire_procedure procedure, const void 
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-/* On the loop's thread. */
+/* Answers the frame of an interrupted call, on the event loop's thread. */
 static void
 call_interrupted (struct loop_task *task)
 {
@@ -212,8 +217,9 @@ call_interrupted (struct loop_task *task)
     client_drop (call);
 }
 
-/* Called under the request's lock, so the loop's thread answers the frame. A second interrupt, by
- * client_end_waiting, may come before that. */
+/* Called for an interrupt while the lock of the caller's request is held. The frame cannot be
+ * answered under that lock, so this function has the event loop's thread answer it. A second call
+ * of this function, by client_end_waiting, has no effect. */
 static void
 call_interrupt (void *data)
 {
@@ -225,9 +231,11 @@ call_interrupt (void *data)
     loop_post (&call->interrupted);
 }
 
-/* Either the server has granted the lock and its reply is late, or the lock is still queued there.
- * The undo releases a granted lock. It has no effect on a queued one: client_answered_late releases
- * that after the grant. No other call takes this owner's lock on the same range or name. */
+/* Called when a call for a lock has no reply after frame-timeout. Sends the unlock by call->undo,
+ * and answers the operation with ETIMEDOUT. If the server has granted the lock already, the unlock
+ * releases it. If the lock still waits on the server, the unlock has no effect, and
+ * client_answered_late releases the lock after the grant. Neither unlock can release the lock of
+ * another call, because no other call locks the same range or name for this owner. */
 static void
 call_overdue (struct rpc_call *rpc)
 {
@@ -309,7 +317,8 @@ client_answer_is_none (struct client_call *call, struct rpc_reply *reply)
     frame_fail (call->frame, EIO);
 }
 
-/* ENOENT of a gfid becomes ESTALE: the kernel then looks the path up again. */
+/* Answers the frame of a call that has failed. If the call identified its file by a gfid, ENOENT
+ * becomes ESTALE, so that the kernel looks the path up again. */
 static void
 client_answer_failure (struct client_call *call, struct rpc_reply *reply, int32_t op_errno,
                        dict_t *xdata)

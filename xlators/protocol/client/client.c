@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator: options, init, fini and events. */
+/* Options, init, fini and events of the translator protocol/client. */
 #include "client.h"
 
 #include <errno.h>
@@ -129,9 +129,11 @@ client_check (xlator_t *this)
     return -EINVAL;
 }
 
-/* Reads the files of TLS. As in GlusterFS, the file TLS_SECURE_ACCESS on this machine decides
- * whether connections to glusterd, which reports the brick's port, are encrypted. That file can
- * also set a depth of certificate chains. Connections to the brick allow at least that depth. */
+/* Reads the certificates and keys for TLS. The option transport.socket.ssl-enabled decides whether
+ * connections to the brick are encrypted. As in GlusterFS, connections to glusterd, which reports
+ * the brick's port, are encrypted if the file TLS_SECURE_ACCESS exists on this machine. That file
+ * can also set a depth of certificate chains; connections to the brick then allow at least that
+ * depth. */
 static int
 client_init_tls (xlator_t *this)
 {
@@ -238,9 +240,11 @@ client_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-#define PATIENCE_AT_THE_END 3000000000LL /* nanoseconds */
+#define PATIENCE_AT_THE_END 3000000000LL /* longest ping-timeout while the mount ends,
+                                          * nanoseconds */
 
-/* A server that no longer responds must not delay the end of the mount by ping-timeout. */
+/* Called when the mount begins to end. Limits ping-timeout to PATIENCE_AT_THE_END, so that a server
+ * that no longer responds does not delay the end for longer. */
 static void
 client_ending (xlator_t *this)
 {
@@ -256,8 +260,9 @@ client_down (xlator_t *this)
     client_upcalls_wait (this);
 }
 
-/* All lowest translators of a graph get CHILD_UP before the first one gets PARENT_UP, so all bricks
- * connect at the same time. The session passes CHILD_UP on when it is up. */
+/* Starts to connect at CHILD_UP, and waits for the connection at PARENT_UP. Every translator
+ * without children gets CHILD_UP before the first one gets PARENT_UP, so a graph connects to all
+ * its bricks at the same time. The session passes CHILD_UP on to the parents when it is up. */
 static void
 client_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -273,8 +278,9 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
         xlator_pass_on (this, event, data);
 }
 
-/* Sets the member of xlator_api.fops for a row of rpc/wire/wire.def. A row with NONE in the column
- * "in the client" sets no member, because no operation sends its call. */
+/* Sets the member of xlator_api.fops for one row of rpc/wire/wire.def. A row with NONE in the
+ * column "in the client" is for a call that no operation of this translator sends, so it sets no
+ * member. */
 #define CLIENT_FOP(name_, number_, text_, client_, brick_) CLIENT_FOP_##client_ (name_)
 #define CLIENT_FOP_FILE(name_) .name_ = client_##name_,
 #define CLIENT_FOP_OPEN CLIENT_FOP_FILE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files that are open on the server: their numbers, and the record locks taken through them. */
+/* Files that are open on the server, the numbers by which calls name them, and the record locks
+ * that were set through them. */
 #include "client.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ client_file_close (const struct client_file *file)
     rpc_connection_unref (connection);
 }
 
-/* The last reference may be that of a call: the server then gets the RELEASE after the reply. */
+/* Drops a reference; the last one closes the file on the server. A call that names the file has a
+ * reference too, so the server gets the RELEASE after it has replied to that call. */
 void
 client_file_unref (struct client_file *file)
 {
@@ -122,7 +124,8 @@ client_file_number (xlator_t *this, fd_t *fd, enum wire_procedure procedure, int
     return 0;
 }
 
-/* Returns an open file of an inode, with a reference; NULL: none is open. */
+/* Returns one of the inode's open files, with a reference, or NULL if the inode has no open file
+ * that calls can use. */
 static struct client_file *
 client_file_of_inode (xlator_t *this, inode_t *inode)
 {
@@ -175,7 +178,8 @@ client_begin_anonymous (call_frame_t *frame, xlator_t *this, fd_t *fd,
     return client_begin_number (frame, this, &fd->inode->gfid, WIRE_ANONYMOUS, procedure, reply);
 }
 
-/* Makes a call by the number of an open file, and takes the caller's reference to the file. */
+/* Makes a call that names an open file by its number. The caller's reference to the file passes to
+ * the call. */
 static struct client_call *
 client_begin_open (call_frame_t *frame, xlator_t *this, struct client_file *file,
                    enum wire_procedure procedure, client_reply_fn *reply)
@@ -270,7 +274,8 @@ client_lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t t
     g_array_append_val (locks, lock);
 }
 
-/* Cuts a range out of its owner's locks. A lock that extends beyond the range keeps the rest. */
+/* Removes the range `cut` from those locks that belong to the owner of `cut`. The part of a lock
+ * outside the range stays. */
 static void
 client_locks_cut (GArray *locks, const struct gf_flock *cut)
 {
@@ -286,8 +291,9 @@ client_locks_cut (GArray *locks, const struct gf_flock *cut)
     }
 }
 
-/* Cuts the range out of the locks of all open files of the inode, because a record lock belongs to
- * the inode and its owner. */
+/* Removes the range `cut` from the locks of its owner in all open files of the inode. A record lock
+ * belongs to the inode and the owner, so the owner may unlock it through another open file than the
+ * one through which it was set. */
 static void
 client_locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_flock *cut)
 {

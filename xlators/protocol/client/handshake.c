@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The handshake, on the loop's thread:
+ * The handshake: the calls at the beginning of a connection. On the event loop's thread.
  *
  *   DUMP         asks for the server's programs
- *   PORTBYBRICK  asks the portmapper (glusterd) for the brick's port; the session connects there
- *   SETVOLUME    names the brick, and this client
+ *   PORTBYBRICK  asks the portmapper (glusterd) for the brick's port; the session then ends this
+ *                connection, and connects to that port
+ *   SETVOLUME    sends the names of the brick and of this client; the server accepts or refuses
  */
 #include "client.h"
 
@@ -18,7 +19,7 @@ enum { DUMP_DUMP = 1, HANDSHAKE_SETVOLUME = 1, PORTMAP_PORTBYBRICK = 1 };
 
 #define TEXT_MAX 4096
 
-/* Ends the connection, with a reason for the log and reports. */
+/* Ends the connection during the handshake. The log and reports show the formatted reason. */
 static void G_GNUC_PRINTF (2, 3)
 handshake_refuse (struct client_call *call, const char *format, ...)
 {
@@ -31,8 +32,8 @@ handshake_refuse (struct client_call *call, const char *format, ...)
     rpc_hang_up (call->connection, reason);
 }
 
-/* Returns whether a reply has come. On a failure other than a lost connection, which the session
- * reports, ends the connection with a reason. */
+/* Returns true if the server has replied to the call `question`. Otherwise ends the connection with
+ * a reason; but not if the connection is lost already, which the session reports. */
 static bool
 handshake_is_answered (struct client_call *call, const struct rpc_reply *reply,
                        const char *question)
@@ -89,8 +90,9 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
         client_session_agreed (call->this, call->connection);
 }
 
-/* Makes the name of this connection. A server gives the files and locks of one connection to the
- * next one of the same name, so each connection has a name of its own. */
+/* Returns a new name for this connection, to send to the server. A server hands the open files and
+ * locks of an old connection over to a new connection of the same name, so each connection gets
+ * another name. */
 static char *
 connection_name (client_private_t *priv)
 {
@@ -170,7 +172,8 @@ portbybrick_send (struct client_call *dumped)
 
 /* --- DUMP ------------------------------------------------------------------------------------- */
 
-/* Programs of the server, in the versions that this client speaks. */
+/* Whether the server has the programs RPC_FILES and RPC_PORTMAP, in the versions that this client
+ * uses. */
 struct programs {
     bool files, portmap;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How calls of each procedure are sent. A procedure without an entry sets no times, names its file
- * by the gfid in any case, and claims no data. */
+/* The table of struct client_manner, which decides how the client sends calls of each procedure.
+ * Calls of a procedure without an entry set no times, are not replaced by calls with the number of
+ * an open file, and do not wait for other calls on the same data. */
 #include "client.h"
 
 #define TIMES_OF_NEW                                                                               \
@@ -40,7 +41,7 @@ static const struct client_manner client_manners[WIRE_MAX] = {
     [WIRE_copy_file_range] = { .claims = CLIENT_WRITES, .times = TIMES_OF_DATA, .anonymous = true },
     [WIRE_fsync] = { .claims = CLIENT_READS, .anonymous = true },
     [WIRE_seek] = { .claims = CLIENT_READS },
-    [WIRE_open] = { .claims = CLIENT_WRITES }, /* with O_TRUNC */
+    [WIRE_open] = { .claims = CLIENT_WRITES }, /* an open with O_TRUNC changes data */
 
     [WIRE_finodelk] = { .anonymous = true },
     [WIRE_fxattrop] = { .anonymous = true },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The order of calls on the data of a file. A server works on many calls at a time, and may do a
- * write after one that was sent later. So each such call claims a range of bytes, and waits here
- * until each earlier call whose claim conflicts has its reply (core/data/byte-claims.h). */
+/* The order of calls on the data of a file. A server executes many calls at a time, and may execute
+ * an earlier write after a later one. Each call that reads or writes data therefore claims its
+ * range of bytes (core/data/byte-claims.h), and is sent only after each earlier call with a
+ * conflicting claim has its reply. */
 #include "client.h"
 
 #include <errno.h>
@@ -44,8 +45,9 @@ client_forget (xlator_t *this, inode_t *inode)
         client_inode_free (kept);
 }
 
-/* A linkto of cluster/distribute is a regular file with the gfid of an object on another brick, and
- * that object may have any type. */
+/* Returns whether the attributes look like those of a linkto of cluster/distribute: an empty
+ * regular file with only the sticky bit set. A linkto has the gfid of an object on another brick,
+ * which may have another type, so its type must not be compared with that of the inode. */
 static bool
 iatt_is_linkto (const struct iatt *buf)
 {
@@ -72,12 +74,12 @@ void
 client_claim (struct client_call *call, const struct client_range *range, bool writes)
 {
     if (!call->inode)
-        call->inode = inode_ref (range->inode); /* keeps the claim's lock */
+        call->inode = inode_ref (range->inode); /* client_inode.lock lasts while the inode does */
     call->claimed = client_inode_of (call->this, range->inode);
     call->claim = byte_claim_of (range->offset, range->size, writes, call);
 }
 
-/* Lists the call for client_waits_for. */
+/* Adds a call whose claim waits to the list that client_waits_for reads. */
 static void
 call_hold (struct client_call *call)
 {
@@ -115,7 +117,8 @@ client_claim_enter (struct client_call *call)
     return may_go;
 }
 
-/* Returns the first call that waits and no longer conflicts; NULL: there is none. */
+/* Starts the claim of the first waiting call that conflicts with no earlier call any more. Returns
+ * the call, or NULL if there is none. */
 static struct client_call *
 claim_next_locked (struct client_inode *kept)
 {

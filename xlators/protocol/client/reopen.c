@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The reopen: opens all files and directories again on a new connection, and takes their record
- * locks again, before operations may use the connection. On the loop's thread. */
+/* The reopen: after the handshake of a new connection, the client opens all files and directories
+ * again that were open on the previous one, and sets their record locks again. Operations may use
+ * the connection afterwards. This runs on the event loop's thread. */
 #include "client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-/* The file could not be opened again, or its lock could not be taken again. Another client may have
- * held the lock meanwhile, so all further operations on the descriptor fail. */
+/* Marks a file that could not be opened again, or whose record lock could not be set again. Another
+ * client may have held that lock meanwhile, and may have changed the file, so operations on the
+ * file's descriptors fail from now on. */
 static void
 file_lose (xlator_t *this, struct client_file *file, const char *reason)
 {
@@ -19,7 +21,8 @@ file_lose (xlator_t *this, struct client_file *file, const char *reason)
             gfid_text (&file->gfid, text), reason);
 }
 
-/* A call of the reopen has its reply. After the last one the session is up. */
+/* Called when a call of the reopen has its reply. After the last reply, operations may use the
+ * session. */
 static void
 reopen_done (struct client_call *call)
 {
@@ -31,7 +34,8 @@ reopen_done (struct client_call *call)
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-/* After a lost connection nothing is done here: the session reopens all files on the next one. */
+/* Receives the reply to a call that sets a record lock again. If the connection was lost
+ * (ENOTCONN), does nothing, because the session opens all files again on its next connection. */
 static void
 relock_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -103,8 +107,9 @@ reopen (xlator_t *this, struct rpc_connection *connection, struct client_file *f
     client_send_now (call);
 }
 
-/* Returns the files to open again, each with a reference. With strict-locks, a file that has a
- * record lock is not opened again, and all further operations on its descriptors fail. */
+/* Returns the files that are to be opened again, each with a reference. With the option
+ * strict-locks, files that have a record lock are left out, and operations on their descriptors
+ * fail from now on. */
 static GPtrArray *
 files_to_open (xlator_t *this)
 {

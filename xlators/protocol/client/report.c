@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reports to users about the brick, and about calls to it. */
+/* Reports for users: the state of the brick, which call an operation waits for, and why it
+ * failed. */
 #include "client.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Returns the whole seconds since a time of clock_now. */
+/* Returns the number of whole seconds since `then`, a time of clock_now. */
 static int
 seconds_since (int64_t then)
 {
@@ -23,7 +24,9 @@ client_brick (const client_private_t *priv)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* While attempts fail, the session alternates between connecting and down: users see down. */
+/* Returns the state of the server for reports. While the server cannot be reached, the session
+ * alternates between SESSION_CONNECTING and SESSION_DOWN. Users see SERVER_CONNECTING only for the
+ * first attempts, and SERVER_DOWN from then on. */
 static enum server_state
 state_locked (const struct client_session *session)
 {
@@ -89,7 +92,7 @@ client_dump (xlator_t *this, GString *out)
 struct waiting {
     const call_frame_t *frame;
     bool found, lock;
-    int64_t since, asked; /* as in rpc_call; asked 0: the call was not sent yet */
+    int64_t since, asked; /* rpc_call.since and rpc_call.asked; asked 0: the call has no slot yet */
 };
 
 static bool
@@ -98,8 +101,8 @@ waiting_see (struct rpc_call *rpc, void *data)
     struct waiting *waiting = data;
     const struct client_call *call = client_call_of (rpc);
 
-    /* After an interrupt or a timeout the frame has been answered, and its memory may have become a
-     * frame of another request. */
+    /* An interrupt or a timeout may have answered this call's frame. Its memory may then be in use
+     * for a frame of another request, so an equal address means nothing. */
     if (call->frame != waiting->frame || __atomic_load_n (&call->answers, __ATOMIC_ACQUIRE) > 0)
         return false;
     waiting->found = true;
@@ -130,7 +133,8 @@ append_waiting (const client_private_t *priv, const struct waiting *waiting,
                                 numbers->asked);
 }
 
-/* The frame's call has been given to the connection, which may not have sent it yet. */
+/* Appends for which brick the frame waits, if its call has been passed to rpc_send. The connection
+ * may still hold the call back. */
 static void
 append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -147,7 +151,8 @@ append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
         append_waiting (this->private, &waiting, &numbers, out);
 }
 
-/* The frame's call waits for an earlier one: order.c. */
+/* Appends that the frame waits for an earlier call on the same bytes, if order.c holds its call
+ * back. */
 static void
 append_held (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -177,10 +182,10 @@ client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 
 /* --- why an operation failed ------------------------------------------------------------------ */
 
-/* How a call failed: the local of its frame. */
+/* How a call failed. It is stored in the frame of the operation, as frame->local. */
 struct client_failure {
     enum wire_procedure procedure;
-    int error;      /* rpc_reply.error; 0: the server replied with op_errno */
+    int error;      /* rpc_reply.error; 0: the server has replied, and `op_errno` is its errno */
     int op_errno;
     bool no_answer; /* the reply was malformed */
 };
@@ -254,7 +259,8 @@ client_note_sent (struct client_call *call)
     server_call_sent (&sent);
 }
 
-/* Round trips are measured without calls that wait for a lock: another client causes that time. */
+/* Does not add calls that may wait for a lock to priv->round_trips, because the time of their
+ * replies depends on the client that holds the lock. */
 void
 client_note_answer (struct client_call *call, const call_frame_t *frame, int error)
 {

@@ -49,8 +49,8 @@ session_again (void *data)
     pthread_mutex_unlock (&session->lock);
 }
 
-/* Logs the end of a connection. Of several failed attempts with the same reason only the first is
- * an error in the log. */
+/* Logs why a connection ended or an attempt to connect failed. If several attempts in a row fail
+ * for the same reason, only the first is logged as an error. */
 static void
 session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 {
@@ -66,11 +66,11 @@ session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
                 reason);
 }
 
-/* How a connection ended. */
+/* The state of the session at the end of a connection. */
 struct ended {
-    /* was_up: client_session.state was SESSION_UP; moving and ending: copied from client_session */
+    /* was_up: client_session.state was SESSION_UP; moving, ending: as in client_session */
     bool was_up, moving, ending;
-    bool news; /* the reason differs from the last attempt's */
+    bool news; /* the reason is another one than that of the previous failure */
 };
 
 static struct ended
@@ -104,8 +104,9 @@ session_sum_locked (struct client_session *session)
     session->past.received += ended.received;
 }
 
-/* Drops the connection, and starts the timer of the next attempt. When the lock is released,
- * client_session_end may return, and the session is gone. */
+/* Drops the connection, and starts the timer of the next attempt to connect. Once this function has
+ * released the session's lock, client_session_end may return and the session may be freed, so the
+ * function does not use the session any more. */
 static void
 session_try_again (xlator_t *this, const struct ended *ended)
 {
@@ -223,7 +224,7 @@ client_session_up (xlator_t *this)
     if (again)
         client_upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
-    /* client_session_wait may return now, because CHILD_UP has been passed on. */
+    /* client_session_wait waits for this. It must not return before CHILD_UP was passed on. */
     session->attempted = true;
     thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);

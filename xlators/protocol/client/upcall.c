@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls of the server. With features/upcall in its graph (the volume option cache-invalidation),
- * the brick sends an upcall for each inode that another client has changed: all caches above, and
- * the kernel's, drop that inode. With features/locks the brick reports that another client waits
- * for a lock that this client holds. glusterd sends its command for a state dump as a call too.
+ * Calls from the server to this client. A brick with features/upcall in its graph (the volume
+ * option cache-invalidation) sends an upcall for each inode that another client has changed; the
+ * translators above and the kernel then drop the inode from their caches. A brick with
+ * features/locks reports that another client waits for a lock that this client holds. glusterd
+ * requests a state dump.
  *
- * A thread of core/work passes the invalidations on. The loop's thread must not: the kernel may
- * block an invalidation until a request is answered, and the answer may need a reply that only the
- * loop's thread can receive. Upcalls of the same inode that wait meanwhile become one. If more than
- * PENDING_MAX inodes wait, all inodes count as changed.
+ * A thread of core/work passes the invalidations on to the translators above. The event loop's
+ * thread must not: the kernel may block an invalidation until a request is answered, and the answer
+ * may need a reply that only the event loop's thread can receive. Until the thread of core/work
+ * runs, several upcalls for the same inode are merged into one. When PENDING_MAX inodes wait, a
+ * further upcall makes the thread invalidate all inodes.
  */
 #include "client.h"
 
@@ -22,7 +24,8 @@ enum {
     UPCALL_ENTRYLK = 11,
 };
 
-/* Flags of an upcall in GlusterFS 10.3: the changes of the inode. */
+/* Flags of an upcall, as in GlusterFS 10.3. They say what another client has changed of the
+ * inode. */
 enum {
     UP_NLINK = 1 << 0,
     UP_MODE = 1 << 1,
@@ -63,8 +66,10 @@ client_upcalls_fini (xlator_t *this)
 
 /* --- passing upcalls on, on a thread of core/work --------------------------------------------- */
 
-/* UP_FORGET: the brick has dropped its inode, and sends no upcalls for the file any more. It also
- * sends this for each file that this client itself removes. */
+/* Returns which cached data of an inode (INVALIDATE_*) an upcall with these flags makes invalid.
+ * With UP_FORGET, the brick reports that it has dropped the inode from memory and will send no more
+ * upcalls for it, so all cached data are invalid. It also sends UP_FORGET for each file that this
+ * client itself removes. */
 static unsigned
 upcall_changes_of (const inode_t *inode, uint32_t flags)
 {
@@ -103,7 +108,8 @@ tell_all (struct client_upcalls *upcalls)
     xlator_pass_on (upcalls->this, XLATOR_INVALIDATE, &changed);
 }
 
-/* Returns the pending upcalls. NULL: there are none, and the thread's work has ended. */
+/* Takes the pending upcalls and returns them. Returns NULL if there are none; `running` is then
+ * false, and the thread has to return. *ret_any: all inodes are to be invalidated. */
 static GHashTable *
 pending_take (struct client_upcalls *upcalls, bool *ret_any)
 {
@@ -145,7 +151,8 @@ upcalls_run (struct work_item *work)
 
 /* --- calls of the server, on the loop's thread ------------------------------------------------ */
 
-/* Adds an upcall for a gfid; NULL: for all inodes. */
+/* Adds an upcall for the inode with this gfid, or for all inodes if gfid is NULL. Starts a thread
+ * to pass it on, if none is running. */
 static void
 upcalls_add (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 {
@@ -168,10 +175,12 @@ upcalls_add (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
     }
 }
 
-#define OLD_IATT_SIZE 100 /* attributes in the format of GlusterFS 3; the gfid comes first */
+#define OLD_IATT_SIZE 100 /* bytes of attributes in the format of GlusterFS 3, which begins with the
+                           * gfid */
 
-/* An upcall for a name that was removed or renamed names only the inode, but has the attributes of
- * the directory, or of both directories. */
+/* Adds upcalls for the directories of a name that was removed or renamed. The server's upcall names
+ * only the inode that had the name, but contains the attributes of the directory, or of both
+ * directories. */
 static void
 names_heard (struct client_upcalls *upcalls, struct xdr_in *in)
 {
@@ -185,7 +194,8 @@ names_heard (struct client_upcalls *upcalls, struct xdr_in *in)
     }
 }
 
-/* The gfid may be of any inode: the table of inodes may not have it. */
+/* Receives an upcall for an inode that another client has changed. Its gfid may be that of any
+ * inode of the brick, so the table of inodes may have no such inode. */
 static void
 change_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -194,7 +204,7 @@ change_heard (xlator_t *this, struct xdr_in *in)
     uint32_t flags;
     gfid_t gfid;
 
-    xdr_get_u32 (in); /* the kind of event: a change */
+    xdr_get_u32 (in); /* the kind of event, which is always a change */
     flags = xdr_get_u32 (in);
     if (in->failed || gfid_parse (text, &gfid) < 0)
         return;
@@ -204,7 +214,8 @@ change_heard (xlator_t *this, struct xdr_in *in)
         names_heard (&priv->upcalls, in);
 }
 
-/* The fields are gfid, lock, pid and lock domain. */
+/* Receives the report that another client waits for an inodelk which this client holds. The fields
+ * are gfid, lock, pid and lock domain. */
 static void
 inodelk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -223,7 +234,8 @@ inodelk_heard (xlator_t *this, struct xdr_in *in)
     xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
 }
 
-/* The fields are gfid, type, pid, name and lock domain. */
+/* Receives the report that another client waits for an entrylk which this client holds. The fields
+ * are gfid, type, pid, name and lock domain. */
 static void
 entrylk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -243,7 +255,9 @@ entrylk_heard (xlator_t *this, struct xdr_in *in)
     xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
 }
 
-#define DUMP_PAUSE 10000000000LL /* nanoseconds between dumps: a server must not fill the disk */
+/* Least time between two state dumps, in nanoseconds. Requests before its end are ignored, so that
+ * a hostile server cannot fill the disk with dumps. */
+#define DUMP_PAUSE 10000000000LL
 
 static void
 dump_heard (xlator_t *this)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on the data of an open file. The data of a write are sent from the caller's buffers.
- * The data of a read are passed up in the buffers in which they were received. */
+/* Operations on the data of an open file. A write sends its data from the caller's buffers. A read
+ * answers with the buffers into which the connection has received the data. */
 #include "../client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#define READ_RESULTS 160 /* bytes before the xdata of a READ's reply */
-#define DICT_HEAD 12     /* bytes before the first pair of a dict */
+#define READ_RESULTS 160 /* bytes of a READ's reply that precede its xdata */
+#define DICT_HEAD 12     /* bytes of a dict on the wire that precede its first pair */
 
 /* --- readv ------------------------------------------------------------------------------------ */
 
-/* rpc_call.results_size: the fields end with xdata, which begins with its size. */
+/* The function rpc_call.results_size of a READ: returns how many bytes of the reply precede the
+ * data. The last field before the data is xdata, which begins with its own size. */
 static size_t
 read_results_size (const void *results, size_t size)
 {
@@ -77,7 +78,7 @@ writev_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_writev, &got);
 }
 
-/* Lends the caller's buffers to the call. */
+/* Makes the call send its data from the caller's buffers. The call keeps a reference to them. */
 static void
 writev_lend (struct client_call *call, const struct iovec *vector, int32_t count, size_t size,
              struct iobref *iobref)
@@ -89,8 +90,10 @@ writev_lend (struct client_call *call, const struct iovec *vector, int32_t count
     call->rpc.weight = size;
 }
 
-/* A brick ignores the offset of a write to a file that it opened with O_APPEND. A write at an
- * offset (from a mapping, or after fcntl removed O_APPEND) therefore names the file by its gfid. */
+/* Writes to an open file. If the brick has opened the file with O_APPEND, it ignores the offset of
+ * a write that names the file by its number. A write to such a file that must go to its offset
+ * (from a mapping, or after fcntl(2) removed O_APPEND) therefore has the number WIRE_ANONYMOUS, so
+ * that the brick finds the file by its gfid. */
 void
 client_writev (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iovec *vector, int32_t count,
                off_t offset, uint32_t flags, struct iobref *iobref, dict_t *xdata)
@@ -128,9 +131,9 @@ copy_file_range_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_copy_file_range, &got);
 }
 
-/* Claims only the destination, because calls with two claims could wait for each other. The copy
- * may therefore contain the data of a concurrent write to the source or not, as on a local file
- * system. */
+/* Copies a range of one file to another. Only the range of the destination is claimed (order.c),
+ * because calls with two claims each could wait for each other. A concurrent write to the source
+ * may therefore be executed before or after the copy, as on a local file system. */
 void
 client_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in,
                         fd_t *fd_out, off_t off_out, size_t len, uint32_t flags, dict_t *xdata)

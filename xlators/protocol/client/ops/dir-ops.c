@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * readdir and readdirp. Both send READDIRP. The reply to READDIR has inode numbers of the brick's
- * file system only, and users must see the number that is made of the gfid.
+ * readdir and readdirp. Both send READDIRP, because the reply to READDIR lacks the gfids of the
+ * entries. It has only the inode numbers of the brick's file system, but users must see inode
+ * numbers that are computed from the gfids.
  */
 #include "../client.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define LIST_MAX (128 << 10) /* bytes of entries to ask for, as the server estimates them */
-#define ENTRIES_MAX 65536    /* entries in a reply; no server sends that many */
+#define LIST_MAX (128 << 10) /* most bytes of entries that a call requests; the server only
+                              * estimates the size of its entries */
+#define ENTRIES_MAX 65536    /* most entries in a valid reply; no server of GlusterFS sends that
+                              * many */
 
-/* Returns whether the bytes can be a name in a directory. */
+/* Returns whether these bytes from the server are a possible name of a directory's entry. */
 static bool
 name_is_sound (const char *name, size_t size)
 {
@@ -42,15 +45,16 @@ get_entry (struct xdr_in *in)
     return entry;
 }
 
-/* A regular file of this mode may be a linkto of cluster/distribute, whose object may have any
- * type. */
+/* Returns whether the file may be a linkto of cluster/distribute, which is a regular file with only
+ * the sticky bit set. The object of the same gfid on another brick may have another type. */
 static bool
 may_be_linkto (const struct iatt *buf)
 {
     return buf->ia_type == IA_IFREG && buf->ia_prot == S_ISVTX;
 }
 
-/* Returns the inode number of "." or "..". The root of the volume is its own parent. */
+/* Returns the inode number of the entry "." or ".." of the directory. gfid: the gfid that the
+ * server sent for the entry. In the root of the volume, ".." is the root itself. */
 static uint64_t
 ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *gfid)
 {
@@ -59,8 +63,8 @@ ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *g
     return wire_ino_of_gfid (itself ? &directory->gfid : gfid);
 }
 
-/* Returns whether the entry has an inode and attributes. The server sends a null gfid for an entry
- * that was removed while it listed the directory. */
+/* Reads the attributes and the dict of an entry. Returns whether the server sent valid attributes:
+ * it sends a null gfid if the entry was removed while the server listed the directory. */
 static bool
 get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *directory,
                       struct iatt *ret_buf)
@@ -77,8 +81,9 @@ get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *dire
         && ret_buf->ia_type != IA_INVAL;
 }
 
-/* If the gfid belongs to an inode of another type, the entry gets no inode: the next lookup reports
- * the error. */
+/* Sets entry->d_stat, and entry->inode to the inode of the entry's gfid or to a new inode. If the
+ * gfid belongs to an inode of another type, the entry gets no inode, and the next lookup of the
+ * name reports the error. */
 static void
 entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *buf)
 {
@@ -92,7 +97,8 @@ entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *b
     entry->d_stat = *buf;
 }
 
-/* Returns the number of entries. inodes: entries get inodes and attributes. */
+/* Reads the entries of a reply, and returns their number. inodes: also sets the inode and the
+ * attributes of each entry. */
 static int
 get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent_t **ret_entries)
 {
@@ -111,8 +117,8 @@ get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent
     return n;
 }
 
-/* Returns the op_errno with which to answer the caller, for that of the server's reply: ENOENT if
- * the reply has the last entries, else 0. */
+/* Returns the op_errno for the answer to the caller: ENOENT if the server reports by its op_errno
+ * that the reply has the directory's last entries, else 0. */
 static int
 list_end_of (int32_t op_errno)
 {
@@ -154,8 +160,9 @@ list_note_end (const struct client_call *call, int32_t op_errno, const gf_dirent
 CLIENT_LIST_REPLY (readdir, false)
 CLIENT_LIST_REPLY (readdirp, true)
 
-/* Returns whether the offset is known to be behind the last entry. Every program that lists a
- * directory reads once more after the last entry; that read needs no call. */
+/* Returns whether the client knows that the directory has no entry behind this offset. A program
+ * that lists a directory reads until it gets no more entries; the client answers the last of these
+ * reads without a call to the server. */
 static bool
 list_is_at_end (xlator_t *this, fd_t *fd, off_t offset)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations that make an object. The client chooses the object's gfid, and the server takes it
- * from the call. */
+/* Operations that make a file, a directory or another object. The client chooses the new object's
+ * gfid, and sends it in the xdata of the call. */
 #include "../client.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 #define NEW_GFID_KEY "gfid-req"
 
-/* Keeps a gfid that xdata already has: a translator above that makes the object on several bricks
- * chooses one gfid for all of them. */
+/* Adds a random gfid to xdata, unless xdata has a gfid already: a translator above that makes the
+ * object on several bricks chooses one gfid for all bricks. */
 dict_t *
 client_with_gfid (xlator_t *this, dict_t *xdata)
 {
@@ -26,8 +26,10 @@ client_with_gfid (xlator_t *this, dict_t *xdata)
     return dict;
 }
 
-/* A brick without features/access-control ignores the umask, so the bridge gives one only where a
- * default ACL replaces it. */
+/* Makes a call for a new object, and keeps the object's inode in the call. A brick applies the
+ * umask of a call only if it has features/access-control. The bridge (src/fuse) has therefore
+ * applied the umask to the mode already, unless the directory has a default ACL, which takes its
+ * place. */
 struct client_call *
 client_begin_new (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                   enum wire_procedure procedure, client_reply_fn *reply)
@@ -51,15 +53,16 @@ client_new_inode (struct client_call *call, const struct iatt *buf)
 
 /* --- create ----------------------------------------------------------------------------------- */
 
-/* Links the inode before the answer, because the open file keeps a reference to the linked inode.
- * Another create of the same name may just have linked another inode of the same gfid; inode_link
- * then returns that one. */
+/* Answers a create. Links the new file's inode into the table of inodes first, because the open
+ * file keeps a reference to the linked inode. If another create of the same name has linked an
+ * inode with the same gfid just before, inode_link returns that inode, and the open file uses
+ * it. */
 static void
 client_create_answer (struct client_call *call, struct wire_create_reply *got, inode_t *inode)
 {
     g_autoptr (inode_t) linked = inode_link (inode, NULL, NULL, &got->buf);
 
-    if (!call->fd->inode) /* NULL unless another brick's reply came first */
+    if (!call->fd->inode) /* another brick's reply may have set the inode before */
         call->fd->inode = inode_ref (linked);
     client_file_opened (call, &got->buf.ia_gfid, (int64_t) got->number);
     STACK_UNWIND (create, call->frame, 0, 0, call->fd, linked, &got->buf, &got->preparent,

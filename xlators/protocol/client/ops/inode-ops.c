@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* lookup, readlink, statfs. */
+/* The operations lookup, readlink and statfs. */
 #include "../client.h"
 
 #include <errno.h>
@@ -9,10 +9,11 @@
 
 static client_reply_fn lookup_reply;
 
-/* A brick that is killed while it makes an object can leave a name without a gfid. Each lookup of
- * that name fails with ENODATA, so users could not even remove it. A lookup with a gfid in its
- * xdata gives the object that gfid. Below a translator with several children this is not done: all
- * bricks must have the same gfid. */
+/* Returns whether the client repeats a lookup with a new gfid in its xdata. If a brick is killed
+ * while it makes an object, the name can remain without a gfid. Each lookup of the name then fails
+ * with ENODATA, so users cannot even remove it; a lookup with a gfid in its xdata makes the brick
+ * give the object that gfid. A translator with several children needs the same gfid on all its
+ * bricks, so below such a translator the client does not choose one. */
 static bool
 lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
 {
@@ -58,7 +59,8 @@ lookup_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_lookup, &got);
 }
 
-/* Looks up put->name in the directory put->parent; name "": the file put->file. */
+/* Sends a lookup of put->name in the directory put->parent, or of the file with the gfid put->file
+ * if put->name is "". */
 static void
 lookup_send (call_frame_t *frame, xlator_t *this, inode_t *inode, const struct wire_lookup *put)
 {
@@ -82,8 +84,9 @@ client_lookup_file (call_frame_t *frame, xlator_t *this, inode_t *inode, const g
     lookup_send (frame, this, inode, &put);
 }
 
-/* The protocol has no lookup of "..", so the parent is found in the table of inodes. If the table
- * has no name of the directory, the lookup fails with ESTALE. */
+/* Looks up ".." in a directory. The protocol has no such lookup, so this function takes the parent
+ * from the table of inodes, and looks that up. If the table has no name of the directory, the
+ * operation fails with ESTALE. */
 static void
 lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *xdata)
 {
@@ -98,7 +101,8 @@ lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *x
         frame_fail (frame, ESTALE);
 }
 
-/* The call does not have the gfid of loc->inode, because the name may be of another file by now. */
+/* Looks up a name in a directory. The call does not contain the gfid of loc->inode, because the
+ * name may belong to another file by now. */
 static void
 client_lookup_name (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
 {
@@ -153,7 +157,8 @@ client_readlink (call_frame_t *frame, xlator_t *this, loc_t *loc, size_t size, d
 
 static client_reply_fn statfs_reply;
 
-/* inode: the file of the gfid; NULL for the root. */
+/* Sends a STATFS for the file with this gfid. inode: the file's inode; NULL: the file is the
+ * root. */
 static void
 statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *gfid, dict_t *xdata)
 {
@@ -165,8 +170,9 @@ statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *g
     client_ask (call, WIRE_statfs, &put, NULL);
 }
 
-/* The server finds no file that has lost its last name. All files of a brick are on one file
- * system, so the root has the same answer. */
+/* Receives the reply to a STATFS. The server cannot find a file that has lost its last name; then
+ * the client repeats the call for the root. All files of a brick are on one file system, so the
+ * root's reply is valid for the file too. */
 static void
 statfs_reply (struct client_call *call, struct rpc_reply *reply)
 {
@@ -179,7 +185,8 @@ statfs_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_statfs, &got);
 }
 
-/* The call names the caller's file: with quotas the reply depends on the directory. */
+/* Sends STATFS for the file that the caller gives, not for the root: with quotas, a server's reply
+ * depends on the directory that the file is in. */
 void
 client_statfs (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {

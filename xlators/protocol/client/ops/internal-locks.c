@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* inodelk and entrylk: locks that translators take, on the bytes of a file and on names of a
- * directory. The server keeps them for this connection, as it keeps record locks, and drops them
- * when the connection ends. */
+/* The operations inodelk and entrylk. By these, translators such as cluster/replicate lock bytes of
+ * a file and names in a directory. A lock belongs to the connection on which it was taken, like a
+ * record lock, and the server drops it when that connection ends. */
 #include "../client.h"
 
 #include <errno.h>
@@ -105,7 +105,8 @@ entrylk_undo (struct client_call *call)
     client_send (undo);
 }
 
-/* Keeps the lock's type in call->cmd for entrylk_undo. */
+/* Completes and sends an entrylk. Stores the type of the lock in call->cmd, where entrylk_undo
+ * needs it. */
 static void
 entrylk_ask (struct client_call *call, inode_t *inode, const struct wire_entrylk *put)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Record locks. The server keeps them for this connection, and drops them when the connection ends.
- * flock(2) becomes a record lock on the whole file, as in GlusterFS's clients. */
+/* The operations lk and flock, which set record locks. A lock belongs to the connection on which it
+ * was set, and the server drops it when that connection ends. flock(2) is sent as a record lock on
+ * the whole file, as in GlusterFS's clients. */
 #include "../client.h"
 
 #include <errno.h>
@@ -45,7 +46,8 @@ lk_undo (struct client_call *call)
 
 /* --- lk, flock -------------------------------------------------------------------------------- */
 
-/* Reads the reply. Returns whether the lock was set or found; else the frame has been answered. */
+/* Reads the reply to an LK. Returns true if the server has set or tested the lock. Returns false
+ * after it has answered the frame with an error. */
 static bool
 lk_get (struct client_call *call, struct rpc_reply *reply, struct wire_lk_reply *got)
 {
@@ -77,8 +79,8 @@ flock_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_lk, &got);
 }
 
-/* Records an unlock before the call, which may fail while the session is down: the reopen must not
- * take the lock again. */
+/* Sends an LK. For an unlock, first removes the range from the record locks that reopen.c will set
+ * again: the call fails while the session is down, and the lock must not come back afterwards. */
 static void
 lk_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock lock,
         dict_t *xdata, client_reply_fn *reply)

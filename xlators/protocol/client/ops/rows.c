@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations whose code is generated from their rows of rpc/wire/wire.def: those with FILE, OPEN,
- * NAME, NEW or LINK in the column "in the client". Each row gives two functions. The operation sets
- * the call's fields from its arguments, and sends the call. The reply's function answers the
- * operation with the reply's fields.
+ * The operations whose rows of rpc/wire/wire.def have FILE, OPEN, NAME, NEW or LINK in the column
+ * "in the client". Macros generate two functions from each such row. The first is the operation: it
+ * sets the call's fields from its arguments, and sends the call. The second receives the reply: it
+ * answers the operation with the reply's fields.
  */
 #include "../client.h"
 
@@ -13,7 +13,8 @@
 
 /* --- from an operation's arguments to a call's fields ----------------------------------------- */
 
-/* For each kind of field: sets it in `put`. An argument that no server can take sets `error`. */
+/* For each kind of field, a macro CLIENT_PUT_<kind> that sets the field in `put` from the argument
+ * of the same name. If the protocol cannot express the argument, it sets `error` to an errno. */
 #define CLIENT_PUT(kind_, name_) CLIENT_PUT_##kind_ (name_)
 #define CLIENT_PUT_LOC(name_) /* put by client_begin_file */
 #define CLIENT_PUT_FD(name_)  /* put by client_begin_fd */
@@ -33,15 +34,15 @@
 #define CLIENT_PUT_NEW_XDATA(name_)                                                                \
     g_autoptr (dict_t) with_gfid = client_with_gfid (this, name_);                                 \
     put.name_ = with_gfid;
-/* The protocol has no flags of renameat2(2). */
+/* For a rename. The protocol has no flags of renameat2(2), so any flag fails with EINVAL. */
 #define CLIENT_PUT_NO_FLAGS(name_) error = name_ == 0 ? 0 : EINVAL;
-/* Of fallocate's modes the call has only FALLOC_FL_KEEP_SIZE. The other modes are refused: the
- * protocol has procedures of their own for two of them, discard and zerofill. */
+/* For a fallocate. The call can express only the mode FALLOC_FL_KEEP_SIZE, so the operation fails
+ * with any other mode. Two of these modes have procedures of their own: discard and zerofill. */
 #define CLIENT_PUT_KEEP_SIZE(name_)                                                                \
     put.name_ = name_ & FALLOC_FL_KEEP_SIZE ? 1 : 0;                                               \
     error = name_ & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : 0;
-/* A server ignores a new size in SETATTR and FSETATTR, so the operation is refused. truncate
- * changes the size. */
+/* For setattr and fsetattr. A server ignores a new size in these calls, so the operation fails if
+ * it has one. truncate changes the size instead. */
 #define CLIENT_PUT_CHANGES(name_)                                                                  \
     put.name_ = wire_changes_of (name_, valid);                                                    \
     error = valid & IATT_SIZE ? EOPNOTSUPP : 0;
@@ -53,15 +54,16 @@
 #define CLIENT_GIVE_STATVFS(name_) &got.name_
 #define CLIENT_GIVE_DICT(name_) got.name_
 #define CLIENT_GIVE_OFFSET(name_) (off_t) got.name_
-#define CLIENT_GIVE_INODE(name_) name_ /* of client_get_new */
+#define CLIENT_GIVE_INODE(name_) name_ /* set by CLIENT_GET_NEW */
 
 /* --- both functions of a row ------------------------------------------------------------------ */
 
 #define CLIENT_ARGUMENT(kind_, name_) , C_##kind_ name_
 
-/* begin_: makes the call with the file that it is about, or returns NULL after it has answered the
- * frame. inode_: the inode whose data the call reads or writes, or NULL. get_: reads the reply, and
- * answers the frame unless the operation succeeded. */
+/* Defines both functions of a row. begin_: an expression that makes the call, or is NULL after it
+ * has answered the frame. inode_: the inode whose data the call reads or writes, or NULL. get_: an
+ * expression that reads the reply; it is true on success, else it answers the frame with the
+ * error. */
 #define CLIENT_ROW(op_, begin_, inode_, get_)                                                      \
     static void client_##op_##_reply (struct client_call *call, struct rpc_reply *reply)           \
     {                                                                                              \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* getxattr and fgetxattr: the value of one attribute, or the names of all attributes. */
+/* The operations getxattr and fgetxattr. They return the value of one extended attribute, or the
+ * names of all attributes. */
 #include "../client.h"
 
 #include <errno.h>
@@ -7,8 +8,8 @@
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns whether GlusterFS uses the attribute internally. A program's list of attributes must not
- * have such names, and a server does not leave all of them out of its reply. */
+/* Returns whether GlusterFS uses the attribute internally. Programs must not see such names in a
+ * list of attributes, and the server leaves only some of them out of its reply. */
 static bool
 xattr_is_internal (const char *name)
 {
@@ -21,8 +22,10 @@ xattr_is_internal (const char *name)
     return false;
 }
 
-/* The reply has all attributes, as root sees them, with their values. As on a local file system,
- * only root sees names in "trusted.". A translator's own request (pid below 0) gets all values. */
+/* Returns the list of attributes for the caller. The server's reply has all attributes that root
+ * may see, with their values. As on a local file system, callers other than root do not get names
+ * that begin with "trusted.". A translator that lists attributes for itself (pid below 0) gets all
+ * values. */
 static dict_t *
 xattr_names (struct client_call *call, dict_t *dict)
 {
@@ -44,8 +47,8 @@ xattr_names (struct client_call *call, dict_t *dict)
     return names;
 }
 
-/* Returns the dict for the caller, with a reference. NULL: the server has no such attribute, and
- * the frame has been answered. */
+/* Returns the dict with the answer for the caller, with a reference. Returns NULL after it has
+ * answered the frame because the file has no such attribute. */
 static dict_t *
 client_xattr_answer (struct client_call *call, dict_t *dict)
 {
@@ -74,9 +77,9 @@ CLIENT_XATTR_REPLY (fgetxattr)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Returns whether a server makes the attribute's value from the path of the file. The server
- * answers ENODATA if a call for such an attribute names an open file, so getxattr sends the
- * gfid. */
+/* Returns whether the server computes the attribute's value from the path of the file. For such an
+ * attribute the server answers ENODATA if the call names the file by the number of an open file, so
+ * getxattr names the file by its gfid. */
 static bool
 xattr_needs_path (const char *name)
 {
