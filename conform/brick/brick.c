@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The life of a brick, its storage, and the delivery of parcels. */
+/* Makes and kills a brick with its storage, and delivers its parcels (calls and replies). */
 #include "conform/brick/brick.h"
 
 #include "core/time/random.h"
@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INODE_LIMIT 100000 /* inodes in the table, by which the brick finds the file of a gfid */
+/* Limit of the storage's table of inodes. The brick finds the file of a gfid in this table only, so
+ * the limit is above the number of files in a test. */
+#define INODE_LIMIT 100000
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
@@ -83,7 +85,8 @@ brick_is_up (const struct brick *brick)
 
 /* --- parcels ---------------------------------------------------------------------------------- */
 
-/* Returns false if the parcel's call waits for a lock: it has to be delivered again. */
+/* Executes the call, or sends the reply, in a parcel. Returns false if the call has to wait for a
+ * lock; the parcel then has to be delivered again. */
 static bool
 brick_parcel_deliver (struct brick_parcel *parcel)
 {
@@ -143,7 +146,7 @@ brick_calm (struct brick *brick, bool calm)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Returns whether the brick does a parked call before it is killed. */
+/* Returns whether the brick executes a call that is still a parcel, before the brick is killed. */
 static bool
 brick_kill_does (const struct brick *brick, const struct brick_parcel *parcel)
 {

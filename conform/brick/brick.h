@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A brick in this process: the server's end of the wire. It serves a graph with protocol/client
- * while the kit runs random sequences of operations (conform/history) on that graph.
+ * A brick (a server of GlusterFS for one directory) that runs in the process of `windlass conform`.
+ * conform/history runs random sequences of operations on a graph with protocol/client, which
+ * connects to this brick over a UNIX socket.
  *
  *   protocol/client --UNIX socket--> peer.c: records --> parcels
  *                                    brick.c: the schedule delivers a parcel
- *                                    serve.c, rows.c ...: the call, on storage/posix
+ *                                    serve.c, rows.c ...: execute the call, on storage/posix
  *                   <--UNIX socket-- peer.c <-- parcels with replies
  *
- * Each record of a call is parked as a parcel, and so is each reply. The schedule delivers parcels
- * in any order, as a server may do calls in any order. The brick does a call at once and whole when
- * its parcel is delivered.
+ * The brick stores each call that arrives, and each reply that it makes, as a parcel. The test
+ * decides when each parcel is delivered (brick_deliver), in any order, because a server may execute
+ * calls in any order. When the parcel of a call is delivered, the brick executes the whole call at
+ * once; when the parcel of a reply is delivered, the brick sends the reply.
  *
- * A brick that is killed closes its connections. The seed decides of each parked call whether it
- * has been done; its reply is lost either way. Open files and locks are gone. Names, data,
- * attributes and gfids stay, and the brick may begin again.
+ * brick_kill simulates the crash of a server. The seed decides for each call that is still a parcel
+ * whether the brick executes it before; the replies are lost either way. Then the brick closes its
+ * connections, and drops open files and locks. Names, data, attributes and gfids stay, and
+ * brick_begin starts the brick again.
  *
- * The brick runs only under a scheduler (core/time/scheduler.h): one thread runs at a time, so
- * there are no locks.
+ * The brick runs only under a scheduler (core/time/scheduler.h), which lets one thread run at a
+ * time. The brick's data therefore need no mutex.
  */
 #ifndef WINDLASS_CONFORM_BRICK_H
 #define WINDLASS_CONFORM_BRICK_H
@@ -30,64 +33,72 @@
 struct brick;
 struct brick_peer;
 
-/* A record on its way: a call, or a reply. */
+/* A call that the brick has not executed yet, or a reply that it has not sent yet. */
 struct brick_parcel {
     struct brick_peer *peer;
-    GByteArray *record; /* a call without its record mark, or a reply with it */
+    GByteArray *record; /* bytes of a call without the record mark, or of a reply with it */
     bool reply;
-    unsigned number; /* number of the call, in the order in which calls came to the brick */
+    unsigned number; /* number of the call, or of the call that the reply is for; the brick counts
+                      * the calls in the order of their arrival */
 };
 
-/* One connection. */
+/* A connection of protocol/client to the brick. */
 struct brick_peer {
     struct brick *brick;
     struct loop_watch watch;
-    GByteArray *in;  /* received bytes of a record that is not whole yet */
-    GByteArray *out; /* bytes that the socket has not taken yet */
-    GHashTable *fds; /* open files: number -> fd_t, with a reference */
-    uint64_t last_fd; /* number that the next open file gets */
+    GByteArray *in;  /* received bytes of a record whose end has not been received yet */
+    GByteArray *out; /* bytes of replies that are still to be written to the socket */
+    GHashTable *fds; /* open files of the connection: number -> fd_t, with a reference */
+    uint64_t last_fd; /* number for the next file that is opened */
 };
 
 struct brick {
-    char *volume;    /* name of the protocol/client that connects to the brick */
-    char *directory; /* directory of the brick's files */
-    char *socket;    /* path of the socket */
-    uint64_t seed;   /* decides what a kill does to parked calls */
-    struct graph *graph; /* storage/posix alone */
+    char *volume;    /* name of the protocol/client volume that connects to the brick */
+    char *directory; /* path of the directory with the brick's files */
+    char *socket;    /* path of the UNIX socket at which the brick listens */
+    uint64_t seed;   /* seed by which brick_kill decides which calls are executed before the kill */
+    struct graph *graph; /* graph of the storage: only storage/posix */
     struct client *client;
-    struct loop_watch listener; /* its fd is -1 while the brick is down */
-    GPtrArray *peers;   /* of struct brick_peer */
-    GPtrArray *parcels; /* of struct brick_parcel: the schedule delivers them */
-    GPtrArray *waiting; /* of struct brick_parcel: calls that wait for a lock */
-    GPtrArray *locks;   /* of struct brick_lock */
-    bool unlocked;      /* a lock was dropped, so the calls in `waiting` move back to `parcels` */
-    GHashTable *wire;   /* gfid of a file in the storage -> its gfid on the wire */
-    GHashTable *local;  /* gfid of a file on the wire -> its gfid in the storage */
-    GHashTable *lost;   /* gfids on the wire of files that were open in a kill, and had lost their
-                         * last name */
-    unsigned came;      /* number of calls so far */
-    bool calm;          /* parcels are delivered at once */
+    struct loop_watch listener; /* watch of the listening socket; its fd is -1 while the brick is
+                                 * killed or not begun */
+    GPtrArray *peers;   /* connections, as struct brick_peer */
+    GPtrArray *parcels; /* calls and replies that can be delivered, as struct brick_parcel */
+    GPtrArray *waiting; /* calls that were delivered and wait for a lock, as struct brick_parcel */
+    GPtrArray *locks;   /* locks that clients hold, as struct brick_lock */
+    bool unlocked;      /* a lock was released, so the calls in `waiting` must move to `parcels` */
+    GHashTable *wire;   /* gfids: of a file in the storage -> of the same file in calls and
+                         * replies */
+    GHashTable *local;  /* gfids: of a file in calls and replies -> of the same file in the
+                         * storage */
+    GHashTable *lost;   /* gfids, as in calls and replies, of files that were open and had no name
+                         * left when the brick was killed */
+    unsigned came;      /* number of calls that have arrived so far */
+    bool calm;          /* parcels are delivered as soon as they are made */
 };
 
-/* Makes a brick whose files are in `directory`. brick_begin makes it listen at the path `socket`.
- * Returns NULL after it has reported an error. */
+/* Makes a brick whose files are in `directory`. Returns NULL after it has reported an error. The
+ * brick listens at the path `socket` after brick_begin, which returns false after it has reported
+ * an error. */
 struct brick *brick_new (const char *volume, const char *directory, const char *socket,
                          uint64_t seed);
 void brick_free (struct brick *brick);
-bool brick_begin (struct brick *brick); /* false after a message */
+bool brick_begin (struct brick *brick);
 void brick_kill (struct brick *brick);
 bool brick_is_up (const struct brick *brick);
-void brick_deliver (struct brick *brick, unsigned nth); /* of brick->parcels */
+/* Delivers the parcel with the index `nth` in brick->parcels: executes the call, or sends the
+ * reply. */
+void brick_deliver (struct brick *brick, unsigned nth);
 void brick_park_waiting (struct brick *brick);
-/* If `calm`, delivers all parcels, and from then on delivers each parcel at once when it comes. If
- * not, parcels wait for the schedule from then on. */
+/* If `calm` is true, delivers all parcels now, and each later parcel as soon as it is made. If it
+ * is false, each later parcel waits until the test calls brick_deliver for it. */
 void brick_calm (struct brick *brick, bool calm);
-/* Returns whether a kill may have removed the file: it was open, and had lost its last name. */
+/* Returns whether the file was open and had no name left when the brick was killed, so that it may
+ * not exist any more. gfid: the file's gfid in calls and replies. */
 bool brick_lost (const struct brick *brick, const gfid_t *gfid);
 
 /* peer.c */
 int brick_listen (struct brick *brick);
-void brick_hang_up (struct brick *brick); /* closes all connections, and the listener */
+void brick_hang_up (struct brick *brick); /* closes all connections and the listening socket */
 void brick_peer_send (struct brick_peer *peer, const GByteArray *record);
 void brick_parcel_free (struct brick_parcel *parcel);
 void brick_park (struct brick_peer *peer, GByteArray *record, bool reply, unsigned number);
@@ -96,10 +107,13 @@ void brick_park (struct brick_peer *peer, GByteArray *record, bool reply, unsign
 void brick_lock_free (void *lock);
 void brick_locks_drop (struct brick *brick, const struct brick_peer *peer);
 
-/* serve.c: does the call. Returns the record of the reply; NULL: the call waits for a lock. */
+/* In serve.c. Executes the call in the record. Returns the record of its reply, or NULL if the call
+ * has to wait for a lock. */
 GByteArray *brick_serve (struct brick_peer *peer, const GByteArray *record);
 
-/* gfids.c: the gfid of a file, as the wire has it and as the storage has it. */
+/* In gfids.c. A file has one gfid in calls and replies (`wire`), and another one in the storage
+ * (`local`). The first two functions convert between them. brick_gfid_choose records the gfid that
+ * a client has chosen for a new file. */
 gfid_t brick_gfid_to_wire (const struct brick *brick, const gfid_t *local);
 gfid_t brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire);
 void brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire);

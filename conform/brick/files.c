@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Procedures that open and close files. */
+/* The procedures that open and close files and directories. */
 #include "conform/brick/request.h"
 
 #include <errno.h>

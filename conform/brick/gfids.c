@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A client of a server chooses the gfid of a new file, while storage/posix derives one from the
- * file. These tables convert between both; a server of GlusterFS keeps the gfid on the disk. */
+/* A client chooses the gfid of a new file and sends it to the server. A server of GlusterFS stores
+ * that gfid on its disk. The storage of this brick, storage/posix, computes another gfid from the
+ * file, so the brick converts between both by two tables in memory. */
 #include "conform/brick/brick.h"
 
 static gfid_t
@@ -23,7 +24,8 @@ brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire)
     return brick_gfid_by (brick->local, wire);
 }
 
-/* A file keeps its first gfid, because a create may have opened an existing file. */
+/* Records that a file of the storage has the gfid `wire` in calls and replies. A file that has such
+ * a gfid already keeps it: a create may have opened an existing file. */
 void
 brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire)
 {

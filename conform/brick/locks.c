@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* inodelk and entrylk. A lock belongs to a connection and an owner. A call that has to wait for a
- * lock stays in brick.waiting. When any lock is dropped, the schedule may deliver that call again,
- * as it may deliver a new one. */
+/* The procedures inodelk and entrylk. A lock belongs to a connection and an owner. A call that has
+ * to wait for a lock is kept in brick.waiting. When any lock is released, all these calls move back
+ * to brick.parcels, and each of them is tried again when it is delivered again. */
 #include "conform/brick/request.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-/* Commands and types of an inodelk on the wire. */
+/* Values of the fields `cmd` and `type` in the call inodelk. */
 enum { COMMAND_SETLKW = 2 };
 enum { TYPE_WRLCK = 1, TYPE_UNLCK = 2 };
 
@@ -18,8 +18,8 @@ struct brick_lock {
     gfid_t gfid;
     char *domain;
     bool of_entry, writes;
-    char *name;     /* name of an entrylk; NULL: all names of the directory */
-    off_t from, to; /* range of an inodelk: its first byte, and the first byte behind it */
+    char *name;     /* of an entrylk: the name; NULL: all names of the directory */
+    off_t from, to; /* of an inodelk: offset of its first byte, and of the byte behind its last */
 };
 
 void

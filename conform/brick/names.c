@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Procedures on names. The table of inodes keeps each name: storage finds the file of a gfid by
- * it. */
+/* Procedures on names in directories. Each name that exists is linked in the table of inodes,
+ * because the storage finds the file of a gfid by the names in that table. */
 #include "conform/brick/request.h"
 #include "core/base/name.h"
 
@@ -20,7 +20,8 @@ brick_link (const loc_t *loc, inode_t *inode, const struct iatt *buf)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-/* Looks the name up in its directory, with a new inode in place->loc. */
+/* Looks up the name of `place` in the storage, and links the inode found into the table of inodes.
+ * Sets place->loc.inode to a new inode for the lookup. */
 static int
 brick_lookup_name (struct brick_request *q, brick_place_t *place, struct lookup_reply *got)
 {
@@ -62,7 +63,8 @@ brick_do_lookup (struct brick_request *q, const struct wire_lookup *call,
 
 /* --- new names -------------------------------------------------------------------------------- */
 
-/* The new file has the gfid that the call chose. */
+/* Records the gfid that the client has sent in xdata for the new file, and links the file's inode
+ * into the table of inodes. */
 static void
 brick_link_new (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
                 dict_t *xdata)
@@ -134,7 +136,8 @@ brick_do_create (struct brick_request *q, const struct wire_create *call,
 #define ONLY_LINKTO "unlink-only-if-dht-linkto-file"
 #define LINKTO_KEY "trusted.glusterfs.dht.linkto"
 
-/* Returns 0 if the name is of a linkto, else a negative errno: EBUSY for another file. */
+/* Returns 0 or more if the name is that of a linkto of cluster/distribute. Otherwise returns a
+ * negative errno, which is -EBUSY if the name is that of another file. */
 static int
 brick_refuse_file (struct brick_request *q, brick_place_t *place)
 {
@@ -228,7 +231,8 @@ brick_put_entry (struct brick_request *q, const gf_dirent_t *entry, dict_t *foun
     wire_put_dict (&q->tail, found);
 }
 
-/* Links the entry: a call finds its file by the gfid from then on. */
+/* Writes an entry of a directory to the reply, with the attributes that the call requests. Links
+ * the entry's inode into the table of inodes, so that later calls can name the file by its gfid. */
 static void
 brick_list_entry (struct brick_request *q, const gf_dirent_t *entry, inode_t *dir, dict_t *asked)
 {

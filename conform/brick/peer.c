@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Connections: receiving calls as records, and sending the records of replies. */
+/* Connections to the brick: receives the records of calls, and sends the records of replies. */
 #include "conform/brick/brick.h"
 
 #include "rpc/stream.h"
@@ -48,7 +48,8 @@ brick_peer_send (struct brick_peer *peer, const GByteArray *record)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Removes the first record from the received bytes, and returns it; NULL: it is not whole yet. */
+/* Removes the first record from the received bytes, and returns it without its mark. Returns NULL
+ * if its end has not been received yet. */
 static GByteArray *
 brick_record_take (struct brick_peer *peer)
 {

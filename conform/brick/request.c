@@ -14,7 +14,7 @@ brick_inode (struct brick_request *q, const gfid_t *wire)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-/* Opens a file for one call. */
+/* Opens a file for a call that names it by WIRE_ANONYMOUS. The file is closed after the call. */
 static fd_t *
 brick_open_for_call (struct brick_request *q, inode_t *inode)
 {

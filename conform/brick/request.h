@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls of the program of files. rpc/wire/wire.def has a row for each procedure, and each procedure
- * has a function here:
+ * Calls of the program RPC_FILES (operations on files). rpc/wire/wire.def has a row for each
+ * procedure. Each procedure that the brick has is executed by a function such as
  *
- *   int brick_do_stat (q, call, reply)     op_ret, or a negative errno
+ *   int brick_do_stat (q, call, reply)     returns op_ret, or a negative errno
  *
- * It reads the call's fields and sets the reply's; those are cleared afterwards. rows.c makes the
- * functions of most rows. A function that returns an inode or an fd returns it with a reference.
+ * The function reads the fields of the call and sets the fields of the reply; its caller frees both
+ * afterwards. rows.c generates the functions of most rows. Functions in this header that return an
+ * inode or an fd return it with a reference.
  */
 #ifndef WINDLASS_CONFORM_BRICK_REQUEST_H
 #define WINDLASS_CONFORM_BRICK_REQUEST_H
@@ -19,19 +20,21 @@
 
 #define BRICK_GROUPS_MAX 64
 
-/* A call that is being done. */
+/* A call while the brick executes it. */
 struct brick_request {
     struct brick *brick;
     struct brick_peer *peer;
-    struct client *client; /* makes the storage's operations, with the identity of the caller */
-    struct xdr_in in;      /* the call; behind its fields, the data of a write */
-    struct xdr_out out;    /* the reply */
-    struct xdr_out tail;   /* bytes behind the reply's fields: data of a read, entries */
-    bool waits;            /* the call waits for a lock, so it has no reply yet */
+    struct client *client; /* client of the storage, with the identity of the caller */
+    struct xdr_in in;      /* reader of the call: its fields, then the data if it is a write */
+    struct xdr_out out;    /* fields of the reply */
+    struct xdr_out tail;   /* bytes that follow the reply's fields: the data of a read, or the
+                            * entries of a directory */
+    bool waits;            /* the call has to wait for a lock, so no reply is sent now */
     gid_t groups[BRICK_GROUPS_MAX];
 };
 
-/* rows.c: does a call of the program of files. Returns false if there is no such procedure. */
+/* In rows.c. Executes a call of the program RPC_FILES. Returns false if the brick has no such
+ * procedure. */
 bool brick_serve_files (struct brick_request *q, uint32_t procedure);
 
 #define BRICK_DECLARE(name_, number_, text_, client_, brick_) BRICK_DECLARE_##brick_ (name_)
@@ -46,28 +49,32 @@ WIRE_LIST (BRICK_DECLARE)
 #undef BRICK_DECLARE
 
 /* request.c */
-inode_t *brick_inode (struct brick_request *q, const gfid_t *wire); /* NULL: no such file */
-/* Returns the open file that a call names, with a reference. If the file is not open, returns NULL,
- * with a negative errno in *ret_r. */
+/* Returns the inode of a file by its gfid in the call, or NULL if there is no such file. */
+inode_t *brick_inode (struct brick_request *q, const gfid_t *wire);
+/* Returns the open file that the call names by `wire`, with a reference. If there is no such open
+ * file, returns NULL, and sets *ret_r to a negative errno. */
 fd_t *brick_fd (struct brick_request *q, const struct wire_fd *wire, int *ret_r);
-uint64_t brick_keep_open (struct brick_request *q, fd_t *fd); /* returns the open file's number */
-struct iatt brick_iatt (struct brick_request *q, const struct iatt *local); /* for a reply */
+/* Keeps the file open for the connection. Returns the number by which later calls name it. */
+uint64_t brick_keep_open (struct brick_request *q, fd_t *fd);
+/* Converts attributes of the storage to attributes for a reply: sets the gfid of calls and
+ * replies. */
+struct iatt brick_iatt (struct brick_request *q, const struct iatt *local);
 
-/* A name in a directory. */
+/* A name in a directory, as a loc that brick_place_clear frees. */
 typedef struct brick_place {
-    loc_t loc; /* parent NULL: there is no such directory */
+    loc_t loc; /* loc.parent is NULL if there is no such directory */
 } brick_place_t;
 
-/* Finds the directory of a name. inode: inode of the name's file, or NULL; the place takes the
- * caller's reference. */
+/* Returns the place of `name` in the directory with the gfid `parent`. inode: the inode for
+ * loc.inode, or NULL; the caller's reference to it passes to the place. */
 brick_place_t brick_place (struct brick_request *q, const gfid_t *parent, const char *name,
                            inode_t *inode);
 void brick_place_clear (brick_place_t *place);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (brick_place_t, brick_place_clear)
 
-/* names.c: to be called after the storage has given the name in loc to a file. Links the inode
- * under that name, gives a new file the gfid that the call chose, and sets the attributes in
- * xdata. */
+/* In names.c. Called after the storage has made the name in loc: links the inode into the table of
+ * inodes by that name, records the gfid that the client has sent in xdata for a new file, and sets
+ * the extended attributes that xdata has for the file. */
 void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
                  dict_t *xdata);
 
@@ -75,9 +82,9 @@ void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, cons
 unsigned brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
 bool brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
-/* xattrs.c. brick_make_xattrs sets the attributes in a call's xdata on the new file. The other
- * functions make a new dict for the reply's xdata, with the attributes and counts that the call's
- * xdata asked for. */
+/* In xattrs.c. brick_make_xattrs sets the extended attributes in the xdata of a call on the file
+ * that the call has made. The other functions return a new dict for the xdata of the reply, with
+ * the attributes and counts that the keys in `asked`, the xdata of the call, request. */
 void brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata);
 dict_t *brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked);
 dict_t *brick_asked_of_lookup (struct brick_request *q, const struct lookup_reply *reply,

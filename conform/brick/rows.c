@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Procedures whose code is generated from their rows of rpc/wire/wire.def: those with FILE, OPEN or
- * NEW in the column "in the brick". The function of each row calls the operation of the storage
- * with the call's fields as arguments, and sets the reply's fields from the results. The row's
- * xdata does not reach the storage.
+ * The procedures whose rows of rpc/wire/wire.def have FILE, OPEN or NEW in the column "in the
+ * brick". Macros generate a function from each such row. It executes the operation on the storage
+ * with the call's fields as arguments, and sets the reply's fields from the results. The xdata of
+ * the call is not passed to the storage.
  */
 #include "conform/brick/request.h"
 
@@ -13,7 +13,8 @@
 
 /* --- from a call's fields to an operation's arguments ----------------------------------------- */
 
-/* For each kind of field: a variable with the name and the meaning of the argument. */
+/* For each kind of field, a macro BRICK_TAKE_<kind> that defines a variable with the name of the
+ * operation's argument, and sets it from the call's field. */
 #define BRICK_TAKE(kind_, name_) BRICK_TAKE_##kind_ (name_)
 #define BRICK_TAKE_LOC(name_)                                                                      \
     g_autoptr (inode_t) inode = brick_inode (q, &call->name_);                                     \
@@ -31,7 +32,7 @@
     loc_t *const name_ = &place.loc;                                                               \
     if (!name_->parent)                                                                            \
         return -ESTALE;
-#define BRICK_TAKE_NAME(name_) /* taken with its PARENT */
+#define BRICK_TAKE_NAME(name_) /* BRICK_TAKE_PARENT reads the name too */
 #define BRICK_TAKE_SAME(name_) const __typeof__ (call->name_) name_ = call->name_;
 #define BRICK_TAKE_U32 BRICK_TAKE_SAME
 #define BRICK_TAKE_BOOL BRICK_TAKE_SAME
@@ -97,7 +98,8 @@ brick_reply_head (int r)
     return (struct wire_reply){ .op_ret = r < 0 ? -1 : r, .op_errno = r < 0 ? -r : 0 };
 }
 
-/* A malformed call is not done: brick_serve ends the program. */
+/* Defines a function that reads a call, executes it, and writes its reply. It does not execute a
+ * malformed call; brick_serve then ends the program. */
 #define BRICK_SERVE_HAND(name_)                                                                    \
     static void brick_serve_##name_ (struct brick_request *q)                                      \
     {                                                                                              \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Headers of calls and replies, the handshake, and the ping. */
+/* Reads the headers of calls, writes the headers of replies, and executes the calls of the
+ * handshake and the ping. */
 #include "conform/brick/request.h"
 
 #include "rpc/call.h"
@@ -73,7 +74,7 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
-    xdr_get_u32 (&in); /* the times that the call sets, and the time: for features/utime */
+    xdr_get_u32 (&in); /* skips the times to set, and the time: the brick has no features/utime */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
     groups = xdr_get_u32 (&in);
@@ -87,7 +88,8 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
         memcpy (&client->lk_owner, owner, MIN (owner_size, sizeof client->lk_owner));
 }
 
-/* Returns accept_stat of the reply (RFC 5531). */
+/* Executes the call of a procedure. Returns accept_stat (RFC 5531) for the reply: 0, or
+ * NO_SUCH_PROCEDURE. */
 static uint32_t
 brick_serve_program (struct brick_request *q, uint32_t program, uint32_t procedure)
 {
@@ -128,7 +130,7 @@ brick_serve (struct brick_peer *peer, const GByteArray *record)
 
     q.in = xdr_in_of (record->data, record->len);
     xid = xdr_get_u32 (&q.in);
-    xdr_get_u32 (&q.in); /* the type: call */
+    xdr_get_u32 (&q.in); /* the type of the message: a call */
     xdr_get_u32 (&q.in); /* version of RPC */
     program = xdr_get_u32 (&q.in);
     xdr_get_u32 (&q.in); /* version of the program */

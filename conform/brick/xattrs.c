@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* xattrop, and attributes that come along with other calls and replies: cluster/replicate and
- * cluster/distribute need them. */
+/* The procedure xattrop, and extended attributes in the xdata of other calls and replies. The
+ * translators cluster/replicate and cluster/distribute use both. */
 #include "conform/brick/request.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define NUMBERS_MAX 256 /* most bytes that the brick copies of an attribute's value */
+#define NUMBERS_MAX 256 /* most bytes of an attribute's value that the brick reads */
 
 #define LOCKS_ASKED "glusterfs.inodelk-dom-count"
 #define LOCKS_FOUND "glusterfs.inodelk-count"
@@ -15,7 +15,8 @@
 
 /* --- xattrop ---------------------------------------------------------------------------------- */
 
-/* Copies the attribute's value, up to NUMBERS_MAX bytes. Returns its size; 0: no such attribute. */
+/* Copies at most NUMBERS_MAX bytes of an attribute's value to `to`. Returns the number of bytes, or
+ * 0 if the file has no such attribute. */
 static size_t
 brick_get_xattr (struct brick_request *q, inode_t *inode, const char *name, uint8_t *to)
 {
@@ -44,7 +45,9 @@ brick_combine (uint32_t flags, uint32_t old, uint32_t change)
     }
 }
 
-/* Sets `value` to the new value. Returns a negative errno on failure. */
+/* Changes one attribute, whose value is an array of 32-bit numbers: combines each number with the
+ * number at the same place in `change`, as `flags` says. Copies the new value to `value`. Returns a
+ * negative errno on failure. */
 static int
 brick_xattrop_one (struct brick_request *q, inode_t *inode, uint32_t flags, const char *name,
              const uint8_t *change, size_t size, uint8_t *value)
@@ -65,7 +68,8 @@ brick_xattrop_one (struct brick_request *q, inode_t *inode, uint32_t flags, cons
     return sync_setxattr (q->client, &loc, dict, 0, NULL, NULL);
 }
 
-/* Returns 0, or a negative errno. *ret_result: a new dict with the new values. */
+/* Changes each attribute that is a key in `changes`, by the numbers in the key's value. Sets
+ * *ret_result to a new dict with the new values. Returns a negative errno on failure. */
 static int
 brick_xattrop (struct brick_request *q, inode_t *inode, uint32_t flags, dict_t *changes,
                dict_t **ret_result)
@@ -136,8 +140,9 @@ brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked)
     return found;
 }
 
-/* A key in xdata of a call that makes a file. Its value names an attribute of the directory, which
- * the new file must not get. */
+/* A key in the xdata of a call that makes a file. Its value is the name of an attribute of the
+ * parent directory. The xdata may have that attribute too, but it is not to be set on the new
+ * file. */
 #define GUARD "glusterfs.preop.parent.key"
 
 void
