@@ -26,7 +26,8 @@ enum {
     RPC_FILES = 1298437,       /* version 400: operations on files */
 };
 
-/* Procedures: GETSPEC of RPC_HANDSHAKE, the others of RPC_CALLBACK. */
+/* Numbers of procedures. RPC_GETSPEC belongs to the program RPC_HANDSHAKE, the other two belong to
+ * RPC_CALLBACK. */
 enum { RPC_GETSPEC = 2, RPC_FETCHSPEC = 1, RPC_STATEDUMP = 9 };
 
 /* The process that an operation is for. The server believes these values: it authenticates only the
@@ -37,10 +38,10 @@ struct rpc_credentials {
     gid_t gid;
     uint32_t times;      /* RPC_CHANGES_*: the times that the operation sets to `now` */
     struct timespec now;
-    const gid_t *groups; /* supplementary groups; lent for the function call */
+    const gid_t *groups; /* supplementary groups; used only until rpc_call_begin returns */
     int ngroups;
-    const void *owner;   /* lock owner; lent for the function call */
-    size_t owner_size;   /* at most RPC_OWNER_MAX */
+    const void *owner;   /* bytes of the lock owner; used only until rpc_call_begin returns */
+    size_t owner_size;   /* number of these bytes, at most RPC_OWNER_MAX */
 };
 
 #define RPC_OWNER_MAX 32
@@ -56,7 +57,8 @@ enum {
 
 #define RPC_PAYLOAD_PARTS 2
 
-/* A reply, or the error in its place. It is valid until `answered` returns. */
+/* A reply of the server, or an error if there is none. It is valid until rpc_call.answered
+ * returns. */
 struct rpc_reply {
     int error; /* 0, or a positive errno if there are no results: ENOTCONN, ETIMEDOUT, EPROTO,
                 * EACCES (the server rejected the credentials), EOPNOTSUPP (the server lacks the
@@ -73,7 +75,8 @@ struct rpc_call {
                                   * the bytes until `free` is called */
     int payload_parts;
     size_t weight; /* bytes of payload in the call and its reply; RPC_WINDOW_BYTES limits the sum */
-    bool patient;  /* no frame-timeout: the call waits for a lock that a program has */
+    bool patient;  /* frame-timeout does not apply, because the call may wait for a record lock that
+                    * another program holds for any time */
     /* Called once: on the event loop's thread, before rpc_events.closed; or by rpc_send, on the
      * thread that called rpc_send. */
     void (*answered) (struct rpc_call *call, struct rpc_reply *reply);
@@ -90,9 +93,10 @@ struct rpc_call {
     /* Members that only the connection sets. */
     int refs;             /* number of references; atomic */
     uint32_t xid;
-    size_t sent;          /* bytes of the record that were written; of the sending thread alone */
-    int64_t since;        /* time of rpc_send, of clock_now */
-    int64_t asked;        /* time when the call got a slot, of clock_now; 0: it waits for a slot */
+    size_t sent;          /* number of bytes of the record that were written to the socket; used
+                           * only by the thread that writes */
+    int64_t since;        /* time (clock_now) of rpc_send */
+    int64_t asked;        /* time (clock_now) when the call got a slot; 0: it waits for a slot */
     bool overdue_told;    /* `overdue` was called, or will be; guarded by rpc_connection.lock */
     struct rpc_call *next;
 };

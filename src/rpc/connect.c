@@ -13,10 +13,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 10000 /* milliseconds for each address of a host */
+#define PATIENCE 10000 /* longest time to connect to one address of a host, in milliseconds */
 
-/* Publishes the socket in the connection, so that rpc_hang_up can shut it down. Returns false if
- * rpc_hang_up was called before; the socket then stays the caller's. */
+/* Stores the socket in the connection, so that rpc_hang_up on another thread can shut it down.
+ * Returns false if rpc_hang_up was called before; the caller then has to close the socket. */
 static bool
 socket_publish (struct rpc_connection *c, int fd)
 {
@@ -56,7 +56,8 @@ socket_wait (int fd)
     return -error;
 }
 
-/* TCP_NODELAY: the kernel sends a small call at once, though earlier bytes are not acknowledged. */
+/* Sets options of the socket. With TCP_NODELAY the kernel sends a small call at once, also while
+ * the server has not acknowledged earlier bytes. */
 static void
 socket_tune (int fd, int family)
 {

@@ -56,7 +56,8 @@ connection_ready (struct loop_watch *watch, uint32_t events)
         connection_receive (c);
 }
 
-/* The event loop's task after a thread of core/work has connected the socket. */
+/* The task that runs on the event loop's thread after a thread of core/work has connected the
+ * socket. */
 static void
 connection_open (struct loop_task *task)
 {
@@ -105,7 +106,7 @@ connection_new (const struct rpc_address *address, const struct rpc_timeouts *ti
 {
     struct rpc_connection *c = g_new0 (struct rpc_connection, 1);
 
-    c->refs = 2; /* one is the caller's, one is dropped by connection_close */
+    c->refs = 2; /* one reference of the caller, and one that connection_close drops */
     c->watch = (struct loop_watch){ connection_ready, -1 };
     c->stream.fd = -1;
     c->events = events;
@@ -138,8 +139,9 @@ rpc_connect (const struct rpc_address *address, const struct rpc_timeouts *timeo
     return c;
 }
 
-#define PAUSE_FIRST 100000000LL /* nanoseconds */
-#define PAUSE_MAX 3000000000LL  /* the pause that GlusterFS's clients make before each attempt */
+#define PAUSE_FIRST 100000000LL /* first pause between two attempts, in nanoseconds */
+#define PAUSE_MAX 3000000000LL  /* longest pause, in nanoseconds; GlusterFS's clients make this
+                                 * pause before each attempt */
 
 int64_t
 rpc_pause (unsigned attempts)
@@ -254,8 +256,8 @@ connection_close (struct rpc_connection *c, const char *reason)
     rpc_connection_unref (c);
 }
 
-/* After shutdown(2), the socket reports its end to the thread that reads from it, or connects it.
- * That thread closes the connection. */
+/* Shuts the socket down by shutdown(2). The thread that reads from the socket, or connects it, then
+ * finds the end of the socket, and has the connection closed. */
 void
 rpc_hang_up (struct rpc_connection *c, const char *reason)
 {

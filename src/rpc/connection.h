@@ -73,10 +73,11 @@ void rpc_set_timeouts (struct rpc_connection *connection, const struct rpc_timeo
 
 /* State of a connection, for reports. */
 struct rpc_numbers {
-    unsigned asked, waiting;     /* calls that occupy a slot, and calls that wait for one */
-    uint64_t calls;              /* calls that ever got a slot */
-    uint64_t sent, received;     /* bytes */
-    int64_t heard;               /* time of the last received bytes, of clock_now; 0: never */
+    unsigned asked, waiting;     /* number of calls in slots, and number of calls that wait for
+                                  * one */
+    uint64_t calls;              /* number of calls that have got a slot so far */
+    uint64_t sent, received;     /* numbers of bytes sent and received so far */
+    int64_t heard;               /* time (clock_now) when bytes were last received; 0: never */
 };
 
 struct rpc_numbers rpc_numbers_of (struct rpc_connection *connection);

@@ -33,54 +33,67 @@ struct receiver {
     size_t begin, end;
     struct iobuf *large;
     size_t large_used, large_size;
-    size_t results;    /* bytes of the large record that precede its payload, all in buffer; 0:
-                        * large has the whole record */
-    GByteArray *fragments; /* fragments so far of a record that comes in several; else NULL */
+    size_t results;    /* number of bytes of the large record before its payload; all these bytes
+                        * are in `buffer`; 0: the whole record goes to `large` */
+    GByteArray *fragments; /* received fragments of a record that comes in several fragments; NULL:
+                            * no such record has begun */
 };
 
-/* "lock" beside a member: the member is guarded by `lock`. */
+/* A connection to a server: see rpc/connection.h. */
 struct rpc_connection {
-    int refs; /* references; atomic */
-    struct loop_watch watch; /* its fd is -1 until a socket connects, then constant; lock */
-    struct stream stream;    /* the same socket; constant once the state is RPC_OPEN */
-    struct tls_context *tls_context; /* NULL: the connection is not encrypted */
+    int refs; /* number of references; atomic */
+    struct loop_watch watch; /* its fd is -1 until a socket connects, then constant; guarded by
+                              * `lock` */
+    struct stream stream;    /* stream over the socket of `watch`; constant once the state is
+                              * RPC_OPEN */
+    struct tls_context *tls_context; /* settings of TLS; NULL: the connection is not encrypted */
     const struct rpc_events *events;
     void *data;
     char *host, *path; /* copies from the rpc_address */
     unsigned port;
     struct work_item connecting;
     struct loop_task connected, connect_failed;
-    struct loop_task read_more; /* reads bytes that OpenSSL may keep, where epoll can't see them */
-    struct loop_task check_timeouts; /* posted by the timer that `ticking` stands for */
+    struct loop_task read_more; /* reads bytes that OpenSSL has received already, about which epoll
+                                 * doesn't report */
+    struct loop_task check_timeouts; /* checks the timeouts; posted by a timer while `ticking` is
+                                      * true */
     bool reading_more;       /* read_more is posted; used on the event loop's thread only */
     struct receiver receiver;
 
     pthread_mutex_t lock; /* taken before the locks of the event loop, timers and core/work */
-    enum { RPC_CONNECTING, RPC_OPEN, RPC_CLOSED } state; /* lock */
-    char *reason;                      /* first reason to end the connection, or NULL; lock */
-    struct rpc_timeouts timeouts;      /* lock */
-    struct rpc_call *slots[RPC_WINDOW]; /* calls that wait for a reply, by slot; lock */
-    uint16_t spare[RPC_WINDOW];        /* numbers of the free slots; lock */
-    unsigned spares;                   /* number of free slots; lock */
-    uint32_t serial;                   /* serial number of the next XID; lock */
-    unsigned asked;                    /* number of occupied slots; lock */
-    size_t asked_bytes;                /* sum of rpc_call.weight of the calls in slots; lock */
-    int64_t asked_since;               /* time when `asked` last rose from 0; lock */
-    uint64_t calls;                    /* number of calls that ever got a slot; lock */
-    struct call_queue unsent;          /* calls in slots that are still to be written; lock */
-    struct call_queue waiting;         /* calls that wait for a slot; lock */
-    unsigned n_waiting;                /* length of `waiting`; lock */
-    bool sending;                      /* a thread writes to the socket; lock */
-    bool blocked;                      /* the socket takes no bytes until EPOLLOUT; lock */
-    bool ticking;                      /* a timer or task will check the timeouts; lock */
-    int64_t heard;                     /* time of the last received bytes; atomic */
-    uint64_t sent, received;           /* bytes; atomic */
+    enum { RPC_CONNECTING, RPC_OPEN, RPC_CLOSED } state; /* guarded by `lock` */
+    char *reason;                      /* first reason to end the connection, or NULL; guarded by
+                                        * `lock` */
+    struct rpc_timeouts timeouts;      /* guarded by `lock` */
+    struct rpc_call *slots[RPC_WINDOW]; /* calls that wait for a reply, by slot; guarded by
+                                         * `lock` */
+    uint16_t spare[RPC_WINDOW];        /* numbers of the free slots; guarded by `lock` */
+    unsigned spares;                   /* number of free slots; guarded by `lock` */
+    uint32_t serial;                   /* serial number of the next XID; guarded by `lock` */
+    unsigned asked;                    /* number of slots that a call occupies; guarded by `lock` */
+    size_t asked_bytes;                /* sum of rpc_call.weight of the calls in slots; guarded by
+                                        * `lock` */
+    int64_t asked_since;               /* time (clock_now) when `asked` last became 1, from 0;
+                                        * guarded by `lock` */
+    uint64_t calls;                    /* number of calls that ever got a slot; guarded by `lock` */
+    struct call_queue unsent;          /* calls in slots that are still to be written; guarded by
+                                        * `lock` */
+    struct call_queue waiting;         /* calls that wait for a slot; guarded by `lock` */
+    unsigned n_waiting;                /* length of `waiting`; guarded by `lock` */
+    bool sending;                      /* a thread writes to the socket; guarded by `lock` */
+    bool blocked;                      /* the socket has no room; writing continues at EPOLLOUT;
+                                        * guarded by `lock` */
+    bool ticking;                      /* a timer, or a task that it has posted, will check the
+                                        * timeouts; guarded by `lock` */
+    int64_t heard;                     /* time (clock_now) when bytes were last received; atomic */
+    uint64_t sent, received;           /* numbers of bytes sent and received so far; atomic */
 };
 
-/* connection.c. connection_new makes a connection without connecting it. connection_close is for
- * the event loop's thread. connection_take and call_take_locked empty a slot and return its call,
- * or NULL if the slot has no call, or one of another XID. calls_unref drops a list; the caller
- * holds no lock. */
+/* In connection.c. connection_new makes a connection without connecting it. connection_close is
+ * called on the event loop's thread only. connection_take takes the call with this XID out of its
+ * slot and returns it, or NULL if no such call is in the slot. call_take_locked does the same by
+ * the number of the slot. calls_unref drops a reference of each call in a list; its caller must
+ * hold no lock. */
 struct rpc_connection *connection_new (const struct rpc_address *address,
                                        const struct rpc_timeouts *timeouts,
                                        const struct rpc_events *events, void *data);
@@ -121,8 +134,8 @@ queue_take (struct call_queue *queue)
 /* connect.c */
 void connection_connect (struct work_item *work);
 
-/* send.c. connection_admit gives free slots to waiting calls. rpc_flush writes the unsent
- * calls, unless another thread is writing. */
+/* In send.c. connection_admit gives free slots to the calls that wait for one. rpc_flush writes the
+ * calls that are in slots and not written yet, unless another thread is writing them. */
 bool call_admit_locked (struct rpc_connection *c, struct rpc_call *call, bool ping, int64_t now);
 void connection_admit (struct rpc_connection *c);
 void rpc_flush (struct rpc_connection *c);

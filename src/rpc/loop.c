@@ -13,18 +13,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define BATCH 64 /* most events that one epoll_wait returns */
+#define BATCH 64 /* largest number of events that the loop takes from one epoll_wait(2) */
 
 static struct {
-    pthread_mutex_t users_lock; /* held while the thread starts and ends */
-    unsigned users;             /* users_lock */
+    pthread_mutex_t users_lock; /* also held while the event loop's thread is started or ended */
+    unsigned users;             /* number of users of the event loop; guarded by `users_lock` */
     struct attempt start;
     pthread_t thread;
     int epoll, wake;            /* constant while the thread runs */
     pthread_mutex_t lock;
     pthread_cond_t stirred; /* signalled by loop_stir */
-    struct loop_task *first, **last; /* lock */
-    bool ending;                     /* lock */
+    struct loop_task *first, **last; /* guarded by `lock` */
+    bool ending;                     /* guarded by `lock` */
 } loop = { .users_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
            .stirred = PTHREAD_COND_INITIALIZER };
 
@@ -41,12 +41,13 @@ loop_wake (void)
     const uint64_t one = 1;
 
     if (write (loop.wake, &one, sizeof one) < 0)
-        (void) errno; /* the counter is at its limit, so the thread wakes anyway */
+        (void) errno; /* the eventfd's counter is full; then the thread wakes without this write */
     loop_stir ();
 }
 
-/* Under a scheduler no other thread runs between epoll_wait and thread_cond_wait, so no signal can
- * be lost between them. */
+/* Waits until a watched socket or the eventfd is ready, and gets the events. Under a scheduler, the
+ * thread waits by thread_cond_wait instead of in epoll_wait. No other thread runs between the two
+ * calls there, so loop_stir can't signal between them and be missed. */
 static int
 loop_wait (struct epoll_event *events)
 {
@@ -69,7 +70,7 @@ tasks_take (bool *ret_ending)
     uint64_t count;
 
     if (read (loop.wake, &count, sizeof count) < 0)
-        (void) errno; /* EAGAIN: an earlier read has reset the counter */
+        (void) errno; /* EAGAIN: an earlier read has set the eventfd's counter to 0 */
     pthread_mutex_lock (&loop.lock);
     tasks = loop.first;
     loop.first = NULL;
@@ -79,7 +80,7 @@ tasks_take (bool *ret_ending)
     return tasks;
 }
 
-/* Runs the posted tasks. Returns false if the thread has to end. */
+/* Runs the posted tasks. Returns false if the event loop's thread has to end. */
 static bool
 tasks_run (void)
 {
@@ -94,8 +95,9 @@ tasks_run (void)
     return !ending;
 }
 
-/* Calls the watches of a batch of events before the tasks: a task may free a connection whose watch
- * is in the batch. */
+/* The event loop's thread. In each round it calls the watches of all events first, and runs the
+ * posted tasks afterwards, because a task may free a connection whose watch has an event in that
+ * round. */
 static void *
 loop_run (void *unused)
 {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define BUFFER (32 << 10)
-#define ROUNDS 16 /* reads from one socket before the event loop serves other sockets */
+#define ROUNDS 16 /* most reads from one socket before the event loop serves other sockets */
 #define MARK 4    /* bytes of a record mark */
 #define HEADER 8  /* bytes of the XID and the message type, with which each record begins */
 #define LAST_FRAGMENT 0x80000000u
@@ -144,8 +144,8 @@ record_with_payload (struct rpc_connection *c, const uint8_t *record, size_t hav
     if (in->large)
         payload_add (&reply, in->large, in->large->ptr, in->large_size);
     g_clear_pointer (&in->large, iobuf_unref);
-    /* If no other record is in the buffer, the receiver drops it. The payload's owner then has the
-     * only reference, and may change the bytes in place. */
+    /* If the buffer has no further bytes, the receiver drops its reference to the buffer. The owner
+     * of the payload then has the only reference, and may change the bytes in place. */
     if (in->begin == in->end)
         g_clear_pointer (&in->buffer, iobuf_unref);
     r = record_process (c, &reply);
@@ -238,7 +238,8 @@ fragment_take (struct rpc_connection *c, size_t size, bool last)
  * are enough to compute where the payload begins. */
 #define BEGINNING 4096
 
-/* A record that is not whole in the buffer: if it never will be, prepares to receive its rest. */
+/* Called for a record whose end has not been received yet. If the whole record does not fit in the
+ * buffer, prepares to receive its rest into memory of its own. */
 
 static int
 incomplete_take (struct rpc_connection *c, size_t size, bool last)
@@ -347,8 +348,8 @@ receiver_read (struct rpc_connection *c, void *to, size_t size)
     return -1;
 }
 
-/* receive_large and receive_buffer return 1 if the socket may have more bytes, 0 if it had fewer
- * than asked for, or -1. */
+/* receive_large and receive_buffer read once. They return 1 if the socket may have more bytes, 0 if
+ * it had fewer bytes than they tried to read, or -1 after they have ended the connection. */
 static int
 receive_large (struct rpc_connection *c)
 {
@@ -384,8 +385,9 @@ receive_buffer (struct rpc_connection *c)
     return r < 0 ? -1 : (size_t) n == room;
 }
 
-/* Has the event loop read on. For a plain socket epoll does that; bytes that OpenSSL has received
- * and not handed over are invisible to epoll, and need a task. */
+/* Makes the event loop read from the connection again. For a plain socket, epoll reports the
+ * remaining bytes. For TLS, this posts a task, because epoll doesn't report bytes that OpenSSL has
+ * received already. */
 static void
 receive_more_later (struct rpc_connection *c)
 {
@@ -396,7 +398,8 @@ receive_more_later (struct rpc_connection *c)
     loop_post (&c->read_more);
 }
 
-/* Takes a reference, since the functions that it calls may drop the last other one. */
+/* Reads from the socket and processes the records. Keeps a reference to the connection meanwhile,
+ * because processing a record may drop all other references. */
 void
 connection_receive (struct rpc_connection *c)
 {

@@ -93,7 +93,7 @@ rpc_send (struct rpc_connection *c, struct rpc_call *call)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Calls that one system call writes. */
+/* The calls whose bytes one system call writes. */
 struct send_batch {
     struct iovec parts[PARTS];
     int used;
@@ -220,8 +220,9 @@ rpc_flush (struct rpc_connection *c)
     sending_end_locked (c, r);
     pthread_mutex_unlock (&c->lock);
     calls_unref (batch.calls.first);
-    /* A server that closes the connection may have sent the reason before: the event loop's thread
-     * reads that, and then finds the end of the connection by itself. */
+    /* After EPIPE or ECONNRESET, this thread does not end the connection. The server may have sent
+     * the reason before it closed the connection; the event loop's thread reads that first, and
+     * then finds the end of the connection. */
     if (r >= 0 || r == -EAGAIN || r == -EPIPE || r == -ECONNRESET)
         return;
     reason = stream_reason (&c->stream, (int) r);

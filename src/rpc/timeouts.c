@@ -40,8 +40,8 @@ ping_send_locked (struct rpc_connection *c)
     return false;
 }
 
-/* Returns how many nanoseconds ago the server last sent bytes, or the first of the calls that now
- * wait for a reply was sent, if that was later. */
+/* Returns for how many nanoseconds the server has been silent: the time since it last sent bytes,
+ * or since `asked` last rose from 0, whichever is shorter. */
 static int64_t
 silence_locked (const struct rpc_connection *c, int64_t now)
 {
@@ -108,7 +108,8 @@ connection_check_timeouts (struct loop_task *task)
     rpc_connection_unref (c);
 }
 
-/* Posts no task once the connection is closed, since the event loop may have ended by then. */
+/* Called by the timer: posts the task that checks the timeouts. Posts nothing after the connection
+ * is closed, because the event loop may have ended by then. */
 static void
 timeouts_tick (void *data)
 {

@@ -131,7 +131,8 @@ tls_file_check (const char *what, const char *file, const char *option, char **r
     return 0;
 }
 
-/* OpenSSL's callback for a key with a passphrase: a daemon can't ask a user for it. */
+/* OpenSSL's callback for a private key with a passphrase. It gives no passphrase, because a daemon
+ * can't ask a user for it. */
 static int
 passphrase_refuse (char *to, int size, int writing, void *ret_asked)
 {
@@ -266,7 +267,9 @@ crl_path_use (SSL_CTX *ssl, const char *folder, char **ret_error)
 
 /* --- the context ------------------------------------------------------------------------------ */
 
-/* X509_PURPOSE_ANY: a machine of GlusterFS uses one certificate both as server and as client. */
+/* Sets the rules by which OpenSSL verifies the server's certificate. Certificates for any purpose
+ * are accepted (X509_PURPOSE_ANY), because a machine with GlusterFS uses one certificate both as
+ * server and as client. */
 static void
 tls_rules_set (SSL_CTX *ssl, int depth)
 {

@@ -9,16 +9,17 @@
 #include <openssl/ssl.h>
 #include <pthread.h>
 
-#define TLS_RECORD 16384 /* bytes of plain text in a record, at most */
+#define TLS_RECORD 16384 /* most bytes of plain text in a record of TLS */
 
 struct tls_context {
-    int refs; /* atomic */
+    int refs; /* number of references; atomic */
     char *certificate, *key, *ca_list, *crl_path, *ciphers, *curves;
     int depth;
     bool check_name;
-    pthread_mutex_t lock; /* a leaf */
-    SSL_CTX *ssl;         /* made from the files; guarded by `lock` */
-    char *stamp;          /* files_stamp when the files were last read; guarded by `lock` */
+    pthread_mutex_t lock; /* no other lock of rpc/tls is taken while it is held */
+    SSL_CTX *ssl;         /* OpenSSL's context, made from the files; guarded by `lock` */
+    char *stamp;          /* result of files_stamp when the files were last read; guarded by
+                           * `lock` */
 };
 
 /* Returns OpenSSL's context, with a reference. Reads the files again if they have changed. */
@@ -28,14 +29,18 @@ struct tls {
     struct tls_context *context;
     int fd;
     char *host;           /* name or address of the server; NULL: the socket is a UNIX socket */
-    pthread_mutex_t lock; /* a leaf; held while OpenSSL reads or writes one record */
+    pthread_mutex_t lock; /* held while OpenSSL reads or writes one record; no other lock of
+                           * rpc/tls is taken while it is held */
     SSL *ssl;             /* guarded by `lock`, except during the handshake */
-    bool more;            /* the caller will write another record, so send with MSG_MORE; lock */
-    bool ended;           /* recv(2) has returned 0; lock */
-    int error;            /* errno of the socket in the last read or write; lock */
-    char *problem;        /* reason of the first error of TLS, or NULL; lock */
-    int alert;            /* code of the last alert from the server; -1: none; lock */
-    uint8_t gathered[TLS_RECORD]; /* small parts to write, copied together; of the writing thread */
+    bool more;            /* the caller will write another record, so send with MSG_MORE; guarded by
+                           * `lock` */
+    bool ended;           /* recv(2) has returned 0: the server has closed the connection; guarded
+                           * by `lock` */
+    int error;            /* errno of the socket in the last read or write; guarded by `lock` */
+    char *problem;        /* reason of the first error of TLS, or NULL; guarded by `lock` */
+    int alert;            /* code of the last alert from the server; -1: none; guarded by `lock` */
+    uint8_t gathered[TLS_RECORD]; /* copies of several small parts that one SSL_write writes; used
+                                   * by the thread that writes only */
 };
 
 /* tls-reasons.c: sentences for users, to be freed with g_free. tls_reason_of_* read the queue of
@@ -44,7 +49,7 @@ struct tls {
 char *tls_reason_of_handshake (struct tls *tls, bool timed_out);
 char *tls_reason_of_stream (struct tls *tls);
 char *tls_reason_of_library (void);
-char *tls_certificate_name (X509 *certificate); /* its common name; without one, its subject */
+char *tls_certificate_name (X509 *certificate); /* its common name, else its subject */
 char *tls_certificate_time (const ASN1_TIME *time);
 
 #endif

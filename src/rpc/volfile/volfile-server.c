@@ -20,7 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PATIENCE 10 /* seconds to connect; as many for the TLS handshake; as many for the call */
+/* Longest time in seconds for each of three steps: to connect, the TLS handshake, and the call. */
+#define PATIENCE 10
 #define LAST_FRAGMENT 0x80000000u
 #define RECORD_MAX (16 << 20)
 #define XID 1
@@ -131,7 +132,8 @@ volfile_receive (const struct stream *stream, uint8_t *bytes, size_t size, int64
 
 /* --- call and reply --------------------------------------------------------------------------- */
 
-/* glusterd refuses a call without a range of op-versions, which are versions of the volfile. */
+/* Writes the arguments of GETSPEC. They include the range of op-versions (versions of the volfile)
+ * that this program accepts, because glusterd refuses a call without one. */
 void
 volfile_put_getspec (struct xdr_out *out, const char *volume)
 {
@@ -190,7 +192,8 @@ volfile_receive_record (const struct stream *stream, GByteArray *record, int64_t
         const guint before = record->len;
 
         r = clock_now () < until ? volfile_receive (stream, (uint8_t *) &mark, sizeof mark, until)
-                                 : -ETIMEDOUT; /* the server sends empty fragments without end */
+                                 : -ETIMEDOUT; /* for a server that sends empty fragments without
+                                                * end */
         if (r == 0 && !stream->tls && stream_is_alert (&mark, sizeof mark))
             r = -EPROTONOSUPPORT;
         mark = GUINT32_FROM_BE (mark);
@@ -256,7 +259,7 @@ volfile_reason (const struct stream *stream, const struct volfile_server *server
     return g_strdup_printf ("%s did not answer: %s", server->host, reason);
 }
 
-/* Makes the TLS handshake, if tls is not NULL. */
+/* Makes the TLS handshake with the server, if `tls` is not NULL. Otherwise does nothing. */
 static bool
 volfile_handshake (struct stream *stream, struct tls_context *tls,
                    const struct volfile_server *server, char **ret_error)

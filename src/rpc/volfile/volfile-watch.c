@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE 30000000000LL   /* nanoseconds for a reply */
-#define DUMP_PAUSE 10000000000LL /* nanoseconds between dumps: a server must not fill the disk */
+#define PATIENCE 30000000000LL   /* longest wait for a reply, in nanoseconds */
+#define DUMP_PAUSE 10000000000LL /* least time between two state dumps, in nanoseconds, so that a
+                                  * hostile server can't fill the disk with dumps */
 
 struct volfile_watch {
     char **servers, *volume;
@@ -23,11 +24,12 @@ struct volfile_watch {
     const struct volfile_watch_events *events;
 
     /* Members that only the event loop's thread uses. */
-    char *known;      /* the last volfile that was fetched, or the one in use */
+    char *known;      /* the volfile that was fetched last; before that, the one in use */
     char *problem;    /* problem that was logged since the last good reply, or NULL */
-    bool asking;      /* a GETSPEC waits for its reply */
-    bool ask_again;   /* glusterd called FETCHSPEC meanwhile, so send another GETSPEC */
-    int64_t dumped;   /* time of the last call of dump_asked, of clock_now; 0: never */
+    bool asking;      /* a GETSPEC was sent and has no reply yet */
+    bool ask_again;   /* glusterd has called FETCHSPEC while `asking` was true, so another GETSPEC
+                       * is sent after the reply */
+    int64_t dumped;   /* time (clock_now) when events->dump_asked was last called; 0: never */
 
     pthread_mutex_t lock; /* guards the members below; taken before the locks of connections, event
                            * loop and timers */
@@ -37,7 +39,8 @@ struct volfile_watch {
     unsigned server;                   /* index of the server to connect to */
     unsigned attempts;                 /* number of failed attempts in a row */
     bool ending;                       /* volfile_watch_free was called */
-    char *fresh;                       /* volfile for volfile_watch_take, or NULL */
+    char *fresh;                       /* new volfile that volfile_watch_take will return, or
+                                        * NULL */
 };
 
 struct watch_call {
@@ -45,7 +48,8 @@ struct watch_call {
     struct volfile_watch *watch;
 };
 
-/* Needs no lock: only the event loop's thread changes `server`, and it calls this. */
+/* Returns the name of the server to connect to. Needs no lock, because only the event loop's thread
+ * changes `server`, and only that thread calls this function. */
 static const char *
 watch_server (struct volfile_watch *w)
 {
@@ -103,7 +107,8 @@ watch_read (struct volfile_watch *w, struct rpc_reply *reply)
     watch_compare (w, text);
 }
 
-/* After an error the connection ends, and watch_closed turns to the next server. */
+/* Receives the reply to a GETSPEC. After an error it ends the connection; watch_closed then chooses
+ * the next server. */
 static void
 watch_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
@@ -154,7 +159,8 @@ watch_connected (void *data)
 {
     struct volfile_watch *w = data;
 
-    pthread_mutex_lock (&w->lock); /* waits until rpc_connect has returned to its caller */
+    pthread_mutex_lock (&w->lock); /* waits until the thread that called rpc_connect has stored its
+                                    * result */
     pthread_mutex_unlock (&w->lock);
     watch_ask (w);
 }
@@ -201,7 +207,8 @@ watch_again (void *data)
     pthread_mutex_unlock (&w->lock);
 }
 
-/* The watch may be freed as soon as `connection` and `again` are NULL and the lock is released. */
+/* Called when a connection has ended: starts the timer of the next attempt. Another thread may free
+ * the watch as soon as `connection` and `again` are NULL and the lock is released. */
 static void
 watch_closed (void *data, const char *reason)
 {

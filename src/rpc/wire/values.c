@@ -92,7 +92,8 @@ wire_get_iatt (struct xdr_in *in, struct iatt *ret_iatt)
     memset (iatt, 0, sizeof *iatt);
     iatt->ia_gfid = wire_get_gfid (in);
     iatt->ia_ino = wire_ino_of_gfid (&iatt->ia_gfid);
-    xdr_get_u64 (in); /* mask of valid fields: servers set the bits of all fields used here */
+    xdr_get_u64 (in); /* skips the mask of valid fields: servers set all fields that are read
+                       * here */
     xdr_get_u64 (in); /* inode number in the brick's file system */
     iatt->ia_dev = xdr_get_u64 (in);
     iatt->ia_rdev = wire_to_rdev (xdr_get_u64 (in));
@@ -170,7 +171,7 @@ wire_put_value (struct xdr_out *out, enum dict_type type, const void *value, siz
         xdr_put_u32 (out, WIRE_UINT);
         xdr_put_u64 (out, number);
         break;
-    case DICT_TEXT: /* its size on the wire includes the NUL that a dict has behind each value */
+    case DICT_TEXT: /* the size on the wire counts the NUL, which a dict has behind each value */
         xdr_put_u32 (out, WIRE_TEXT);
         xdr_put_opaque (out, value, size + 1);
         break;

@@ -22,7 +22,8 @@ struct wire_fd {
     int64_t number;
 };
 
-/* Stands for the number if the file isn't open: the server opens it by its gfid, for one call. */
+/* Value of wire_fd.number for a file that isn't open: the server opens the file by its gfid for
+ * this call only. */
 #define WIRE_ANONYMOUS (-2)
 
 /* Attributes, and which of them to change: IATT_*. */
@@ -32,7 +33,7 @@ struct wire_changes {
 };
 
 #define WIRE_NAME_MAX 255
-#define WIRE_VALUE_MAX (1 << 20) /* bytes of the value of an extended attribute */
+#define WIRE_VALUE_MAX (1 << 20) /* most bytes of the value of an extended attribute */
 
 void wire_put_gfid (struct xdr_out *out, const gfid_t *gfid);
 gfid_t wire_get_gfid (struct xdr_in *in);
@@ -54,9 +55,10 @@ void wire_get_changes (struct xdr_in *in, struct wire_changes *ret_changes);
 void wire_put_statvfs (struct xdr_out *out, const struct statvfs *buf);
 void wire_get_statvfs (struct xdr_in *in, struct statvfs *ret_buf);
 
-/* dict may be NULL: the server then gets no dict, which differs from an empty one. A server stores
- * the value of an extended attribute unchanged only if the value was set as bytes. wire_get_dict
- * returns a new dict; NULL if the server sent no dict, an empty one, or invalid bytes. */
+/* wire_put_dict writes a dict. dict NULL: it writes that there is no dict, which differs from an
+ * empty dict. Values of extended attributes must be set as bytes, because a server changes values
+ * of other types before it stores them. wire_get_dict returns a new dict, or NULL if the bytes
+ * contain no dict or an empty one, or are invalid. */
 void wire_put_dict (struct xdr_out *out, const dict_t *dict);
 dict_t *wire_get_dict (struct xdr_in *in);
 

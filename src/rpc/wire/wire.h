@@ -38,9 +38,11 @@ enum wire_form {
     WIRE_FORM_U64,        /* uint64_t */
     WIRE_FORM_TEXT,       /* at most WIRE_NAME_MAX bytes: const char * */
     WIRE_FORM_PATH,       /* at most PATH_MAX bytes: const char * */
-    WIRE_FORM_SOME_NAME,  /* 32 bits (0: no text) and a text: const char *, or NULL */
-    WIRE_FORM_SOME_ENTRY, /* the same with 64 bits */
-    WIRE_FORM_DICT,       /* dict_t *; empty if the server sends no dict */
+    WIRE_FORM_SOME_NAME,  /* a 32-bit number (0: there is no text), then a text: const char *, or
+                           * NULL */
+    WIRE_FORM_SOME_ENTRY, /* a 64-bit number (0: there is no text), then a text: const char *, or
+                           * NULL */
+    WIRE_FORM_DICT,       /* dict_t *; an empty dict if the sender has sent none */
     WIRE_FORM_XDATA,      /* dict_t *, or NULL */
     WIRE_FORM_IATT,       /* struct iatt */
     WIRE_FORM_CHANGES,    /* struct wire_changes */
@@ -78,10 +80,10 @@ enum wire_form {
 /* Whether fallocate keeps the size of the file: FALLOC_FL_KEEP_SIZE. */
 #define WIRE_MEMBERS_KEEP_SIZE(name_) uint32_t name_;
 #define WIRE_FIELDS_KEEP_SIZE(name_) WIRE_FIELD (name_, U32)
-/* 0: SEEK_DATA, 1: SEEK_HOLE. */
+/* The argument `whence` of seek. On the wire, 0 is SEEK_DATA and 1 is SEEK_HOLE. */
 #define WIRE_MEMBERS_WHENCE(name_) uint32_t name_;
 #define WIRE_FIELDS_WHENCE(name_) WIRE_FIELD (name_, U32)
-/* An argument of the operation for which the wire has no field: it must be 0. */
+/* An argument `flags` of the operation that has no field on the wire. The argument must be 0. */
 #define WIRE_MEMBERS_NO_FLAGS(name_)
 #define WIRE_FIELDS_NO_FLAGS(name_)
 #define WIRE_MEMBERS_U64(name_) uint64_t name_;
@@ -108,7 +110,7 @@ enum wire_form {
 #define WIRE_FIELDS_NEW_XDATA(name_) WIRE_FIELD (name_, XDATA)
 #define WIRE_MEMBERS_IATT(name_) struct iatt name_;
 #define WIRE_FIELDS_IATT(name_) WIRE_FIELD (name_, IATT)
-/* Attributes in a reply for which the operation's answer has no argument. */
+/* Attributes in a reply that the operation does not pass to its caller. */
 #define WIRE_MEMBERS_NO_IATT(name_) struct iatt name_;
 #define WIRE_FIELDS_NO_IATT(name_) WIRE_FIELD (name_, IATT)
 #define WIRE_MEMBERS_CHANGES(name_) struct wire_changes name_;
