@@ -105,8 +105,9 @@ struct bridge {
     GHashTable *fds;          /* the fds that the kernel has open; fds_lock */
     bool held;                /* requests wait until the mount has moved; atomic, changed under
                                * lock */
-    struct old_graph *old_used; /* list of the old graphs that open files may use; atomic, changes
-                                 * under fds_lock while requests are held */
+    struct old_graph *old_used; /* list of the old graphs that open files may use; atomic. The main
+                                 * thread adds a graph while requests are held, and removes one
+                                 * under fds_lock while requests are held, or after the unmount */
     GSList *old_graphs;         /* struct old_graph: all that aren't freed yet; the main thread's */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */

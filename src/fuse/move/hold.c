@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A thread that takes requests marks itself busy before it checks whether requests are held, and
- * hold_begin sets `held` before it checks for busy threads. So one of the two sees the other.
+ * Holds the kernel's requests back. A thread that takes requests sets thread->busy before it reads
+ * bridge->held, and hold_begin sets bridge->held before it reads thread->busy of each thread. So
+ * either the thread sees that requests are held, and waits, or hold_begin sees that the thread is
+ * busy, and waits for it.
  *
- * At the end of its request the thread clears the mark, and then checks whether requests are held;
- * if they are, it signals. thread_barrier lets it do so without a barrier of its own: either
- * hold_begin sees that the thread isn't busy any more, or the thread sees `held`, and signals under
- * the lock under which hold_begin looks and waits.
+ * At the end of a request the thread clears thread->busy, and then reads bridge->held. If requests
+ * are held, it signals bridge->quiet. The thread needs no memory barrier between the two, since
+ * hold_begin calls thread_barrier (membarrier(2)). So either hold_begin sees that the thread isn't
+ * busy any more, or the thread sees that requests are held. In the second case the thread signals
+ * under bridge->lock, under which hold_begin checks the threads and waits.
  */
 #include "fuse/move/hold.h"
 
@@ -14,8 +17,9 @@
 #include "core/time/thread.h"
 #include "fuse/threads/threads.h"
 
-/* Nanoseconds between two checks for busy threads, if the kernel has no membarrier(2). Without it a
- * thread may miss that requests are held, and not signal at its end. */
+/* Nanoseconds between two checks for busy threads in hold_begin, if the kernel has no
+ * membarrier(2). Without membarrier(2) a thread at the end of its request may not see that requests
+ * are held. Then it does not signal hold_begin. */
 #define SLICE INT64_C (10000000)
 
 static void
@@ -24,7 +28,8 @@ hold_set_busy (struct request_thread *thread, bool busy)
     __atomic_store_n (&thread->busy, busy, __ATOMIC_SEQ_CST);
 }
 
-/* Waits until requests go on. An answer that this thread has not sent yet goes out first. */
+/* Waits while requests are held. If this thread has an answer to an earlier request that it has not
+ * sent yet, it sends the answer first (thread_before_other). */
 static void
 hold_wait (struct bridge *bridge)
 {
@@ -87,7 +92,9 @@ hold_begin (struct bridge *bridge, int64_t until)
 {
     bool ordered, busy;
 
-    (void) thread_barrier (); /* the first call takes long, so it isn't made while callers wait */
+    /* The first call of thread_barrier in a process takes milliseconds. So it is made before
+     * requests are held, and callers don't wait for it. */
+    (void) thread_barrier ();
     hold_set (bridge, true);
     ordered = thread_barrier ();
     pthread_mutex_lock (&bridge->lock);

@@ -5,30 +5,29 @@
  *   1. The new graph looks up all inodes that the kernel knows, while the present graph serves.
  *      Both use one table of inodes, so the kernel's numbers, names and open files stay valid; each
  *      graph has its own contexts in an inode.
- *   2. New requests are held. The present graph answers the requests that are under way, and writes
- *      the data that its translators still keep.
- *   3. The new graph looks up the inodes that came since step 1, and opens each open file. The
- *      kernel knows an open file by its fd of the present graph. That fd is released, and from then
- *      on it stands for the fd of the new graph (fd.moved).
+ *   2. New requests of the kernel are held. The present graph answers the requests that are under
+ *      way, and writes the data that its translators still keep in memory.
+ *   3. The new graph looks up the inodes that came since step 1, and opens each open file again.
+ *      The kernel goes on to use the fd_t of the present graph. That graph releases this fd_t, and
+ *      fd_t.moved refers to the fd_t of the new graph from then on.
  *   4. The bridge takes the new graph as its child, and requests go on.
  *
- * An inode stays with the present graph, with all of its open files, in four cases: the new graph
- * can't open one of the files, for example since it was removed; a translator of the present graph
- * holds a reference to the fd; a caller holds a lock on the file, which the server drops with the
- * connection of the present graph; the kernel reads and writes the file on the local file system
- * itself (fuse/passthrough.h). After the move the present graph is an old graph. Requests for such
- * an inode still go to the top of that graph (old-graphs.h).
+ * An inode stays with the present graph, with all of its open files, in four cases. The new graph
+ * can't open the file, for example since it was removed. A translator of the present graph holds a
+ * reference to an fd of the file. A process holds a lock on the file, which the server would drop
+ * when the present graph disconnects. The kernel itself reads and writes the file on the local file
+ * system (fuse/passthrough.h). After the move the present graph becomes an old graph. Requests for
+ * an inode that stays still go to the top translator of the old graph (old-graphs.h).
  *
  * Reasons:
  *
- * - Both graphs have one table of inodes: with two, each inode, number and name would exist twice.
- * - Requests are held before libfuse sees them: nothing has to be queued, and the threads' own
- *   memory holds the requests.
- * - Files are opened while requests are held, not at their next use: no handler then waits for an
- *   open.
- * - Locks are not taken again: between unlock and lock another client could get them.
+ * - Both graphs share one table of inodes. With two tables each inode and name would exist twice.
+ * - Requests are held before libfuse sees them, so no queue is needed: each thread waits with the
+ *   request that it has read from the kernel.
+ * - The new graph opens files while requests are held, so that no later request waits for an open.
+ * - Locks stay in the old graph. If it unlocked, so that the new graph could lock, another client
+ *   could take the lock between the two.
  */
-
 #include "core/base/errors.h"
 #include "core/data/itable.h"
 #include "core/edge/sync.h"
@@ -38,28 +37,28 @@
 
 #include <fcntl.h>
 
-#define PATIENCE (10LL * 1000000000)      /* nanoseconds for requests that are under way */
-#define PATIENCE_CALL (30LL * 1000000000) /* nanoseconds for a call of the move itself */
+#define PATIENCE (10LL * 1000000000) /* maximum nanoseconds to wait for requests under way */
+#define PATIENCE_CALL (30LL * 1000000000) /* maximum nanoseconds to wait for an own call's answer */
 
-/* An inode's open files. */
+/* An inode, and its files that are open when the mount moves to the new graph. */
 struct move_files {
     inode_t *inode;
-    GPtrArray *fds;   /* fds of the old graph, without references */
-    GPtrArray *fresh; /* fds of the new graph, in the same order, with references */
-    bool stays;       /* whether the inode stays with the old graph */
+    GPtrArray *fds;   /* of fd_t in the old graph, without references */
+    GPtrArray *fresh; /* of fd_t in the new graph, in the order of fds, with references */
+    bool stays;       /* whether the inode and its open files stay with the old graph */
 };
 
 struct move {
     struct bridge *bridge;
-    struct graph *old, *fresh; /* the graph that the mount leaves, and the new one */
-    GHashTable *known;  /* inodes that were looked up, with references, and their depth */
-    GPtrArray *unknown; /* for each depth, an array of the inodes that are to be looked up */
-    GHashTable *files;  /* each inode with open files, and its struct move_files */
-    GHashTable *stay;   /* inodes that stay with the old graph, and the number of their fds */
-    unsigned n_lost;    /* number of inodes whose look-up failed; atomic */
-    unsigned n_moved;   /* number of fds that moved */
-    bool timed_out; /* whether a call in the new graph had no answer in time, so that the graph may
-                     * still use the call's arguments; atomic */
+    struct graph *old, *fresh; /* graph that the mount leaves, graph to which it moves */
+    GHashTable *known;  /* inode, with a reference -> its depth (root: 1): all listed for look-up */
+    GPtrArray *unknown; /* by depth - 1, of arrays of inodes that the new graph has to look up */
+    GHashTable *files;  /* inode with open files -> its struct move_files */
+    GHashTable *stay;   /* inode that stays with the old graph -> number of its open fds */
+    unsigned n_lost;    /* number of inodes that the new graph could not look up; atomic */
+    unsigned n_moved;   /* number of open fds that moved to the new graph */
+    bool timed_out; /* whether a call in the new graph had no answer within PATIENCE_CALL, so that
+                     * the graph may still use the call's arguments; atomic */
 };
 
 /* --- whether the mount can move --------------------------------------------------------------- */
@@ -73,8 +72,8 @@ move_graph_has (const struct graph *graph, const char *type)
     return false;
 }
 
-/* Refuses a new graph that would change what the kernel learnt when the volume was mounted: whether
- * the files are on a server, and whether system/posix-acl checks the rights of callers. */
+/* Returns 0, or a negative errno if the graphs differ in a property that the kernel learns only at
+ * the mount: whether servers have the files, and whether system/posix-acl checks access rights. */
 static int
 move_check (const struct bridge *bridge, const struct graph *fresh, GString *answer)
 {
@@ -95,7 +94,7 @@ move_check (const struct bridge *bridge, const struct graph *fresh, GString *ans
 
 /* --- calls in the new graph, on several threads ----------------------------------------------- */
 
-#define MOVE_THREADS 16 /* calls that wait for a server at a time */
+#define MOVE_THREADS 16 /* maximum number of threads, each with one call under way */
 
 typedef void move_fn (struct move *move, struct client *client, void *item);
 
@@ -103,7 +102,7 @@ struct move_work {
     struct move *move;
     move_fn *fn;
     const GPtrArray *items;
-    unsigned next; /* index of the next item; atomic */
+    unsigned next; /* index in items of the next item that a thread takes; atomic */
 };
 
 static struct client *
@@ -112,7 +111,7 @@ move_client (xlator_t *top)
     struct client *client = client_new (top);
 
     client->patience = PATIENCE_CALL;
-    client->lk_owner = UINT64_MAX; /* the owner of no process */
+    client->lk_owner = UINT64_MAX; /* no process has this lock owner */
     client->checked = true;
     return client;
 }
@@ -123,7 +122,7 @@ move_timed_out (const struct move *move)
     return __atomic_load_n (&move->timed_out, __ATOMIC_RELAXED);
 }
 
-/* Notes a call that had no answer in time. */
+/* Sets move->timed_out if the result r of a call in the new graph is -ETIMEDOUT. Returns r. */
 static int
 move_called (struct move *move, int r)
 {
@@ -146,8 +145,8 @@ move_work_run (void *data)
     return NULL;
 }
 
-/* Calls fn for each item, and returns when all calls have returned. If no thread can be started,
- * the calling thread makes all calls. */
+/* Calls fn for each item, on this and on other threads, until a call in the new graph times out.
+ * Returns when all calls of fn have returned. */
 static void
 move_each (struct move *move, const GPtrArray *items, move_fn *fn)
 {
@@ -165,7 +164,8 @@ move_each (struct move *move, const GPtrArray *items, move_fn *fn)
 
 /* --- inodes ----------------------------------------------------------------------------------- */
 
-/* Looks the inode up by its name, since not every translator finds a file without one. */
+/* Has the new graph look the inode up by its parent and name: some translators can't find a file by
+ * its inode alone. Returns -ESTALE if the name belongs to another file by now. */
 static int
 move_look_up_name (struct client *client, inode_t *inode, inode_t *parent, const char *name)
 {
@@ -205,8 +205,8 @@ move_look_up (struct move *move, struct client *client, void *item)
         __atomic_add_fetch (&move->n_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Lists the inode and the directories above it for a look-up, the upper ones first. Returns the
- * inode's depth: 1 for the root. */
+/* Adds the inode and the directories above it to move->unknown, unless they are in move->known.
+ * Returns the inode's depth: 1 for the root. */
 static guint
 move_list_inode (struct move *move, inode_t *inode)
 {
@@ -226,7 +226,7 @@ move_list_inode (struct move *move, inode_t *inode)
     return depth;
 }
 
-/* Looks up all inodes that the kernel knows and that weren't looked up before. */
+/* Has the new graph look up each inode that the kernel knows, unless an earlier call did so. */
 static void
 move_look_up_all (struct move *move)
 {
@@ -269,7 +269,7 @@ move_files_free (void *data)
     g_free (files);
 }
 
-/* For bridge_foreach_open. */
+/* bridge_foreach_open calls it for each open fd. Adds an fd of the old graph to move->files. */
 static void
 move_note_file (fd_t *fd, void *data)
 {
@@ -286,9 +286,9 @@ move_note_file (fd_t *fd, void *data)
     g_ptr_array_add (files->fds, fd);
 }
 
-/* Has the old graph write the data that it keeps of a file. The fd keeps an error, which the next
- * close or fsync of the file returns. A flush drops the record locks of its lock owner. The lock
- * owner of in_old has none, since it is no process (move_client). */
+/* Has the old graph write the file's data that its translators keep in memory. An error goes to
+ * fd->owed, and the next close or fsync of the file returns it. A flush also drops the record locks
+ * of its lock owner. No process has the lock owner of in_old, so no process loses a lock. */
 static void
 move_flush (struct move *move, struct client *in_old, fd_t *fd)
 {
@@ -306,9 +306,9 @@ move_flush (struct move *move, struct client *in_old, fd_t *fd)
             g_strerror (-r));
 }
 
-/* Returns whether a lock is held through the fd. A record lock belongs to a process, which may have
- * taken it through one fd and dropped it through another, so this asks the server. The answer
- * counts locks of other clients, too. */
+/* Returns whether a process holds a lock on the file. fd->locked tells only that a record lock was
+ * once taken through this fd: the process may have dropped it through another fd. So this function
+ * then asks storage with F_GETLK, which reports locks of other clients, too. */
 static bool
 move_has_locks (struct client *in_old, fd_t *fd)
 {
@@ -321,7 +321,8 @@ move_has_locks (struct client *in_old, fd_t *fd)
                 || reply.lock.l_type != F_UNLCK));
 }
 
-/* Has the old graph write the files' data, and finds out whether they must stay with it. */
+/* Has the old graph write the data that it keeps for an inode's open files. If a process holds a
+ * lock on the file, the inode stays with the old graph. */
 static void
 move_files_settle (struct move *move, struct client *in_old, struct move_files *files)
 {
@@ -346,7 +347,7 @@ move_settle_all (struct move *move)
     client_free (in_old);
 }
 
-/* Opens the file in the new graph. Returns the new fd, or NULL on failure. */
+/* Opens the file of an old graph's fd in the new graph. Returns the new fd, or NULL on error. */
 static fd_t *
 move_open (struct move *move, struct client *client, const fd_t *fd)
 {
@@ -361,15 +362,15 @@ move_open (struct move *move, struct client *client, const fd_t *fd)
     return move_called (move, r) < 0 ? NULL : g_steal_pointer (&fresh);
 }
 
-/* Returns whether the kernel has the only reference. Other references belong to translators of the
- * old graph, which may use the fd at any time. */
+/* Returns whether the kernel's reference to the fd is the only one. Otherwise a translator of the
+ * old graph has a reference and may use the fd at any time, so the fd can't move. */
 static bool
 move_fd_is_free (const fd_t *fd)
 {
     return __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1;
 }
 
-/* Opens all files of an inode in the new graph. If one can't be opened, the inode stays. */
+/* Opens an inode's open files (item) in the new graph. If one can't be opened, all of them stay. */
 static void
 move_files_open (struct move *move, struct client *client, void *item)
 {
@@ -400,7 +401,8 @@ move_open_all (struct move *move)
     move_each (move, all, move_files_open);
 }
 
-/* Exchanges the fds. After that the move can't be undone. */
+/* Moves each open fd of the old graph to its fd of the new graph (fd_move), except for the inodes
+ * that stay, which are added to move->stay. After that the move can't be undone. */
 static void
 move_files_over (struct move *move)
 {
@@ -421,8 +423,8 @@ move_files_over (struct move *move)
     }
 }
 
-/* Makes the kernel's fd of a file that stayed open over several moves refer to the newest fd
- * directly. */
+/* A file that was open during several moves has a chain of fds: each refers to the next by
+ * fd->moved. Makes the first one, which is the kernel's, refer to the last one directly. */
 static void
 move_shorten_all (struct bridge *bridge)
 {
@@ -438,8 +440,8 @@ move_shorten_all (struct bridge *bridge)
 
 /* --- the move --------------------------------------------------------------------------------- */
 
-/* Has the new graph drop its caches: callers of the old graph may have changed files since the new
- * one looked them up. */
+/* Has the new graph's translators drop what they have cached: requests to the old graph may have
+ * changed files since the new graph looked them up. */
 static void
 move_drop_caches (struct graph *fresh)
 {
@@ -453,7 +455,7 @@ move_drop_caches (struct graph *fresh)
     }
 }
 
-/* The bridge gets the new graph. */
+/* Makes the new graph the bridge's present graph, and the present one an old graph. */
 static void
 move_take_over (struct move *move)
 {
@@ -465,8 +467,8 @@ move_take_over (struct move *move)
     move->fresh->top->parents = &bridge->parent;
 }
 
-/* Has the kernel drop its pages and attributes: the new graph's translators may show a file with
- * other data or attributes. */
+/* Has the kernel drop the pages and attributes that it caches of the inode: the new graph may give
+ * the file other data or attributes. */
 static void
 move_invalidate (inode_t *inode, void *data)
 {
@@ -495,14 +497,13 @@ move_is_given_up (GString *answer)
     return -ETIMEDOUT;
 }
 
-/* Does the part of the move for which requests are held. */
+/* Does the part of the move during which requests are held. The caller calls hold_end next. */
 static int
 move_held (struct move *move, void (*moved) (void *data), void *data, GString *answer)
 {
     const int64_t until = clock_now () + PATIENCE;
 
-    /* The list of open files is read after hold_answered, since an open that is under way adds a
-     * file when it is answered. */
+    /* hold_answered comes before bridge_foreach_open, since an open under way adds an open file. */
     if (!hold_begin (move->bridge, until) || !hold_answered (until))
         return move_is_hindered (move->bridge, answer);
     bridge_foreach_open (move->bridge, move_note_file, move);

@@ -4,8 +4,8 @@
 #include "fuse/move/hold.h"
 #include "trace/metrics/numbers.h"
 
-/* Maximum time in nanoseconds for which new requests are held, while the threads finish handling
- * the requests that came before. */
+/* Maximum time in nanoseconds for which old_graph_close holds new requests of the kernel while it
+ * waits until no thread handles an earlier request. */
 #define PATIENCE 100000000
 
 void
@@ -29,10 +29,10 @@ old_graph_new (struct bridge *bridge, GHashTable *inodes)
     __atomic_store_n (&bridge->old_used, old, __ATOMIC_RELAXED);
 }
 
-/* The caller holds fds_lock, or is a thread that handles a request. The main thread adds a graph to
- * bridge->old_used, or removes one, only while requests are held and no thread handles one, or
- * after the unmount. It removes a graph under fds_lock. So the list is constant for such a
- * caller. */
+/* Returns the old graph that has this struct graph, or NULL. The caller holds fds_lock, or is a
+ * thread that handles a request. bridge->old_used does not change meanwhile: the main thread adds a
+ * graph only while requests are held and no thread handles one. It removes a graph under fds_lock,
+ * and either under the same conditions or after the unmount. */
 static struct old_graph *
 old_graph_of (const struct bridge *bridge, const struct graph *graph)
 {
@@ -122,8 +122,8 @@ graph_search_look (const call_stack_t *root, void *data)
     search->found |= root->frames[0].this->graph == search->graph;
 }
 
-/* Returns whether a request is under way in the graph. It may be one of a translator's own: a
- * translator can answer a write first and do it afterwards. */
+/* Returns whether a request is under way in the graph. Such a request may have no caller any more:
+ * for example, a translator can answer a write at once, and make its own request for it later. */
 static bool
 graph_is_busy (const struct graph *graph)
 {
@@ -135,9 +135,11 @@ graph_is_busy (const struct graph *graph)
     return search.found;
 }
 
-/* Takes the graph out of bridge->old_used, so that no more requests enter it. Requests are held
- * until no thread handles one, and not until all are answered: a request that hangs in another
- * graph must not keep all callers waiting. Returns whether the graph was taken out. */
+/* Removes the old graph from bridge->old_used, if no open file and no request uses it, so that no
+ * more requests enter it. Meanwhile new requests are held. This function waits until no thread
+ * handles a request, but not until all requests are answered: a request without an answer in
+ * another graph must not keep all callers waiting. Returns whether the graph was removed from the
+ * list. */
 static bool
 old_graph_close (struct bridge *bridge, struct old_graph *old)
 {
@@ -160,14 +162,16 @@ old_graph_free (struct old_graph *old)
     g_free (old);
 }
 
-/* Ends the graph, and returns whether it was freed. After bridge_stop only translators' own
- * requests can be under way, such as those of a heal; graph_deactivate waits for them. */
+/* Ends and frees the old graph, unless an open file or a request still uses it. Returns whether it
+ * was freed. After the unmount only requests that translators make by themselves can be under way,
+ * such as those of a heal: graph_deactivate waits for them, so this function does not. */
 static bool
 old_graph_end (struct bridge *bridge, struct old_graph *old)
 {
     const bool had_files = old->had_files;
 
-    /* A hold keeps all callers waiting, so it is only tried where it can succeed. */
+    /* old_graph_close holds the requests of all callers. So it is called only if no open file and
+     * no request uses the graph, since it would fail otherwise. */
     if (old->used && bridge->mounted
         && (old_graph_has_files (bridge, old) || graph_is_busy (old->graph)
             || !old_graph_close (bridge, old)))

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The old graphs of a mount: those that it has left. A file that could not move to the new graph
- * uses its old graph until the file is closed. Then the old graph ends.
+ * The old graphs of a mount: the graphs that it has left for a new one (bridge_move). A file that
+ * was open and could not move to the new graph uses its old graph until it is closed. An old graph
+ * ends when no open file uses it any more.
  */
 #ifndef WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
 #define WINDLASS_FUSE_MOVE_OLD_GRAPHS_H
 
 #include "fuse/request.h"
 
-/* An old graph. Its top translator needs a parent that winds requests to it. bridge->xlator is the
- * parent of the present graph's top, so each old graph has a second xlator_t of the bridge. Only
- * the main thread uses the members of type bool. */
+/* An old graph. The top translator of a graph needs a parent, from which requests are wound to it.
+ * bridge->xlator is the parent of the present graph's top. So each old graph has an xlator_t of its
+ * own, which stands for the bridge. Only the main thread uses the members of type bool. */
 struct old_graph {
-    struct old_graph *next; /* in bridge->old_used */
-    xlator_t xlator;
-    xlator_list_t child, parent;
+    struct old_graph *next; /* next element of the list bridge->old_used */
+    xlator_t xlator;        /* parent of the graph's top translator: stands for the bridge */
+    xlator_list_t child, parent; /* the lists xlator.children and graph->top->parents, of one
+                                  * element each */
     struct graph *graph;
-    GHashTable *inodes; /* inodes that stay with the graph, with the number of their open fds;
+    GHashTable *inodes; /* inode whose open files stay with the graph -> number of its open fds;
                          * guarded by bridge->fds_lock */
-    bool used;          /* whether the graph is in bridge->old_used */
-    bool had_files;     /* whether a file stayed with the graph when the mount left it */
-    bool ending;        /* whether the graph's translators were sent XLATOR_ENDING */
+    bool used;          /* whether the graph is in the list bridge->old_used */
+    bool had_files;     /* whether an open file stayed with the graph when the mount left it */
+    bool ending;        /* whether XLATOR_ENDING was sent to the graph's translators */
 };
 
-/* Returns the xlator_t of the bridge that is the parent of that graph's top translator. */
+/* Returns the xlator_t that stands for the bridge and is the parent of the graph's top translator.
+ * Requests to the graph are wound from it. graph: the present, the hidden or an old graph. */
 xlator_t *bridge_entrance (struct bridge *bridge, const struct graph *graph);
 
-/* Returns the xlator_t of the bridge that is the parent of an old graph's top translator: the graph
- * with which the inode stays. Returns NULL if the inode belongs to the present graph. */
+/* old_graph_search and old_graph_entrance return the xlator_t from which requests for the inode are
+ * wound, if the open files of the inode stay with an old graph: the parent of that graph's top
+ * translator. Otherwise they return NULL. old_graph_entrance takes no lock if no old graph is in
+ * bridge->old_used. */
 xlator_t *old_graph_search (struct bridge *bridge, inode_t *inode);
 static inline xlator_t *
 old_graph_entrance (struct bridge *bridge, inode_t *inode)
@@ -36,13 +41,14 @@ old_graph_entrance (struct bridge *bridge, inode_t *inode)
                                                                 : NULL;
 }
 
-/* Makes the bridge's present graph an old one, with the inodes that stay with it and the number of
- * their fds. Called on the main thread while no request runs; the bridge gets another graph
- * next. */
+/* Makes the bridge's present graph an old graph. inodes: each inode whose open files stay with that
+ * graph -> the number of its open fds; the old graph takes a reference to the table. Called on the
+ * main thread, while the kernel's requests are held and all are answered. The caller gives the
+ * bridge its new graph next. */
 void old_graph_new (struct bridge *bridge, GHashTable *inodes);
 
-/* Adds `by` to the number of the inode's fds, if the fd belongs to an old graph. Under
- * bridge->fds_lock. */
+/* If the fd belongs to an old graph, adds `by` to the number of open fds that the graph has for the
+ * fd's inode. The caller holds bridge->fds_lock. */
 void old_graph_count_locked (struct bridge *bridge, fd_t *fd, int by);
 
 #endif

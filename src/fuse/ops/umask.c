@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whether the caller's umask counts for a new object: it does, unless the directory has a default
- * ACL (acl(5)). Local storage sees the ACL itself, and applies the umask or not. A brick heeds the
- * umask of a call only if it has features/access-control. So over servers the bridge applies the
- * umask: it asks for the default ACL first, at most once a second for each directory.
+ * Whether the caller's umask is applied to the mode of a new object: it is, unless the directory
+ * has a default ACL (acl(5)). Local storage sees the default ACL, and decides by itself. A brick
+ * applies the umask in a call only if its graph has features/access-control. So if the files are on
+ * servers, the bridge applies the umask. Before it makes the object, the bridge asks whether the
+ * directory has a default ACL. If it has none, the bridge does not ask again for one second.
  */
 #include "fuse/ops/ops.h"
 
@@ -11,11 +12,14 @@
 
 #include <errno.h>
 
-#define KNOWN_FOR 1000 /* milliseconds for which a directory is taken to have no default ACL */
+/* Milliseconds for which the bridge assumes that a directory still has no default ACL, after
+ * storage has answered that it has none. */
+#define KNOWN_FOR 1000
 
 static getxattr_cbk bridge_default_acl_cbk;
 
-/* Returns the time at which the request began, in milliseconds; never 0. */
+/* Returns the time in milliseconds at which the request began. The result is odd, so it is never 0,
+ * which stands for no time in kernel_view.no_default_acl. */
 static uint32_t
 request_milliseconds (const call_frame_t *frame)
 {
@@ -52,8 +56,8 @@ umask_settle (call_frame_t *frame, call_stub_t *make)
     loc_wipe_path (&loc);
 }
 
-/* An error counts as no default ACL. If storage can't be reached, making the object will fail
- * anyway. */
+/* The answer to the question for the default ACL. Any error counts as no default ACL: if storage
+ * can't be reached, the making of the object, which follows, fails anyway. */
 static void
 bridge_default_acl_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                         int32_t op_errno, dict_t *dict, dict_t *xdata)
