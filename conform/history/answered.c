@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers to the clients: this file records them, and updates inodes, names and open files as the
- * bridge to the kernel does. */
+/* Processes answers to the clients' operations: adds each answer to the record of its operation,
+ * and updates the inodes, names and open files, as the bridge to the kernel (src/fuse) does. */
 #include "conform/history/drive.h"
 #include "core/base/name.h"
 #include "core/data/dict.h"
@@ -30,7 +30,8 @@ answers_file (enum fop op)
     return op == FOP_lookup || op == FOP_create || op == FOP_mkdir || op == FOP_symlink;
 }
 
-/* Links the inode as the bridge does, although another client may have removed the name by now. */
+/* Links the inode in the answer to its name, although another client may have removed the name by
+ * now. The bridge to the kernel does the same. */
 static void
 link_answer (struct actor *actor, const struct answer *answer)
 {
@@ -98,11 +99,12 @@ dirent_letter (const gf_dirent_t *entry)
     return entry->d_type == DT_DIR ? 'd' : entry->d_type == DT_LNK ? 'l' : 'f';
 }
 
-#define CHANCE_ENTRY 200 /* kind of drive_chance */
+#define CHANCE_ENTRY 200 /* kind of random decision, for drive_chance: an entry of a listing */
 
-/* A listing can bring attributes of its entries. This function records those of one random entry as
- * a stat at the same time as the listing. An observer has one operation at a time. So the stat
- * belongs to a second observer of the same client, and the other entries are ignored. */
+/* The answer to a readdirp has attributes of the entries. This function chooses one entry at
+ * random, and records its attributes as the answer to a stat at the time of the readdirp. In the
+ * records an observer (SEERS_MAX) has one operation at a time. So the stat belongs to a second
+ * observer of the client, and the attributes of the other entries are ignored. */
 static void
 see_entry_attributes (struct actor *actor, const struct answer *answer)
 {
@@ -136,7 +138,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
     g_ptr_array_add (drive->seens, seen);
 }
 
-/* Compares names without the letter for the type at their ends. */
+/* Compares two elements of operation.names without the letter for the type at the end of each. */
 static int
 by_listed_name (const void *a, const void *b)
 {
@@ -159,18 +161,19 @@ see_entries (struct operation *seen, const struct answer *answer)
     g_ptr_array_sort (seen->names, by_listed_name);
 }
 
-/* Returns whether the model judges attributes in an answer of create and link. For a file that
- * existed, cluster/replicate returns the attributes of a copy that its directory does not accuse.
- * The data of that copy may have missed a change. */
+/* Returns whether the model judges the attributes in the answer, which is not done for create and
+ * link over cluster/replicate. If the file exists already, these return the attributes of any copy
+ * that has all changes of the directory, although that copy may lack changes of the file. */
 static bool
 judges_made (const struct actor *actor, const struct answer *answer)
 {
     return !actor->drive->has_copies || (answer->op != FOP_create && answer->op != FOP_link);
 }
 
-/* Records the results that the model checks. Attributes in the answer of a rename are left out:
- * they belong to the inode of the call, and the name may mean another inode when the rename
- * happens. Attributes before and after are left out since they may be NULL. */
+/* Records those results in the answer that the model judges. It does not judge the attributes in
+ * the answer to a rename: they are of the inode in the call, and the name may belong to another
+ * inode by the time of the rename. Nor does it judge attributes from before and after a change,
+ * since a translator may leave them out (NULL); a setattr is an exception. */
 static void
 see_answer (struct actor *actor, struct operation *seen, const struct answer *answer)
 {
@@ -218,7 +221,8 @@ actor_keep_fd (struct actor *actor, const struct answer *answer)
                                               .below = actor->below };
 }
 
-/* close(2) closes the file even if the flush fails. */
+/* Processes the end of a flush or listing: the client closes the file, unless the line is the verb
+ * flush. It closes the file even if the flush failed, as close(2) does. */
 static void
 actor_drop_fd (struct actor *actor)
 {
@@ -239,7 +243,8 @@ fd_answer (struct actor *actor, const struct answer *answer)
         actor_drop_fd (actor);
 }
 
-/* A listing is one operation, from its opendir to its last readdir. */
+/* Returns whether this is the last answer for the current record. The record of a listing has
+ * several calls, from the opendir to the last readdir. Any other record has one. */
 static bool
 is_finished (const struct answer *answer)
 {
@@ -283,7 +288,7 @@ drive_answered (const struct answer *answer)
         seen->ret = answer->op_ret;
         seen->err = answer->op_errno;
         if (seen->ret < 0 && (seen->fault || seen->interrupted) && answers_file (answer->op))
-            seen->found = actor->drive->files++; /* number of a file that it may have made */
+            seen->found = actor->drive->files++; /* number for a file that the call may have made */
         drive_late_answer (actor->drive, seen);
         seen->responded = actor->drive->clock++;
         actor_log (actor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Operations on names: their effect on the model, and the order in which the kernel and the file
- * system check for errors. */
+/* Applies operations on names to the model. If several errors are possible, the model gives the one
+ * that the kernel and the file system check for first. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 #define UMASK 022
 
-/* Returns whether the directory still exists. The file system makes no entry in a removed one. */
+/* Returns whether the directory has not been removed. No name can be made in a removed
+ * directory. */
 static bool
 directory_exists (const struct judge *judge, int directory)
 {
@@ -47,7 +48,8 @@ new_error (const struct judge *judge, int directory, const char *name)
     return directory_exists (judge, directory) ? 0 : ENOENT;
 }
 
-/* Makes a file of that type; its number is the one in the answer. */
+/* Makes a file, directory or symbolic link in the model. It gets the number of the file in the
+ * recorded answer, which must not be the number of another file. */
 static void
 apply_make (struct judge *judge, ia_type_t type, mode_t mode)
 {
@@ -90,7 +92,8 @@ apply_symlink (struct judge *judge)
     apply_new (judge, IA_IFLNK);
 }
 
-/* A create without O_EXCL opens an existing file, or fails as an open of it would. */
+/* Applies a create without O_EXCL of a name that exists. It opens the file that has the name
+ * (there), or fails as an open of it would. */
 static void
 create_opens (struct judge *judge, int there)
 {
@@ -182,7 +185,7 @@ apply_rmdir (struct judge *judge)
 
 /* --- renaming ------------------------------------------------------------------------------- */
 
-/* Returns whether the directory is the other one, or below it. */
+/* Returns whether `directory` is the same directory as `other`, or is somewhere below it. */
 static bool
 directory_is_below (const struct judge *judge, int directory, int other)
 {
@@ -192,7 +195,9 @@ directory_is_below (const struct judge *judge, int directory, int other)
     return directory == other;
 }
 
-/* The errors in the order of Linux's checks: do_renameat2, vfs_rename, the file system. */
+/* Returns the errno of a rename of the file `from` to a name that the file `to` has, or 0. A
+ * negative number means that no file has the name. The checks are in the order of Linux:
+ * do_renameat2, vfs_rename, the file system. */
 static int
 rename_error (const struct judge *judge, int from, int to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The effect of each operation on the model, and the comparison of its answer with the model's.
- * Operations on files are in this file, operations on names in apply-names.c. */
+/* Applies operations to the model, and compares the recorded answer of each with the model's
+ * answer. This file has the operations on files, apply-names.c those on names. */
 #include "conform/history/model.h"
 
 #include <errno.h>
@@ -51,7 +51,8 @@ judge_number (struct judge *judge, const char *what, int64_t is, int64_t want)
         judge_wrong (judge, "%s is %" G_GINT64_FORMAT, what, want);
 }
 
-/* Returns up to twelve bytes from an offset as text. */
+/* Returns up to twelve of the bytes, beginning at the offset `from`, as text for an error
+ * message. */
 static char *
 excerpt (GBytes *bytes, size_t from)
 {
@@ -105,8 +106,9 @@ judge_iatt (struct judge *judge, int number)
         judge_wrong (judge, "its mtime is later");
 }
 
-/* An operation whose answer was lost may have made the file under a provisional number. The file
- * gets its number when an answer shows it for the first time. */
+/* An operation that got an error may have made the file all the same. The file has a provisional
+ * number in the model then, since no answer had its gfid. When an answer shows the file for the
+ * first time, the file gets the number of its gfid. */
 void
 judge_found (struct judge *judge, int number)
 {
@@ -178,9 +180,9 @@ may_write (const struct model_fd *fd)
     return fd && (fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Judges whether the answer is a success, or EBADF if the fd of the operation does not permit
- * writing. Returns the fd's file, which the caller may change, or NULL if the operation has no
- * effect. */
+/* Judges the result of an operation that writes through an fd: it must be EBADF if the fd is not
+ * open for writing, and else a success. Returns the fd's file, which the caller may change, or NULL
+ * if the operation does not change the model. */
 static struct model_node *
 written_node (struct judge *judge)
 {
@@ -266,7 +268,7 @@ apply_ftruncate (struct judge *judge)
     const struct operation *seen = judge->seen;
     const struct model_fd *fd = model_fd (judge->model, seen->fd);
 
-    if (judge_goes_on (judge, may_write (fd) ? 0 : EINVAL, true)) /* as ftruncate(2) specifies */
+    if (judge_goes_on (judge, may_write (fd) ? 0 : EINVAL, true)) /* EINVAL as in ftruncate(2) */
         node_set_size (model_change (judge->model, fd->node), seen->offset);
 }
 
@@ -321,7 +323,8 @@ copy_error (const struct operation *seen, const struct model_fd *from, const str
     return 0;
 }
 
-/* copy_file_range may copy fewer bytes than the file has, but at least one of them. */
+/* copy_file_range may copy fewer bytes than were asked for, but at least one if the file has bytes
+ * in the range. */
 static void
 apply_copy (struct judge *judge)
 {
@@ -350,7 +353,7 @@ apply_nothing (struct judge *judge)
     judge_goes_on (judge, 0, true);
 }
 
-/* With seen->flags the client closes the file, even if the flush fails. */
+/* If the record's flags are not 0, the client closes the file, even if the flush fails. */
 static void
 apply_flush (struct judge *judge)
 {
@@ -387,7 +390,8 @@ apply_setattr (struct judge *judge)
     if (seen->flags & IATT_MODE)
         node->mode = seen->mode;
     if (seen->flags & IATT_MTIME)
-        /* Shrinking may have set the time to 0. */
+        /* Shrinking can set the time of a utime line to 0, which is a special value in the
+         * model. */
         node->mtime = seen->offset > 0 ? seen->offset : TIME_UNKNOWN;
     judge_iatt (judge, seen->node);
 }

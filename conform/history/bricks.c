@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bricks of a history: each volume of type protocol/client has one in this process. The seed
- * decides when a brick is killed and when it starts again; at most one is down at a time. Below
- * cluster/replicate a history kills always the same brick: until its copies are healed, the loss of
- * another brick would leave too few good copies. So below cluster/replicate every operation must
- * succeed. */
+/* The bricks of a history (conform/brick). Each volume of type protocol/client has one, which runs
+ * in this process. The seed decides when a brick is killed and when it starts again. At most one
+ * brick is down at a time. If the graph has cluster/replicate, a history kills only one of the
+ * bricks, which the seed chooses: the copies on this brick may lack changes until they are healed,
+ * so with another brick down too few good copies would be left. So no operation may fail because of
+ * a kill then. */
 #include "conform/history/drive.h"
 
 #include "core/time/scheduler.h"
@@ -14,12 +15,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Kinds of random decisions of this file, for drive_chance. */
 enum { CHANCE_KILL = 200, CHANCE_BEGIN, CHANCE_HASTE, CHANCE_PARCEL, CHANCE_PARCEL_TOO };
 
-#define KILL_ONE_IN 10 /* a brick is killed before one of so many lines */
-#define BEGIN_ONE_IN 2 /* it starts again before one of so many lines */
+#define KILL_ONE_IN 10 /* before one of so many lines a brick is killed */
+#define BEGIN_ONE_IN 2 /* before one of so many lines a brick that is down starts again */
 #define HASTE_ONE_IN 6 /* one of so many lines does not wait until protocol/client is connected */
-#define STEPS_TO_CONNECT 10000
+#define STEPS_TO_CONNECT 10000 /* maximum number of steps of the scheduler to wait for
+                                * connections */
 
 #define WIRE_TYPE "protocol/client"
 
@@ -37,7 +40,8 @@ volfile_has (const struct volfile *volfile, const char *type)
     return found;
 }
 
-/* The protocol has no flags of renameat2. cluster/replicate does not pass copy_file_range on. */
+/* GlusterFS's protocol can't send the flags of renameat2, so a graph with protocol/client has no
+ * CAN_EXCHANGE. cluster/replicate has no copy_file_range, so a graph with it has no CAN_COPY. */
 unsigned
 history_inabilities (const struct conform_options *options)
 {
@@ -77,8 +81,9 @@ bricks_have_parts (const struct graph *graph)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-/* Without timeouts: a brick must not execute a call after protocol/client has given its caller
- * ENOTCONN. */
+/* Adds the options with which a volume connects to its brick. They switch the timeouts of
+ * protocol/client off: after a timeout the client would get ENOTCONN, and the brick might execute
+ * the call later. */
 static void
 settings_add (GPtrArray *settings, const char *volume, const char *socket)
 {
@@ -91,9 +96,10 @@ settings_add (GPtrArray *settings, const char *volume, const char *socket)
                      g_strdup_printf ("%s.transport.socket.connect-path=%s", volume, socket));
 }
 
-/* The path of a socket has at most 107 bytes, and the path of a scratch directory may be longer. So
- * this function opens the scratch directory, and returns a path below /proc/self/fd. It leaves the
- * descriptor open, since the process runs one history and then ends. */
+/* Returns the path of a brick's socket in the scratch directory. The path of a socket has at most
+ * 107 bytes, and that of a scratch directory may be longer. So this function opens the directory,
+ * and returns a path below /proc/self/fd. The descriptor stays open until the process ends, after
+ * its only history. */
 static char *
 socket_path (const char *scratch, unsigned number)
 {
@@ -118,7 +124,7 @@ bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scrat
         brick = brick_new (volume->name, back, socket, seed + bricks->len);
         if (!brick || !brick_begin (brick))
             return false;
-        brick_calm (brick, true); /* until the graph is active */
+        brick_calm (brick, true); /* process messages without delay until the graph is active */
         settings_add (settings, volume->name, socket);
         g_ptr_array_add (bricks, brick);
     }
@@ -175,7 +181,8 @@ bricks_before_line (struct drive *drive, const struct script_line *line)
     }
 }
 
-/* A gate has the name of the translator below it. */
+/* Returns whether the protocol/client of the brick is connected. It is found by type and name,
+ * since a gate (gate.c) has the same name as the translator below it. */
 static bool
 is_connected (const struct drive *drive, const struct brick *brick)
 {
@@ -212,7 +219,9 @@ bricks_wait (const struct drive *drive, const struct script_line *line)
     return !all_connected (drive) && !one_in (drive, CHANCE_HASTE, line->number, 0, HASTE_ONE_IN);
 }
 
-/* The minimum of two random numbers, as for an event that a gate holds. */
+/* Returns the priority of a message in the schedule. It is the minimum of two random numbers, so
+ * that messages are delivered later than lines begin; release_worth does the same for held
+ * calls. */
 uint64_t
 parcel_worth (const struct drive *drive, unsigned brick, unsigned nth)
 {
@@ -259,8 +268,9 @@ bricks_hide_names (const struct drive *drive)
     return drive->has_parts && drive->kills > 0 && !drive->calm;
 }
 
-/* The kill of a brick is an excuse for ENOTCONN. It is an excuse for any failure of a client whose
- * open file had no name any more: the brick loses such a file when it ends. */
+/* If a brick was killed, an operation may fail with ENOTCONN. It may fail with any error if the
+ * client has a file open that had no name any more at the kill: the brick has lost this file. Over
+ * cluster/replicate there is no such excuse. */
 bool
 bricks_excuse (const struct actor *actor, const struct answer *answer)
 {

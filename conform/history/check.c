@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Looks for an order of the operations in which the model gives each recorded answer. If one
- * operation was answered before another one was called, it must come first in that order.
- * (Linearizability; Wing and Gong 1993, Lowe 2017.)
+ * Looks for an order of the operations in which the model (model.h) gives each recorded answer. If
+ * an operation was answered before another one was called, it must come before the other one in
+ * that order. (Linearizability; Wing and Gong 1993, Lowe 2017.)
  *
- * The checker processes the answers in the order of their times. After each answer it has one state
- * for each possible order so far: a model, and the set of current operations that have happened in
- * this order. Few operations are current at once, and equal states are merged, so there are few
- * states.
+ * The checker processes the answers in the order of their times. An operation is current from its
+ * call to its answer. After each answer the checker has a state for each possible order of the
+ * operations so far. A state is a model after the operations of this order, and the set of those
+ * among them that are current. There are few states, since few operations are current at one time,
+ * and equal states are merged.
  */
 #include "conform/history/history.h"
 #include "core/table/opset.h"
@@ -15,18 +16,20 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 20000 /* with more states, the history passes without a judgement */
+#define STATES_MAX 20000 /* number of states at which checking ends, and the history passes */
 
 struct state {
     struct model *model;
-    uint32_t done; /* bits of observers whose current operation has happened */
+    uint32_t done; /* bit for each observer (SEERS_MAX) whose current operation is applied to
+                    * model */
 };
 
 struct checker {
-    const struct operation *under_way[SEERS_MAX];
-    GPtrArray *states; /* of struct state */
-    GPtrArray *next;
-    GHashTable *expected; /* answers of the models, as text */
+    const struct operation *under_way[SEERS_MAX]; /* current operation of each observer, or NULL */
+    GPtrArray *states; /* of struct state: states after the last answer that was processed */
+    GPtrArray *next;   /* of struct state: states after the answer that is being processed */
+    GHashTable *expected; /* set of texts: answers that the models give in place of the recorded
+                           * one */
 };
 
 static void
@@ -44,7 +47,7 @@ states_new (void)
     return g_ptr_array_new_with_free_func (state_free);
 }
 
-/* Takes ownership of the model. */
+/* Adds a state, unless an equal one is in the array. Takes ownership of the model. */
 static void
 states_add (GPtrArray *states, struct model *model, uint32_t done)
 {
@@ -61,7 +64,8 @@ states_add (GPtrArray *states, struct model *model, uint32_t done)
 
 /* --- one operation -------------------------------------------------------------------------- */
 
-/* Returns whether the operation may have happened or not, whatever its answer is. */
+/* Returns whether the answer leaves open if the operation happened: it may be due to an injected
+ * error, an interruption, or a write that failed after its answer (late.c). */
 static bool
 was_lost (const struct operation *seen)
 {
@@ -82,7 +86,7 @@ extend_lost (struct checker *checker, const struct model *model, uint32_t done, 
     model_apply_unseen (copy, seen);
     extend (checker, copy, done | 1u << client, until);
     model_free (copy);
-    if (seen->op != FOP_flush) /* a flush closes the file even if it fails */
+    if (seen->op != FOP_flush) /* a failed flush closes the file too, as in close(2) */
         extend (checker, model, done | 1u << client, until);
 }
 
@@ -102,8 +106,8 @@ extend_by (struct checker *checker, const struct model *model, uint32_t done, un
     model_free (copy);
 }
 
-/* Tries all orders of the current operations, until the operation of the client `until` has
- * happened. */
+/* Tries all orders in which the current operations can be applied to the model, until the operation
+ * of the observer `until` is applied. Adds each resulting state to checker->next. */
 static void
 extend (struct checker *checker, const struct model *model, uint32_t done, unsigned until)
 {
@@ -123,7 +127,8 @@ extend (struct checker *checker, const struct model *model, uint32_t done, unsig
 
 /* --- whole history -------------------------------------------------------------------------- */
 
-/* A listing may contain a name that was added or removed during the listing, or not. */
+/* Marks each listing during which an operation changed names. A name that was added or removed
+ * during a listing may be in it or not, so the names in this listing are not judged. */
 static void
 mark_inexact (const GPtrArray *seens)
 {
@@ -155,7 +160,8 @@ checker_complain (struct checker *checker, const struct operation *seen)
     return g_string_free (out, FALSE);
 }
 
-/* Processes one answer. Returns NULL or an error text. */
+/* Processes the answer of one operation. Returns NULL, or an error text if no order of the
+ * operations gives this answer. */
 static char *
 checker_answer (struct checker *checker, const struct operation *seen)
 {
@@ -182,7 +188,8 @@ by_time (const void *a, const void *b)
     return (one->invoked > other->invoked) - (one->invoked < other->invoked);
 }
 
-/* Returns the observer whose current operation is answered next, before that time; -1: none. */
+/* Returns the observer whose current operation is the next to be answered; -1 if none is answered
+ * before that time. */
 static int
 checker_next (const struct checker *checker, unsigned before)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The final content of the directory of storage, read without the graph. */
+/* Reads the directory of storage at the end of a history, without the graph, so that the result can
+ * be compared with the files that a client read through the graph. */
 #include "conform/history/drive.h"
 
 #include <dirent.h>
@@ -50,7 +51,8 @@ disk_names (const char *directory)
     return names;
 }
 
-/* Breadth first, as drive_look_at_all: the entries of a directory follow after its siblings. */
+/* Lists the tree breadth first: the entries of a directory come after all entries of the directory
+ * above. drive_look_at_all reads files in the same order, so that the two texts can be compared. */
 char *
 disk_tree (const char *directory)
 {

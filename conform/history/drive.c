@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The schedule of a history. One event happens after the other; the event with the highest priority
- * is next. The events are: a line begins, if all lines before it have begun and its client is idle;
- * a gate releases a call or an answer; a brick or protocol/client receives a message; a thread
- * runs; a timer fires.
+ * The schedule of a history. Events happen one after the other. The next event is the one with the
+ * highest priority among those that are possible. These are the kinds of events: a line begins, if
+ * all lines before it have begun and its client is idle; a gate releases a call or an answer that
+ * it holds; a brick or protocol/client receives a message; a thread runs until it waits; a timer
+ * fires.
  *
- * The priority of an event depends on the seed, the line and the line's progress, not on the number
- * of earlier events. So a script from which one line was removed runs nearly as before.
+ * The priority of an event of a line depends on the seed, the number of the line, and the number of
+ * the line's calls and answers so far. It does not depend on the number of all events so far. So if
+ * shrinking removes a line, the other lines run in nearly the same order.
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Kinds of random decisions of this file, for drive_chance. */
 enum {
     CHANCE_START,
     CHANCE_RELEASE,
@@ -29,9 +32,11 @@ enum {
 };
 
 #define LONG (700 * INT64_C (1000000000)) /* nanoseconds after which all caches have expired */
-#define LONG_ONE_IN 3 /* such a time passes before one of so many lines of a narrow script */
+#define LONG_ONE_IN 3 /* before one of so many lines of a narrow script the clock jumps by LONG */
 
-#define TIMERS_IN_THE_END 1000 /* limit of the timers that fire, since some are set repeatedly */
+/* Maximum number of timers and threads that run after all files are closed. There is a limit, since
+ * some timers set themselves again and again. */
+#define TIMERS_IN_THE_END 1000
 
 uint64_t
 drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event)
@@ -79,8 +84,9 @@ actor_end (struct actor *actor)
     actor->line = NULL;
 }
 
-/* Returns whether the client looks up the whole path. Otherwise it looks up the directory of the
- * last name. */
+/* Returns whether the client looks up the whole path. Otherwise it leaves the last name out, and
+ * looks up the directory that has or gets this name. second: whether it is the line's second
+ * path. */
 static bool
 leads_to_file (const struct script_line *line, bool second)
 {
@@ -100,7 +106,8 @@ actor_set_out (struct actor *actor, const char *path, bool second)
     actor->stage = STAGE_FIND;
 }
 
-/* Looks up the next name, begins with the second path, or starts the line's operation. */
+/* Looks up the next name of the path. After the last name, begins with the line's second path or,
+ * if there is none, starts the line's operation. */
 static void
 actor_find (struct actor *actor)
 {
@@ -142,7 +149,7 @@ actor_start (struct actor *actor, const struct script_line *line)
     }
 }
 
-/* Processes the actor's answer. */
+/* Continues or ends the line of a client after an answer was recorded (drive_answered). */
 static void
 actor_go_on (struct actor *actor)
 {
@@ -157,7 +164,8 @@ actor_go_on (struct actor *actor)
     }
 }
 
-/* Processes answers until no actor has one. */
+/* Continues the lines of all clients that have got an answer, until no client has an answer that
+ * was not processed. The next operation of a line may be answered at once. */
 static void
 drive_settle (struct drive *drive)
 {
@@ -174,12 +182,13 @@ drive_settle (struct drive *drive)
 
 /* --- the schedule --------------------------------------------------------------------------- */
 
-/* The event with the highest priority so far. */
+/* The event with the highest priority among those that drive_choose has considered so far. */
 struct drive_event {
     enum { CHOOSE_NOTHING, CHOOSE_START, CHOOSE_RELEASE, CHOOSE_PARCEL, CHOOSE_THREAD,
            CHOOSE_TIMER } what;
-    unsigned which, brick;
-    uint64_t worth;
+    unsigned which, brick; /* index of the held call or answer, message, or thread; for a message,
+                              the number of the brick */
+    uint64_t worth; /* priority of the event */
 };
 
 static void
@@ -189,9 +198,10 @@ drive_offer (struct drive_event *choice, int what, unsigned which, uint64_t wort
         *choice = (struct drive_event){ what, which, .worth = worth };
 }
 
-/* The minimum of two random numbers, so that lines begin sooner than held events are released. For
- * an answer of storage in a narrow history the minimum of four, so that other operations run before
- * the answer is released. */
+/* Returns the priority of the release of a held call or answer: the minimum of two random numbers,
+ * so that the next line tends to begin first. For an answer of storage in a narrow script
+ * (history.h) it is the minimum of four, so that operations of other clients tend to run before the
+ * release. */
 static uint64_t
 release_worth (const struct drive *drive, const struct held_event *held)
 {
@@ -218,8 +228,9 @@ drive_offer_parcels (struct drive_event *choice, const struct drive *drive)
     }
 }
 
-/* Timers fire rarely before other events, since real timers mostly fire when nothing else
- * happens. */
+/* Returns the possible event with the highest priority. next: the next line to begin, or NULL.
+ * step: number of events in the caller's loop. A timer gets a low priority, so that it tends to
+ * fire when no other event is possible, as real timers do. */
 static struct drive_event
 drive_choose (const struct drive *drive, const struct script_line *next, unsigned step)
 {
@@ -238,8 +249,8 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     return choice;
 }
 
-/* In a narrow history time passes before some lines, so that cached data expire and the caches read
- * from storage again. */
+/* Begins the next line. In a narrow script (history.h) the clock jumps ahead before some lines, so
+ * that cached data expire and the caches read from storage again. */
 static void
 drive_begin_line (struct drive *drive, const struct script_line *next)
 {
@@ -297,7 +308,7 @@ drive_stuck (const struct drive *drive)
     return g_string_free (out, FALSE);
 }
 
-/* Runs every line of the script. Returns NULL or an error text. */
+/* Runs all lines of the script. Returns NULL, or an error text if an operation gets no answer. */
 static char *
 drive_lines (struct drive *drive)
 {
@@ -319,9 +330,10 @@ drive_lines (struct drive *drive)
 
 /* --- the end: reads everything back --------------------------------------------------------- */
 
-/* Runs one more line, while all other actors are idle. The priorities of threads and timers are
- * random, and change with each step of this loop. With constant priorities a timer that is set
- * again and again might always precede the thread for which the line waits. */
+/* Runs one more line after those of the script, while all other clients are idle. The number of the
+ * step changes in each round of the loop, and with it the random priorities of threads and timers.
+ * With constant priorities, a timer that sets itself again and again could always come before the
+ * thread whose work the line needs. */
 static char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
@@ -357,8 +369,9 @@ drive_close_all (struct drive *drive)
     return wrong;
 }
 
-/* Returns the last operation of this kind by the client that reads everything back at the end, or
- * NULL. The search ends at record number `first`, since earlier records are of other paths. */
+/* Returns the record of the last operation of this kind by the client that reads all files back at
+ * the end, or NULL. Records before the index `first` in drive->seens are left out, since they are
+ * of other paths. */
 static const struct operation *
 last_operation (const struct drive *drive, guint first, enum fop op)
 {
@@ -370,8 +383,9 @@ last_operation (const struct drive *drive, guint first, enum fop op)
     return NULL;
 }
 
-/* Reads a file, directory or link. Adds its line to drive->tree, and the paths of a directory's
- * entries to todo. */
+/* Reads the file, directory or symbolic link at the path, and adds a line about it to drive->tree.
+ * For a directory, adds a letter for the type and the path of each entry to todo. letter: d, l or
+ * f, the type of the object at the path. */
 static char *
 drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
 {

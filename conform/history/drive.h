@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state of a running history: shared by the files that run it, not by the model. */
+/* The state of a running history, for the files that run it (drive.c, gate.c, wind.c, answered.c,
+ * late.c, bricks.c, run.c). */
 #ifndef WINDLASS_CONFORM_DRIVE_H
 #define WINDLASS_CONFORM_DRIVE_H
 
@@ -10,156 +11,178 @@
 
 struct drive;
 
-/* One client: its current line and its current operation. */
+/* One client of a history. It executes one line of the script at a time, and one operation of this
+ * line at a time. */
 struct actor {
     struct drive *drive;
     unsigned index; /* number of the client, from 0 */
     const struct script_line *line; /* current line; NULL: idle */
-    unsigned events; /* number of the line's events so far; random decisions depend on it */
-    call_stack_t *root;
-    struct operation *seen; /* current operation; belongs to drive->seens */
-    unsigned asked;         /* time of the last call of a listing, on drive->clock */
-    bool answered;          /* whether an answer has come that drive_settle has to process */
+    unsigned events; /* number of the line's calls and answers that gates have seen so far; random
+                        decisions about the next one depend on it */
+    call_stack_t *root;     /* request of the current operation */
+    struct operation *seen; /* record of the current operation; owned by drive->seens */
+    unsigned asked;         /* time of the last readdir or readdirp call, on drive->clock */
+    bool answered;          /* whether an answer was recorded that drive_settle has to process */
 
-    /* The look-up of a path, name by name. */
-    char **names;
-    unsigned at, end; /* current name, and number of the names to look up */
-    bool second;      /* whether the path is line->word */
-    int node;         /* number of the inode that was found last */
-    inode_t *inode;
-    int parent;       /* of a line with two paths: the end of the first path */
-    inode_t *parent_inode;
+    /* State of the look-up of the line's path, which looks up one name after the other. */
+    char **names;     /* names of the path */
+    unsigned at, end; /* index of the current name in names, and number of names to look up */
+    bool second;      /* whether the path is line->word, and not line->path */
+    int node;         /* number of the file that the last look-up found; at first, of the root */
+    inode_t *inode;   /* inode of that file, with a reference */
+    int parent;       /* for a line with two paths, number of the first path's file */
+    inode_t *parent_inode; /* inode of that file, with a reference */
 
     struct actor_file {
-        fd_t *fd;   /* NULL: not open */
-        int number; /* number of the open, across all clients */
-        bool below; /* whether drive->below opened it */
-    } files[CLIENT_FDS], own; /* own: open file of the verbs cat and ls */
-    bool below; /* whether the current call goes to drive->below */
+        fd_t *fd;   /* with a reference; NULL: not open */
+        int number; /* number of the open; opens of all clients are counted together */
+        bool below; /* whether the file was opened through drive->below, not through the top */
+    } files[CLIENT_FDS], own; /* files: the client's f0, f1, f2. own: a file that a line of cat or
+                                 ls opens, and closes at its end. */
+    bool below; /* whether the current call goes to drive->below, and not to the top of the graph */
     enum actor_stage {
-        STAGE_FIND,
-        STAGE_DO,
-        STAGE_MORE,
+        STAGE_FIND, /* looks up a path */
+        STAGE_DO,   /* has no path to look up, and no operation yet */
+        STAGE_MORE, /* has started the line's operation */
     } stage;
 };
 
 /* A call or an answer that a gate holds. */
 struct held_event {
-    unsigned line, event; /* number of the line, and number of the event in it */
-    bool answer;
-    const struct gate *gate;
-    void *stub;          /* struct call_stub, or answer_stub */
-    struct actor *actor; /* client of the request; NULL: a translator made it by itself */
+    unsigned line, event; /* number of the line, and number of the call or answer among those of the
+                             line; line 0: a translator made the request by itself */
+    bool answer;         /* whether it is an answer, and not a call */
+    const struct gate *gate; /* gate that holds it */
+    void *stub;          /* struct answer_stub if it is an answer, else struct call_stub */
+    struct actor *actor; /* client that made the request; NULL: a translator made it by itself */
 };
 
+/* A translator that a history inserts on an edge of the graph, to delay calls and answers. */
 struct gate {
     struct drive *drive;
-    const char *name; /* name of the translator below */
-    bool is_storage;
-    unsigned own_events;    /* number of events of requests without a client */
-    call_frame_t *released; /* frame of the call that gate_release lets pass now */
-    xlator_t xlator;
+    const char *name; /* name of the translator below the gate */
+    bool is_storage;  /* whether the translator below has no children: storage, or
+                         protocol/client */
+    unsigned own_events;    /* number of calls and answers so far of requests that translators made
+                               by themselves */
+    call_frame_t *released; /* frame of the held call that gate_release resumes now, so that the
+                               gate does not hold it again */
+    xlator_t xlator;        /* the gate's translator */
 };
 
 struct drive {
     const struct script *script;
     struct graph *graph;
-    xlator_t xlator; /* for the clients */
-    xlator_list_t child;
+    xlator_t xlator; /* translator from which the clients' calls are wound */
+    xlator_list_t child; /* its only child: the gate above the top of the graph */
     const struct conform_options *options;
-    xlator_t *below;   /* child of the lowest translator that refuses changes by design, or NULL.
-                          About half of the changing lines go to this child, since otherwise no
-                          file would exist. */
-    GPtrArray *gates;    /* of struct gate */
-    GPtrArray *held;     /* of struct held_event */
-    GPtrArray *bricks;   /* of struct brick: one for each protocol/client */
-    unsigned kills;      /* number of kills of bricks so far */
-    bool has_copies;     /* cluster/replicate: operations must succeed while one brick is down */
-    bool has_parts;      /* cluster/distribute: a listing lacks the names of a brick that is down */
-    GPtrArray *seens;    /* of struct operation */
-    GHashTable *numbers; /* gfid -> number + 1 */
-    GArray *lates;       /* of struct late */
-    bool answers_early;  /* a translator answers writes before storage has them, so writes that it
-                            makes by itself may fail */
-    int files, opens;    /* number of files and of opens so far */
-    unsigned clock;      /* time of the records: number of calls and answers so far */
-    struct actor actors[CLIENTS_MAX + 1]; /* the last one reads everything back at the end */
-    GString *log;
-    GString *tree;       /* text of the files that the last actor has read back */
-    size_t size_max;     /* maximum size of a file, in bytes */
-    bool calm;           /* gates hold no event any more, and no call fails */
+    xlator_t *below;   /* translator below the lowest one that refuses changes by design; NULL: none
+                          refuses. About half of the lines that change a path are wound to it
+                          directly, since otherwise no file would ever be made. */
+    GPtrArray *gates;    /* of struct gate: all gates of the graph */
+    GPtrArray *held;     /* of struct held_event: calls and answers that gates hold now */
+    GPtrArray *bricks;   /* of struct brick: one for each volume of type protocol/client */
+    unsigned kills;      /* number of times that a brick was killed so far */
+    bool has_copies;     /* whether the graph has cluster/replicate: operations must succeed even
+                            while one brick is down */
+    bool has_parts;      /* whether the graph has cluster/distribute: listings lack the names of a
+                            brick that is down */
+    GPtrArray *seens;    /* of struct operation: the records of all operations */
+    GHashTable *numbers; /* gfid of a file -> number of the file + 1 */
+    GArray *lates;       /* of struct late: failures of writes after clients had answers */
+    bool answers_early;  /* whether a translator answers clients' writes before storage has them. It
+                            makes writes by itself then, and gates may fail these. */
+    int files, opens;    /* number of files that have a number, and of opens and creates, so far */
+    unsigned clock;      /* number of calls and answers of clients so far, used as time in
+                            records */
+    struct actor actors[CLIENTS_MAX + 1]; /* the clients; the last one is not in scripts, and reads
+                                             everything back at the end */
+    GString *log;        /* one line for each event */
+    GString *tree;       /* one line for each file that was read back at the end (tree_add) */
+    size_t size_max;     /* size in bytes that no file of the history exceeds */
+    bool calm;           /* whether the lines have ended: gates hold and fail no call any more */
 };
 
-/* Returns a random number that depends only on the seed and the arguments. */
+/* Returns a random number that depends only on the script's seed and the arguments. kind: CHANCE_*,
+ * a constant for each kind of random decision. */
 uint64_t drive_chance (const struct drive *drive, unsigned kind, unsigned line, unsigned event);
-/* Returns whether a line with a path goes to drive->below. */
+/* Returns whether the call of a line with a path is wound to drive->below. */
 bool drive_goes_below (const struct drive *drive, const struct script_line *line);
 void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* gate.c. gates_insert puts a gate above the top and on each edge of a graph that is not active
- * yet; gates_remove removes them from a graph that has stopped. */
+/* gate.c. gates_insert inserts a gate above the top of the graph and one on each edge; the graph
+ * must not be active yet. gates_remove removes them from a graph that is not active any more. */
 void gates_insert (struct drive *drive);
 void gates_remove (struct drive *drive);
-void gate_release (struct drive *drive, unsigned i); /* i: index in drive->held */
+/* Lets the call or answer with index i in drive->held go on. */
+void gate_release (struct drive *drive, unsigned i);
 
-/* wind.c. actor_do starts the first operation of the actor's line after its look-ups, actor_more
- * the next one; either ends the line if there is none. actor_look_up looks up the next name of the
- * path. An answer is recorded by drive_answered (answered.c), which sets actor->answered. */
+/* wind.c. actor_look_up winds a look-up of the next name of the line's path. After all look-ups,
+ * actor_do starts the line's operation. After an answer to it, actor_more starts the line's next
+ * operation. actor_do and actor_more end the line if there is no operation to start. drive_answered
+ * (answered.c) records each answer, and sets actor->answered. actor_end (drive.c) ends the line. */
 void actor_do (struct actor *actor);
 void actor_more (struct actor *actor);
 void actor_look_up (struct actor *actor);
 void actor_end (struct actor *actor);
-/* Returns the open file of the actor's line. */
+/* Returns the open file that the client's current line uses. */
 struct actor_file *actor_file (struct actor *actor);
 void drive_answered (const struct answer *answer);
-/* Returns the number of a file. */
+/* Returns the number of the file with that gfid. The file gets a number if it has none yet. */
 int drive_number (struct drive *drive, const gfid_t *gfid);
 
-/* late.c. A write that a translator made by itself has failed at storage. The clients' writes in it
- * may be lost, and an fsync of each client must fail. drive_late records such a write.
- * drive_late_answer processes the answer of an fsync or flush, which may report it.
- * drive_late_check returns NULL, or a text about a client that got no error, freed with g_free. */
+/* late.c. A translator may answer clients' writes at once, and make a write of its own for them
+ * later. If that write fails, the data of the clients' writes may be lost, and an fsync of each of
+ * these clients must fail. drive_late records such a failure. drive_late_answer processes the
+ * answer of an fsync or flush, which may report it. drive_late_check returns NULL, or an error text
+ * about an fsync that succeeded although it had to fail; the caller frees it with g_free. */
 struct late {
-    int node;      /* number of the file */
+    int node;      /* number of the file that was written */
     unsigned time; /* time of the failure, on drive->clock */
 };
 void drive_late (struct drive *drive, const struct call *call);
 void drive_late_answer (struct drive *drive, struct operation *seen);
 char *drive_late_check (const struct drive *drive);
 
-/* drive.c. Runs the script, and then reads everything back. Returns NULL, or an error text about an
- * operation without an answer, freed with g_free. */
+/* drive.c. drive_run runs all lines of the script, and then reads all files back. Returns NULL, or
+ * an error text if an operation gets no answer, which the caller frees with g_free. actor_start
+ * lets the client begin the line. */
 char *drive_run (struct drive *drive);
 void actor_start (struct actor *actor, const struct script_line *line);
 
 /* --- bricks.c --- */
 
-/* Starts a brick for each volume of type protocol/client. Adds options of these volumes to
- * settings, and the number of bricks to *storages. Returns false after a message. */
+/* Starts a brick for each volume of type protocol/client, and adds it to bricks. Adds the options
+ * with which these volumes connect to settings, and the number of bricks to *storages. Returns
+ * false on error. */
 bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scratch,
                   uint64_t seed, unsigned *storages, GPtrArray *settings);
+/* Return whether the graph has cluster/replicate, and whether it has cluster/distribute. */
 bool bricks_have_copies (const struct graph *graph);
 bool bricks_have_parts (const struct graph *graph);
-/* calm: the bricks process each message at once. */
+/* calm: whether the bricks process each message without delay. */
 void bricks_calm (struct drive *drive, bool calm);
-/* May kill a brick, or start one again. */
+/* Called before the line begins. The seed decides whether it kills a brick, or starts one again. */
 void bricks_before_line (struct drive *drive, const struct script_line *line);
-/* Returns whether the line has to wait until protocol/client is connected to all bricks. */
+/* Returns whether the line must not begin yet. Most lines wait until protocol/client is connected
+ * to each brick that is up. */
 bool bricks_wait (const struct drive *drive, const struct script_line *line);
-/* Returns the priority of a message between protocol/client and a brick. */
+/* Returns the priority in the schedule of the message with index nth among those that wait for the
+ * brick, or for its protocol/client. */
 uint64_t parcel_worth (const struct drive *drive, unsigned brick, unsigned nth);
-/* Starts all bricks and waits until protocol/client is connected to them. Returns NULL or an error
- * text. */
+/* Starts all bricks that are down, and runs timers and threads until protocol/client is connected
+ * to all bricks. Returns NULL or an error text, which the caller frees with g_free. */
 char *bricks_all_begin (struct drive *drive);
-/* Returns whether the end of a brick may be the reason of a failure. Then the operation may have
- * happened or not. */
+/* Returns whether the answer is an error for which the kill of a brick may be the reason. Then the
+ * operation may have happened or not. */
 bool bricks_excuse (const struct actor *actor, const struct answer *answer);
-/* Returns whether a listing may lack names. */
+/* Returns whether a listing may lack names, since a brick below cluster/distribute was killed. */
 bool bricks_hide_names (const struct drive *drive);
 
-/* disk.c. Returns the content below a directory in the form of drive->tree; freed with g_free. */
+/* disk.c. Returns a text with one line for each file below the directory, in the format and order
+ * of drive->tree. The caller frees it with g_free. */
 char *disk_tree (const char *directory);
-/* Appends the line of one file to such a text. */
+/* Appends a line to tree: path, type, mode, size and checksum of a file. bytes may be NULL. */
 void tree_add (GString *tree, const char *path, ia_type_t type, unsigned mode, GBytes *bytes);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates: translators of the kit on each edge of the graph, and one above its top. They hold calls
- * and answers until the schedule of the history releases them. A gate above storage also lets
- * operations fail. */
+/* Gates: translators that a history inserts above the top of the graph and on each of its edges. A
+ * gate holds some calls and answers until the schedule of the history (drive.c) releases them. A
+ * gate above storage also makes some operations fail. */
 #include "conform/history/drive.h"
 #include "core/edge/stub.h"
 
 #include <errno.h>
 
-/* Kinds of drive_chance. */
+/* Kinds of random decisions of this file, for drive_chance. */
 enum {
     CHANCE_HOLD = 100,
     CHANCE_FAULT,
@@ -15,14 +15,15 @@ enum {
     CHANCE_INTERRUPT,
 };
 
-#define HOLD_ONE_IN 3
-/* For narrow histories: answers of storage, calls of storage, and all other events. */
-#define HOLD_ANSWERS_ONE_IN 2
-#define HOLD_CALLS_ONE_IN 4
-#define HOLD_OTHERS_ONE_IN 10
-#define INTERRUPT_ONE_IN 40
+#define HOLD_ONE_IN 3 /* a gate holds one of so many calls and answers */
+/* The same for narrow scripts (history.h), with other numbers. */
+#define HOLD_ANSWERS_ONE_IN 2 /* for answers of storage */
+#define HOLD_CALLS_ONE_IN 4   /* for calls to storage */
+#define HOLD_OTHERS_ONE_IN 10 /* for all other calls and answers */
+#define INTERRUPT_ONE_IN 40   /* a client interrupts one of so many of its requests that a gate
+                               * holds */
 
-/* Returns the client of the request; NULL if a translator made the request by itself. */
+/* Returns the client that made the request, or NULL if a translator made it by itself. */
 static struct actor *
 actor_of (const struct gate *gate, const call_frame_t *frame)
 {
@@ -31,7 +32,9 @@ actor_of (const struct gate *gate, const call_frame_t *frame)
 
 /* --- holding back --------------------------------------------------------------------------- */
 
-/* An event is identified by its line and its number in the line. */
+/* Describes a call or an answer at a gate, which is called an event here. An event of a client's
+ * request is identified by the client's line and by the number of earlier events of this line; any
+ * other one has line 0, and is counted at its gate. */
 static struct held_event
 gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
 {
@@ -44,8 +47,10 @@ gate_event (struct gate *gate, const call_frame_t *frame, bool answer)
                           .actor = actor };
 }
 
-/* In a narrow history one operation should last long. The look-ups that precede the operation are
- * held as rarely as other events. */
+/* Returns N for a narrow script (history.h), where the gate holds one of N events. Storage's calls
+ * and answers are held more often than other events, so that an operation takes long. The look-ups
+ * of a path before the line's operation are an exception: they are held as rarely as other
+ * events. */
 static unsigned
 narrow_one_in (const struct gate *gate, const struct held_event *event)
 {
@@ -87,7 +92,8 @@ gate_keep (struct gate *gate, const struct held_event *event, void *stub)
     held_log (held, "holds");
 }
 
-/* The client interrupts the request before its event is released. The answer may be EINTR then. */
+/* May let the client interrupt its request, before the gate releases the held call or answer. If
+ * the client does, the request's answer may be EINTR. */
 static void
 held_interrupt (const struct held_event *held)
 {
@@ -119,9 +125,11 @@ gate_release (struct drive *drive, unsigned i)
 
 /* --- failing -------------------------------------------------------------------------------- */
 
-/* Returns the errno with which storage fails the call or answer, or 0. Only calls of clients fail:
- * no caller would get the error of another call. The exception is a write by a translator that
- * answers clients' writes early, since it has to report the error to the clients. */
+/* Returns the errno of an error that the gate injects at this call or answer of storage, or 0.
+ * Requests of clients can fail. Requests that translators make by themselves do not fail, since no
+ * client would get the error. There is one exception: if a translator answers clients' writes
+ * early, the writes that it makes by itself can fail, since it must report the error to the
+ * clients. */
 static int
 gate_fault (const struct gate *gate, const struct held_event *event, enum fop op)
 {
@@ -149,8 +157,9 @@ fault_log (const struct held_event *event, int op_errno)
 
 /* --- writes that are lost when a brick ends --------------------------------------------------- */
 
-/* Returns a copy of a write that a translator makes by itself, for late_write_end; NULL for any
- * other call. */
+/* A translator may answer clients' writes early, and make a write of its own for them later. If
+ * call is such a write to a brick, this function returns a copy of it for late_write_end, which is
+ * called with the answer. Otherwise it returns NULL. */
 static struct call *
 late_write_keep (const struct gate *gate, const struct call *call)
 {
@@ -242,10 +251,10 @@ static const struct xlator_api gate_api = {
     .any_fop_cbk = gate_any_fop_cbk,
 };
 
-/* Makes the gate a parent of the translator below it, in place of the former parent. So the gate
- * gets the notifications of that translator, and passes them on. A notification names the child
- * that sends it. A parent with several children has the gate among them, in place of the translator
- * below, so the notification must name the gate. */
+/* Replaces a parent of the translator `below` by another one. With a gate as the parent, the gate
+ * gets the notifications of `below` and sends them on to its own parent as its own. This is
+ * necessary: a notification names the child that sends it, and the parent's child is now the
+ * gate. */
 static void
 parent_replace (xlator_t *below, const xlator_t *parent, xlator_t *by)
 {
@@ -254,7 +263,7 @@ parent_replace (xlator_t *below, const xlator_t *parent, xlator_t *by)
             place->xlator = by;
 }
 
-/* Inserts a gate between a parent and the child at that place of the parent's list. */
+/* Inserts a gate between parent and one of its children. place: the element of parent->children. */
 static struct gate *
 gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
 {
@@ -275,8 +284,8 @@ gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
     return gate;
 }
 
-/* The graph makes routes from the last translator of its list to the first, so each gate stands
- * before the translator below it. */
+/* graph->xlators has parents before their children, and the graph sets up its translators from the
+ * last to the first. So a gate is inserted behind its parent, before the translator below it. */
 void
 gates_insert (struct drive *drive)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The part of `windlass conform` that runs random histories from a seed. It shrinks and reports the
- * first one that fails. */
+/* The part of the command `windlass conform` that runs histories: those of random scripts, or one
+ * of a script in a file. It ends at the first history that fails, and reports it with its script. A
+ * random script is shortened first. */
 #include "conform/history/history.h"
 #include "core/base/errors.h"
 #include "core/time/random.h"
@@ -10,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHRINK_RUNS 2000
+#define SHRINK_RUNS 2000 /* maximum number of histories that are run to shorten a script */
 
-/* Appends the log without its first line, which is the number of operations. */
+/* Appends the log of a history without its first line, which is the number of operations. */
 static void
 history_report_log (GString *out, const char *log)
 {
@@ -22,8 +23,8 @@ history_report_log (GString *out, const char *log)
     g_string_append (out, start ? start + 1 : "");
 }
 
-/* Saves the shortened script, so that the user can run it again. Returns the path of the file,
- * freed with g_free; NULL on error. */
+/* Writes text, which is the script as text, to a file, so that the user can run it again. Returns
+ * the path of the file, which the caller frees with g_free, or NULL on error. */
 static char *
 history_save (const struct conform_options *options, const struct script *script, const char *text)
 {
@@ -55,7 +56,8 @@ history_report (const struct conform_options *options, struct conform_report *re
     g_string_free (out, TRUE);
 }
 
-/* The line contains a checksum of all events, which is equal for each run of the same script. */
+/* Reports that a history passed. The report has a checksum of the log of all events. It is the same
+ * in each run of the script, so that a user can see that two runs were the same. */
 static void
 history_report_passed (struct conform_report *report, const char *name,
                        const struct history_verdict *verdict)
@@ -66,7 +68,9 @@ history_report_passed (struct conform_report *report, const char *name,
     conform_pass (report, text);
 }
 
-/* Returns 0 if the history passed, 1 if it failed and was reported, or a negative errno. */
+/* Runs the history of the script, and reports whether it passed. Returns 0 if it passed or is
+ * permitted to fail, 1 if it failed, or a negative errno if it could not be run. shrink: whether
+ * the script of a history that fails is shortened before the report. */
 static int
 run_one (const struct conform_options *options, struct conform_report *report, const char *name,
          const struct script *script, bool shrink)
@@ -139,9 +143,10 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     return error_or_0 (r);
 }
 
-/* Each history has a scratch directory of its own below a common directory. The keeper is a process
- * that removes a scratch directory if this process is killed (conform.h). There is one keeper for
- * the common directory, since to start one for each history would take as long as the history. */
+/* The scratch directories of all histories are in one common directory. conform_keeper_start starts
+ * a process that removes this directory if the present process is killed (conform.h). One such
+ * process serves all histories: the start of one for each history would take as long as the
+ * history. */
 int
 conform_histories (const struct conform_options *options, struct conform_report *report)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A translator with TOUCHES_ANSWERS answers writes before storage has them, so a write may fail
- * after the client got its success. The model accepts it whether such a write happened or not. But
- * the next fsync of the open file description that wrote must fail, as fsync(2) specifies. An
- * earlier flush may report the error instead. So may the first fsync of another description that
- * wrote to the file.
+ * Checks that fsyncs report lost writes. A translator with TOUCHES_ANSWERS answers a client's write
+ * before storage has the data. So the write may fail at storage after the client got a success. The
+ * model accepts both that such a write happened and that it did not. But the next fsync of the open
+ * file description through which the client wrote must fail, as fsync(2) specifies. If a flush of
+ * this description comes first, it may report the error instead of the fsync. The first fsync or
+ * flush of any other description of the file may report the error, too.
  */
 #include "conform/history/drive.h"
 
 #include <fcntl.h>
 
-/* Returns the open or create that made the description, or NULL. */
+/* fd: number of an open. Returns the record of the successful open or create with that number, or
+ * NULL. */
 static const struct operation *
 open_of (const struct drive *drive, int fd)
 {
@@ -65,9 +67,9 @@ asks (const struct operation *seen)
     return seen->op == FOP_fsync || seen->op == FOP_flush;
 }
 
-/* seen: an fsync or flush of an open file description. Returns a time of the last fsync or flush of
- * the same description that failed before `seen` was answered, or 0 if none failed. If begun is
- * true, it is the time of the failed operation's call, else the time of its answer. */
+/* seen: record of an fsync or flush. Looks for the last fsync or flush of the same open file
+ * description that got an error before `seen` was answered. Returns the time of its call if begun
+ * is true, the time of its answer if begun is false, or 0 if there is none. */
 static unsigned
 told_before (const struct drive *drive, const struct operation *seen, bool begun)
 {
@@ -82,9 +84,10 @@ told_before (const struct drive *drive, const struct operation *seen, bool begun
     return last;
 }
 
-/* A failed fsync or flush may report a write that failed after its answer, unless an earlier fsync
- * or flush of the same description has reported it. The earlier one counts as a report only of the
- * writes that had failed before its call. A write that failed after that call may be unreported. */
+/* Sets late_fault if seen is an fsync or flush whose error may be the report of a lost write (a
+ * write that failed at storage after its answer). It may be, unless an earlier fsync or flush of
+ * the same open file description has reported that write. An earlier error reports only the writes
+ * that had failed before the call of that fsync or flush. */
 void
 drive_late_answer (struct drive *drive, struct operation *seen)
 {
@@ -97,9 +100,10 @@ drive_late_answer (struct drive *drive, struct operation *seen)
     }
 }
 
-/* late: a write to storage that failed after clients had got their answers. Returns whether the
- * fsync has to report it: a write through the fsync's open file description was answered before the
- * failure, and no flush of this description can have reported the failure. */
+/* late: the failure of a write at storage, after clients got answers to their writes of the same
+ * data. Returns whether the fsync must report it. It must if a write through the fsync's open file
+ * description was answered before the failure, and no flush of this description was called, which
+ * could have reported the failure in place of the fsync. */
 static bool
 has_to_know (const struct drive *drive, const struct operation *fsync, const struct late *late)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Makes scripts from a seed. A script has few names, so that the clients use the same files, and
- * offsets near page boundaries, so that writes overlap. It uses only some of the verbs, and most of
- * its lines use one path, one offset and one size: an error of a cache is found by repeated
- * operations on one place. If the seed is a multiple of 3, the clients read files in order. One
- * script of four is narrow (history.h): it has a few verbs of one theme and two or three names,
- * and the first of these names exists from the beginning.
+ * Makes scripts from a seed. A script has few names, so that clients use the same files. Its
+ * offsets are near page boundaries, so that writes overlap. It uses only some of the verbs, and
+ * most of its lines have the same path, offset and size: errors of caches are found by repeated
+ * operations on one place. If the seed is a multiple of 3, most reads of an open file begin where
+ * its last read ended. One script of four is narrow (history.h): its verbs and its two or three
+ * names are from one row of the table `themes` below. In most rows the first line makes the first
+ * of the names.
  */
 #include "conform/history/history.h"
 #include "core/time/random.h"
@@ -18,26 +19,31 @@
 
 struct maker {
     struct random_source random;
-    unsigned abilities; /* CAN_* */
-    bool open[CLIENTS_MAX][CLIENT_FDS]; /* whether the file is open, if no earlier line fails */
-    uint32_t left_out; /* bits of the verbs that the script does not use */
-    char *path;        /* path, offset and size of most lines */
-    off_t offset;
-    size_t size;
+    unsigned abilities; /* CAN_*: operations that the graph supports */
+    bool open[CLIENTS_MAX][CLIENT_FDS]; /* for each client, whether its f0, f1 and f2 are open after
+                                           the lines so far, if none of these fails */
+    uint32_t left_out; /* bit for each verb that the script does not use */
+    char *path;        /* path of most lines */
+    off_t offset;      /* offset of most lines */
+    size_t size;       /* size of most lines */
     bool in_order;     /* whether most reads begin where the last read of the open file ended */
-    off_t next[CLIENTS_MAX][CLIENT_FDS];
-    const struct theme *theme; /* NULL: the script is not narrow (history.h) */
-    uint32_t asks, changes;    /* bits of the theme's verbs that the script uses */
-    bool apart;                /* whether the first client only changes and the others only read */
+    off_t next[CLIENTS_MAX][CLIENT_FDS]; /* for each open file, offset of that end */
+    const struct theme *theme; /* row of themes if the script is narrow (history.h), or NULL */
+    uint32_t asks, changes;    /* bit for each verb of the row's asks and changes that the script
+                                  uses */
+    bool apart;                /* whether the first client only changes objects, and the other
+                                  clients only read them */
 };
 
-#define BIT(verb_) (1u << VERB_##verb_)
+#define BIT(verb_) (1u << VERB_##verb_) /* bit for a verb in a set of verbs */
 
-/* A theme of narrow scripts: some verbs read an object (asks), others change it. */
+/* A narrow script (history.h) is about one kind of data in a cache, for example the attributes of a
+ * file. Each row has the verbs and paths for one kind. */
 static const struct theme {
-    uint32_t asks, changes;
-    const char *paths[3]; /* in the order of their likelihood */
-    enum verb begins;     /* verb that makes the first path at the beginning; VERB_MAX: none */
+    uint32_t asks, changes; /* bit for each verb that reads the data, and that changes them */
+    const char *paths[3]; /* paths of the lines, the most frequent first */
+    enum verb begins;     /* verb of the first line, which makes the first path; VERB_MAX: none
+                           * does */
 } themes[] = {
     { BIT (stat) | BIT (fstat),
       BIT (write) | BIT (truncate) | BIT (ftruncate) | BIT (chmod),
@@ -91,7 +97,7 @@ theme_path (struct maker *maker)
     return g_strdup (maker->theme->paths[MIN (one, other)]);
 }
 
-/* Returns a random one of all paths. The first paths of the array are more likely. */
+/* Returns a random path. The first paths of the array are more likely than the last ones. */
 static char *
 any_path (struct maker *maker)
 {
@@ -179,7 +185,8 @@ some_word (struct maker *maker, enum verb verb)
     }
 }
 
-/* Returns the number of a file that the client has open (open), or has not; -1: none. */
+/* Returns the number (0 to 2 for f0 to f2) of a file that the client has open, if open is true, or
+ * that it does not have open, if open is false. Returns -1 if there is none. */
 static int
 some_fd (struct maker *maker, unsigned client, bool open)
 {
@@ -191,7 +198,8 @@ some_fd (struct maker *maker, unsigned client, bool open)
     return -1;
 }
 
-/* About half of all lines read, half change, and some open files for the others. */
+/* Returns the relative frequency of the verb in a narrow script: about half of the lines read, half
+ * change, and a few open files. */
 static unsigned
 theme_weight (const struct maker *maker, unsigned client, enum verb verb)
 {
@@ -231,9 +239,9 @@ some_verb (struct maker *maker, unsigned client)
     }
 }
 
-/* Chooses the open file that the line uses. If the verb needs an open file and the client has none,
- * the line becomes a create, which opens one. If the verb opens a file and the client already has
- * CLIENT_FDS files open, the line becomes a close. */
+/* Chooses which of the client's open files the line uses. If the verb needs an open file and the
+ * client has none, the line's verb becomes create. If the verb opens a file and all CLIENT_FDS
+ * files of the client are open, the line's verb becomes close. */
 static void
 line_choose_fd (struct maker *maker, struct script_line *line)
 {
@@ -252,8 +260,9 @@ line_choose_fd (struct maker *maker, struct script_line *line)
     maker->open[line->client][fd] = line->verb != VERB_close;
 }
 
-/* Reads begin where the last read of the file ended, and writes are large, so that there is much to
- * read. This function draws no random number, so that it changes no other line. */
+/* If maker->in_order is set, changes the line: a read begins where the last read of the open file
+ * ended, and a write is large, so that files have much to read. This function draws no random
+ * number, so it changes no other line of the script. */
 static void
 line_put_in_order (struct maker *maker, struct script_line *line)
 {
@@ -274,7 +283,8 @@ line_put_in_order (struct maker *maker, struct script_line *line)
 static struct script_line *
 line_make (struct maker *maker, unsigned number, unsigned clients)
 {
-    /* The model does not check rights. So each mode lets the owner read, write and search. */
+    /* The model does not check access rights. So each mode lets the owner read, write and
+     * search. */
     static const mode_t modes[] = { 0744, 0700, 0755, 0711 };
     struct script_line *line = g_new0 (struct script_line, 1);
 
@@ -300,12 +310,12 @@ line_make (struct maker *maker, unsigned number, unsigned clients)
     }
     if (maker->theme && maker->theme->begins == VERB_MAX
         && (line->verb == VERB_mkdir || line->verb == VERB_rmdir))
-        line->path[strlen ("d")] = '\0'; /* the directory itself, not a name in it */
+        line->path[strlen ("d")] = '\0'; /* cuts the path to the directory `d` */
     line_put_in_order (maker, line);
     return line;
 }
 
-/* Returns most of the bits, at least one. */
+/* Returns a random set of most of the bits, but at least one of them. */
 static uint32_t
 some_bits (struct maker *maker, uint32_t bits)
 {
@@ -316,8 +326,8 @@ some_bits (struct maker *maker, uint32_t bits)
     return some & bits;
 }
 
-/* Adds the first line of a narrow script. The line makes a file or directory at the first path of
- * the theme. */
+/* Adds the first line of a narrow script: it makes a file or directory at the first path of
+ * maker->theme. */
 static void
 theme_begin (struct maker *maker, struct script *script)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file system in memory. A copy of a model is cheap: both models share each file until one of
- * them changes it. */
+/* The model: a file system in memory. To copy a model costs little, since a copy shares each file
+ * with the original until one of the two models changes the file. */
 #include "conform/history/model.h"
 
 #include <string.h>

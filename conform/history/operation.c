@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records of operations as text. */
+/* Functions that print the record of an operation (struct operation) as text, and free it. */
 #include "conform/history/history.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs one history: a graph over a fresh directory, with a virtual clock, in a process of its own,
- * since the tested code may crash or hang. */
+/* Runs one history: loads a graph over a new scratch directory, and runs the lines of a script on
+ * it with a virtual clock. It does so in a child process, since the tested code may crash or
+ * hang. */
 #include "conform/history/drive.h"
 #include "core/base/log.h"
 #include "core/time/scheduler.h"
@@ -19,8 +20,9 @@
 #include <unistd.h>
 
 #define PATIENCE 60     /* seconds after which a history counts as hung */
-#define INODE_LIMIT 4   /* inodes; few, so that translators often forget some */
-#define STDERR_MAX 4000 /* bytes of the child's stderr in a verdict */
+#define INODE_LIMIT 4   /* maximum number of unused inodes in the graph's table; low, so that the
+                         * table often forgets inodes */
+#define STDERR_MAX 4000 /* maximum number of bytes of the child's stderr in a verdict */
 
 /* Exit statuses of the child. */
 enum {
@@ -31,7 +33,8 @@ enum {
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* Gives each volume of type storage/posix a directory of its own. Returns their number. */
+/* Makes a directory below scratch for each volume of type storage/posix, and adds the option for it
+ * to settings. Returns the number of directories. */
 static unsigned
 replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings)
 {
@@ -49,9 +52,9 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
     return storages;
 }
 
-/* Loads the graph of the volfile. Returns NULL after a message. If an option is set twice, the
- * first setting counts. So the settings of this function (directories of storage, sockets of
- * bricks) precede those of the command line. */
+/* Loads the graph of the volfile, and starts its bricks. On error it prints a message and returns
+ * NULL. If an option is set twice, the first setting counts. So the settings of this function,
+ * which are directories of storage and sockets of bricks, come before those of the command line. */
 static struct graph *
 history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
               GPtrArray *bricks, unsigned *ret_storages)
@@ -115,7 +118,8 @@ drive_begin (struct drive *drive, const struct conform_options *options,
     drive->log = g_string_new (NULL);
     drive->tree = g_string_new (NULL);
     drive->size_max = 2 * FILE_SIZE_MAX;
-    for (guint i = 0; i < script->lines->len; i++) { /* as if all writes append */
+    /* The size that a file would have if all writes were appended to it. */
+    for (guint i = 0; i < script->lines->len; i++) {
         const struct script_line *line = script->lines->pdata[i];
         drive->size_max += line->verb == VERB_write ? line->size : 0;
     }
@@ -138,7 +142,9 @@ drive_clear (struct drive *drive)
     g_string_free (drive->tree, TRUE);
 }
 
-/* Returns a text about the first line in which the trees differ, freed with g_free; NULL: none. */
+/* tree: the files that a client read through the graph (drive->tree). disk: the files in the
+ * directory of storage (disk_tree). Returns NULL if the texts are equal, or an error text about the
+ * first line that differs, which the caller frees with g_free. */
 static char *
 tree_difference (const char *tree, const char *disk)
 {
@@ -154,7 +160,8 @@ tree_difference (const char *tree, const char *disk)
                             ours[i] ? ours[i] : "nothing", theirs[i] ? theirs[i] : "nothing");
 }
 
-/* Returns whether the directory of storage has the same content as the graph's mount. */
+/* Returns whether the directory of storage must have the same content as clients see: there is only
+ * one such directory, and no translator changes data, names or attributes. */
 static bool
 is_plain (const struct graph *graph, unsigned storages)
 {
@@ -162,7 +169,8 @@ is_plain (const struct graph *graph, unsigned storages)
         && !(graph_touches (graph) & (TOUCHES_DATA | TOUCHES_NAMES | TOUCHES_METADATA));
 }
 
-/* Returns NULL or an error text. Writes the number of operations and all events to the log. */
+/* Runs the history and judges it. Returns NULL or an error text. Writes the number of operations,
+ * and a line for each event, to log. */
 static char *
 drive_judge (struct drive *drive, FILE *log)
 {
@@ -199,7 +207,7 @@ history_child_run (const struct conform_options *options, const struct script *s
         return CHILD_UNABLE;
     bricks_calm (&drive, false);
     wrong = drive_judge (&drive, log);
-    if (wrong) { /* gates still hold calls, so the graph can't be stopped */
+    if (wrong) { /* gates may still hold calls, and a graph with such calls can't be stopped */
         fprintf (text, "%s", wrong);
         return CHILD_FAILED;
     }
@@ -218,7 +226,7 @@ history_child_run (const struct conform_options *options, const struct script *s
 
 /* --- in the parent -------------------------------------------------------------------------- */
 
-/* Returns a file without a name, for output of the child; NULL on error. */
+/* Returns a file in memory, to which the child writes and which the parent reads; NULL on error. */
 static FILE *
 paper (void)
 {
@@ -227,7 +235,7 @@ paper (void)
     return fd < 0 ? NULL : fdopen (fd, "w+");
 }
 
-/* Closes the file. Returns its whole content, freed with g_free. */
+/* Returns the whole content of the file, which the caller frees with g_free. Closes the file. */
 static char *
 paper_read (FILE *paper)
 {
@@ -310,8 +318,9 @@ verdict_clear (struct history_verdict *verdict)
     *verdict = (struct history_verdict){ 0 };
 }
 
-/* A history ends at its first error. If the file of --allow permits one line of the error text, it
- * permits the error. */
+/* Lets the history pass if the file of --allow permits its error. A history ends at its first
+ * error, so the error text is about one error. It is permitted if the file permits one line of the
+ * text. */
 static void
 verdict_allow (const struct conform_options *options, struct history_verdict *verdict)
 {

@@ -7,7 +7,8 @@
  *   1 c1 create f0 a rw 0644
  *   2 c2 write f1 4096 20 calm
  *
- * The first number is the number of the line. `calm`: the gates hold none of the line's calls.
+ * A line begins with its number and its client. With `calm` at its end, gates hold none of its
+ * calls and answers. verbs.def has the arguments of each verb.
  */
 #include "conform/history/history.h"
 
@@ -25,9 +26,10 @@ verb_takes (enum verb verb, const char *letters)
     return found ? *found : '\0';
 }
 
-/* The words of flags. A line joins several with +. */
+/* The words for flags in a line of a script. Several flags are joined with a plus sign:
+ * rw+trunc. */
 static const struct flag {
-    char argument; /* letter of the kind of flags, as in verbs.def */
+    char argument; /* letter for the kind of flags in the column `arguments` of verbs.def */
     const char *name;
     uint32_t bits;
 } flags[] = {
@@ -100,8 +102,9 @@ script_begin (uint64_t seed, unsigned clients, unsigned faults)
     return script;
 }
 
-/* Each block of eight bytes is a digit for its position in the write, and seven letters for the
- * write. */
+/* The bytes tell a reader of an error text from which line they are. Each block of eight bytes has
+ * a digit, which is the number of the block modulo 10, and seven times a letter for the line's
+ * number. */
 char *
 line_bytes (unsigned number, size_t size)
 {
@@ -227,7 +230,8 @@ is_path (const char *word)
     return *word != '\0' && g_strv_length (names) <= 16;
 }
 
-/* Returns NULL or an error text. */
+/* argument: letter of the argument (verbs.def). Returns NULL if path is right for it, else an error
+ * text. */
 static const char *
 read_path (char argument, const char *path)
 {
@@ -311,7 +315,7 @@ read_verb (const char *word, enum verb *ret_verb)
     return false;
 }
 
-/* Returns NULL or an error text. */
+/* Adds a line to the script. words: the words of the line. Returns NULL or an error text. */
 static const char *
 script_read_line (struct script *script, char **words)
 {

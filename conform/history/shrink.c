@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shortens the script of a history that fails. It removes chunks of lines, first half of them, then
- * fewer (ddmin of Zeller and Hildebrandt). Then it lets gates pass the calls of lines without delay
- * (calm), and makes sizes, offsets and the number of clients smaller. It repeats all this until no
- * step gives a script that fails. */
+/* Shortens the script of a history that fails. Each step changes the script, runs its history, and
+ * keeps the change if that history fails too. The first steps remove lines: half of them at a time,
+ * then fewer and fewer (ddmin of Zeller and Hildebrandt). Later steps remove the injected errors,
+ * let gates pass the calls of a line without delay (calm), make sizes and offsets smaller, and give
+ * lines to other clients. All steps are repeated until none of them keeps a change. */
 #include "conform/history/history.h"
 
 struct shrinker {
     const struct conform_options *options;
-    struct script *best;
+    struct script *best; /* shortest script so far whose history fails */
     unsigned runs; /* number of histories that may still be run */
 };
 
-/* Runs the candidate, and takes ownership of it. A candidate that fails becomes the best script. */
+/* Runs the history of the candidate, and takes ownership of the candidate. If the history fails,
+ * the candidate becomes shrinker->best. Returns whether it failed. */
 static bool
 shrinker_try (struct shrinker *shrinker, struct script *candidate)
 {
@@ -31,8 +33,8 @@ shrinker_try (struct shrinker *shrinker, struct script *candidate)
     return failed;
 }
 
-/* Tries to remove each chunk of that many lines. Chunks at the end come first, since later lines
- * depend on earlier ones. */
+/* Tries to remove lines, as many at a time as chunk says, from the end of the script to its
+ * beginning: later lines depend on earlier ones. Returns whether any were removed. */
 static bool
 shrink_chunks (struct shrinker *shrinker, unsigned chunk)
 {
@@ -60,7 +62,8 @@ shrink_lines (struct shrinker *shrinker)
 
 /* --- one line ------------------------------------------------------------------------------- */
 
-/* Simplifies the line. Returns false if it was as simple before. */
+/* A function of this type makes a line simpler in one way. It returns whether it changed the
+ * line. */
 typedef bool change_fn (struct script_line *line);
 
 static bool
@@ -99,7 +102,7 @@ change_offset (struct script_line *line)
     return changes;
 }
 
-/* Rounds the offset down to a page. */
+/* Rounds the offset down to a multiple of the page size. */
 static bool
 change_round (struct script_line *line)
 {
@@ -160,7 +163,7 @@ shrink_once (struct shrinker *shrinker)
     return any;
 }
 
-/* Lowers the number of clients to the highest one that a line uses. */
+/* Sets the script's number of clients to the number that its lines need. */
 static void
 drop_clients (struct script *script)
 {

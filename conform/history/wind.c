@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Winds the operations of a line, as the bridge winds them for requests of the kernel. */
+/* Winds the operations of a client's line. Their arguments are those with which the bridge to the
+ * kernel (src/fuse) winds a request. */
 #include "conform/history/drive.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -36,7 +37,8 @@ operation_new (struct actor *actor, enum fop op)
     return seen;
 }
 
-/* Callers use the actor no more after this call: the answer may have come when it returns. */
+/* Winds a call of the client. The answer may come before this function returns, and change the
+ * state of the actor. So callers do not use the actor afterwards. */
 static void
 actor_wind (struct actor *actor, enum fop op, const void *args)
 {
@@ -77,8 +79,9 @@ actor_look_up (struct actor *actor)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Begins the record of an operation on a name: the last component of the line's path. If the line
- * has a second path, the last component of that path becomes the record's newname. */
+/* Begins the record of an operation on a name, and returns it. The record's name is the last
+ * component of the line's path. If the line has a second path, newname is the last component of
+ * that one. */
 static struct operation *
 seen_name (struct actor *actor, enum fop op)
 {
@@ -181,8 +184,8 @@ wind_rename (struct actor *actor)
     loc_wipe_path (&newloc);
 }
 
-/* The client has looked up the whole first path of a link, up to the file. So actor->parent and
- * actor->parent_inode are the file here, and not its directory. */
+/* For a link, the client has looked up the whole first path, including the file. So actor->parent
+ * and actor->parent_inode are the file that gets a new name, and not its directory. */
 static void
 wind_link (struct actor *actor)
 {
@@ -346,7 +349,7 @@ seen_fd (struct actor *actor, enum fop op)
     return seen;
 }
 
-/* Starts a read of the line's range; for cat, of the whole file. */
+/* Starts a read of the line's range. If the verb is cat, it reads the whole file. */
 static void
 wind_read (struct actor *actor)
 {
@@ -383,7 +386,8 @@ wind_write (struct actor *actor)
     iobref_unref (iobref);
 }
 
-/* close(2) flushes too. seen->flags: whether the client closes the file. */
+/* Starts a flush for the verbs flush, close and cat; close(2) makes the kernel send a flush, too.
+ * The flags of the record say whether the client closes the file with it. */
 static void
 wind_flush (struct actor *actor)
 {
@@ -449,8 +453,8 @@ wind_zerofill (struct actor *actor)
                     .fd = actor_file (actor)->fd, .offset = line->offset, .len = line->size });
 }
 
-/* The kernel sends no copy_file_range to a file that is not open for writing, or is open for
- * appending. */
+/* Starts a copy_file_range, or ends the line if the kernel would not send one: the target must be
+ * open for writing, and not for appending. */
 static void
 wind_copy (struct actor *actor)
 {
@@ -503,7 +507,8 @@ fd_fits (const fd_t *fd)
     }
 }
 
-/* Returns whether the kernel sends the line's operation for this object or open file. */
+/* Returns whether the kernel sends the line's operation for this open file or, if the line has a
+ * path, for the object at the path. fd: the open file of the line, or NULL. */
 static bool
 fits (const struct actor *actor, const fd_t *fd)
 {
@@ -514,8 +519,9 @@ fits (const struct actor *actor, const fd_t *fd)
     return !fd && (wanted == FITS_ANY || inode_fits (actor->inode) & wanted);
 }
 
-/* The answer may come before the wind function returns, and end the line. So this function keeps
- * references on the objects of the call until then. */
+/* The wind function of the verb winds a call. Its answer may come before the wind function returns.
+ * It may end the line, and so drop the actor's references to the open file and the inodes. So this
+ * function holds references of its own until the wind function has returned. */
 void
 actor_do (struct actor *actor)
 {
@@ -547,7 +553,8 @@ wind_readdir (struct actor *actor, fd_t *fd, off_t offset)
                     &(struct readdir_call){ .fd = fd, .size = 4096, .offset = offset });
 }
 
-/* Starts the next operation of a line of cat or ls. Any other line ends. */
+/* Starts the next operation of a line, after an answer: for cat the read or the flush, for ls the
+ * next readdir. Lines of other verbs have one operation, so they end here. */
 void
 actor_more (struct actor *actor)
 {
