@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The children: which are up, and which are on this machine; requests that replicate makes. */
+/* Records which children are up, and which have bricks on this machine. Makes the frames of
+ * replicate's own requests. */
 #include "changes/changes.h"
 
 #include <arpa/inet.h>
@@ -66,7 +67,9 @@ children_up_now (const replicate_t *priv)
     return up;
 }
 
-/* Several children may come or go at the same time, each on its own thread. */
+/* Stores the set of children that are up, and begins a new generation. Returns the new set, and the
+ * old one in *ret_before. Several children may come or go at the same time, each on its own thread,
+ * so this is done under priv->lock. */
 static copies_t
 children_update (xlator_t *this, copies_t *ret_before)
 {
@@ -117,8 +120,8 @@ children_changed (xlator_t *this)
         xlator_pass_on (this, XLATOR_CHILD_DOWN, NULL);
 }
 
-/* A child that is gone for good counts as one that is down. When the last child has gone, the mount
- * ends. */
+/* Handles a child that has gone for good, which counts as one that is down. If no child is up any
+ * more, passes the event on, and the mount ends. */
 static void
 child_gone (xlator_t *this, void *data)
 {
@@ -184,7 +187,8 @@ address_is_ours (const char *host)
     return ours;
 }
 
-/* Asks no name server, since the start of the graph would wait for the answer. */
+/* Returns whether a host name or address is one of this machine. Asks no name server, since the
+ * start of the graph would wait for the answer. */
 static bool
 host_is_ours (const char *host)
 {
@@ -195,7 +199,8 @@ host_is_ours (const char *host)
         || strcmp (host, "::1") == 0 || strcmp (host, name) == 0 || address_is_ours (host);
 }
 
-/* Returns the remote-host of the client below a child, as the volfile has it; NULL: none. */
+/* Returns the option remote-host of the protocol/client translator below a child, as the volfile
+ * writes it; NULL: not set. */
 static const char *
 child_host (const xlator_t *child)
 {
@@ -210,8 +215,9 @@ child_host (const xlator_t *child)
 
 /* --- init, fini ------------------------------------------------------------------------------- */
 
-/* Children may get other names, but the volume keeps the names of its pending counters, which
- * afr-pending-xattr has. */
+/* Makes the names of the pending counters, from the option afr-pending-xattr or else from the names
+ * of the children. The option is needed because an administrator may rename the children, while the
+ * counters on the bricks keep their names. */
 static int
 pending_init (xlator_t *this)
 {
@@ -336,7 +342,8 @@ owner_new (replicate_t *priv)
 
 /* --- errors of children ----------------------------------------------------------------------- */
 
-/* Returns the significance of an error. A child that is gone reports nothing of the object. */
+/* Returns the significance of an error among those of several children. The errors of a child that
+ * can't be reached have the least, since it reports nothing about the object. */
 static int
 error_weight (int error)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Virtual attributes with which root ends the split brain of a file, as with GlusterFS's clients:
+ * Virtual extended attributes that root sets to end the split brain of a file. GlusterFS's clients
+ * have the same. The attributes and their values:
  *
- *   replica.split-brain-choice           SUBVOLUME: callers read this copy for a while; "none" ends
- *                                        that. Changes fail with EIO all the same
- *   replica.split-brain-choice-timeout   MINUTES that later choices are valid for
+ *   replica.split-brain-choice           SUBVOLUME: callers may read this copy for some minutes;
+ *                                        changes still fail with EIO. "none" ends the choice
+ *   replica.split-brain-choice-timeout   MINUTES for which later choices are valid
  *   replica.split-brain-heal-finalize    SUBVOLUME: a heal makes the other copies equal to this one
  */
 #include "copies/copies.h"
@@ -25,8 +26,8 @@ struct choosing {
     xlator_t *this;
     call_frame_t *frame;
     inode_t *inode; /* with a reference */
-    int child;      /* -1: the choice ends */
-    bool finalize;
+    int child;      /* number of the chosen copy; -1: the choice ends */
+    bool finalize;  /* whether to heal from that copy (replica.split-brain-heal-finalize) */
 };
 
 static void
@@ -62,11 +63,11 @@ choice_forget_name (inode_t *parent, const char *name, void *this)
  * byte of another copy. To invalidate it, the kernel waits for running reads and writes of the
  * file's pages. None of these waits for this setxattr, so there is no deadlock.
  *
- * The names of the file are invalidated when a choice ends: a stat of the file fails from then on,
- * but the kernel only sees that in a lookup. They are invalidated after the answer, since there
- * would be a deadlock before it. To forget a name, the kernel takes the lock of the directory. A
- * rename may hold this lock while it waits for the lock of the file, and the kernel holds the lock
- * of the file until this setxattr is answered. */
+ * When a choice ends, the names of the file are invalidated, too: a stat of the file fails from
+ * then on, but the kernel only notices in a lookup. The names are invalidated after the answer,
+ * since to do so earlier could be a deadlock. To forget a name, the kernel takes the lock of the
+ * directory. A rename may hold this lock while it waits for the lock of the file, and the kernel
+ * holds the lock of the file until this setxattr is answered. */
 static void
 choice_run (struct work_item *work)
 {
@@ -154,7 +155,8 @@ timeout_set (call_frame_t *frame, xlator_t *this, const char *minutes)
     STACK_UNWIND (setxattr, frame, 0, 0, NULL);
 }
 
-/* The arbiter can't be chosen: its copy has no data, and the size of an empty file. */
+/* Returns whether the value of an attribute names a copy that can be chosen, or is "none" where
+ * that is allowed. The arbiter can't be chosen, since its copy has no data. */
 static bool
 value_is_choice (const replicate_t *priv, const char *value, bool finalize, int *ret_child)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks of callers, and of translators above. They are taken on one copy after the other, in the
- * order that all clients have, so no two clients each hold half of the copies and wait for the
- * other half. A lock that too few copies grant is given back.
+ * Locks that callers and translators above take. Replicate takes such a lock on one copy after the
+ * other. All clients use the same order, so no two clients each hold the lock on half of the copies
+ * and wait for the other half. If too few copies grant the lock, replicate releases it on those.
  *
  * The call is kept, and resumed for each copy: caller_lock_any_fop gets it each time.
  */
@@ -18,15 +18,16 @@ struct caller_lock {
     call_frame_t *frame;
     enum fop fop;
     struct fan_out fan;
-    call_stub_t *stub;       /* the call, for the next copy */
+    call_stub_t *stub;       /* kept call, to resume for the next copy */
     fd_t *fd;                /* with a reference, or NULL */
-    struct gf_flock range;   /* the lock or range that the answer to a lk contains */
-    bool releases;           /* the call is an unlock */
-    bool asks;               /* the call is F_GETLK */
-    copies_t children, granted;
-    unsigned at;             /* the copy that is asked */
-    bool undoing;            /* the lock is given back */
-    int error;
+    struct gf_flock range;   /* range of the lock, for the answer to a lk; after F_GETLK,
+                              * the lock that a copy has reported */
+    bool releases;           /* whether the call is an unlock */
+    bool asks;               /* whether the call is a lk with F_GETLK */
+    copies_t children, granted; /* copies to ask, and copies that succeeded */
+    unsigned at;             /* number of the copy that is asked now */
+    bool undoing;            /* whether the lock is being released, since it failed on a copy */
+    int error;               /* errno for the caller, or 0 */
 };
 
 static void
@@ -42,7 +43,9 @@ caller_lock_drop (void *local)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* cmd: also the operation of a flock. range: NULL if the operation has none. */
+/* Pointers to the arguments of a lock operation, so that an undo can change them. cmd points to the
+ * command, or to the operation of a flock. range points to the pointer to the range; NULL: the
+ * operation has none. */
 struct lock_args {
     int32_t *cmd;
     struct gf_flock **range;
@@ -75,7 +78,8 @@ lock_args_release (struct lock_args args, enum fop fop)
     return fop == FOP_flock ? *args.cmd & LOCK_UN : *args.cmd == ENTRYLK_UNLOCK;
 }
 
-/* Makes an unlock of a lock. range: memory for the unlocked range. */
+/* Changes the arguments of a lock into those of its unlock. `range` is memory for the range to
+ * unlock. */
 static void
 lock_args_undo (struct lock_args args, enum fop fop, struct gf_flock *range)
 {
@@ -114,8 +118,8 @@ caller_lock_answer (struct caller_lock *lock)
 
 static void caller_lock_next (struct caller_lock *lock);
 
-/* If another owner has the lock, or the caller was interrupted, gives back the locks that were
- * granted. */
+/* Answers the caller. If the lock failed, for example since another owner has it, first releases it
+ * on the copies that granted it. */
 static void
 caller_lock_end (struct caller_lock *lock)
 {

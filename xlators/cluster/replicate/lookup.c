@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A lookup asks all copies at once. The good copies of the directory decide whether a name exists:
- * a copy that missed a removal still has the name. Objects that differ in gfid or type are no
- * copies of each other: EIO. They may also differ because the name changes during the lookup, so
- * all copies are asked again, the last time under the lock of the name.
+ * a copy that missed a removal still has the name. Objects that differ in gfid or type are not
+ * copies of each other, and the lookup fails with EIO. But they may also differ because the name
+ * changes during the lookup. So replicate first asks all copies again, up to ATTEMPTS times, the
+ * last time under the lock of the name.
  *
- * An object that was made on a brick directly has no gfid. If a quorum of copies reports that, a
- * lookup under the lock of the name brings a gfid, which the bricks give to the object. A brick
- * gives none to an object younger than a second, which a client may be making.
+ * An object that was made on a brick directly, not through a client, has no gfid. If a quorum of
+ * copies reports that, replicate repeats the lookup under the lock of the name, with a gfid that
+ * the bricks give to the object. A brick gives no gfid to an object younger than a second, since a
+ * client may be making the object.
  */
 #include "changes/changes.h"
 
@@ -16,7 +18,7 @@
 
 #define ATTEMPTS 4
 #define CONTENT "glusterfs.content"
-#define CREATION_ASKED "glusterfs.parent-entrylk" /* is the name locked, as by its maker? */
+#define CREATION_ASKED "glusterfs.parent-entrylk" /* key: has a client locked the name? */
 
 bool
 name_is_of_brick (const inode_t *directory, const char *name)
@@ -33,13 +35,13 @@ struct replicate_lookup {
     struct fan_out fan;
     loc_t loc;
     dict_t *xdata;   /* with a reference, or NULL */
-    inode_t *parent; /* the directory of a name, lent by loc; NULL: a lookup without a name */
-    unsigned attempts; /* that have ended */
-    bool named;       /* the lookup brings a gfid */
-    struct txn *lock; /* of the name, or NULL */
-    struct lookup_start start;
-    copies_t children; /* that were asked */
-    copies_t trusted; /* good copies of the directory, for its names */
+    inode_t *parent; /* directory of the name, without a reference; NULL: a lookup by gfid */
+    unsigned attempts; /* number of earlier attempts */
+    bool named;       /* whether the lookup sends a gfid for the object */
+    struct txn *lock; /* transaction that locks the name, or NULL */
+    struct lookup_start start; /* start of the last attempt */
+    copies_t children; /* copies that were asked in the last attempt */
+    copies_t trusted; /* good copies of the directory, whose names are right */
 };
 
 static void
@@ -64,7 +66,8 @@ lookup_reply_of (const struct replicate_lookup *lookup, unsigned i)
     return &lookup->fan.answers[i].lookup;
 }
 
-/* ENODATA: the object has no gfid, as while another client makes it. */
+/* Returns whether an error means that the copy lacks the name. ENODATA: the object has no gfid yet,
+ * since another client is making it. */
 static bool
 error_is_absence (int error)
 {
@@ -83,11 +86,11 @@ lookup_missing (const struct replicate_lookup *lookup)
     return missing;
 }
 
-/* Returns whether a name that some copies lack does not exist: another client is making it, or good
- * copies have removed it. An accused copy does not decide, since a healer makes the name there
- * under its lock. A name on a quorum of copies exists, even if a client is still making it on
- * another copy: while the child of that other copy is down, a lookup finds the name, and no later
- * lookup may deny it. */
+/* Returns whether the lookup of a name that some copies have and others lack must fail with ENOENT:
+ * the good copies of the directory lack it, or another client is still making it. A copy of the
+ * directory that is accused does not decide, since its names are old. A name on a quorum of copies
+ * exists, even if a client is still making it on another copy. A lookup while the child of that
+ * other copy is down finds the name, so a later lookup must find it, too. */
 static bool
 lookup_denies (const struct replicate_lookup *lookup, copies_t found, copies_t missing)
 {
@@ -118,7 +121,7 @@ replies_differ (const struct lookup_reply *a, const struct lookup_reply *b)
     return !gfid_equal (&a->buf.ia_gfid, &b->buf.ia_gfid) || a->buf.ia_type != b->buf.ia_type;
 }
 
-/* Returns the copies of another object than that of copy `best`. */
+/* Returns the copies in `found` that have another object under the name than copy `best`. */
 static copies_t
 lookup_strangers (const struct replicate_lookup *lookup, copies_t found, int best)
 {
@@ -166,7 +169,8 @@ lookup_learn (const struct replicate_lookup *lookup, copies_t copies, inode_t *i
     inode_learn (lookup->this, inode, all, &lookup->start);
 }
 
-/* A heal finds the inode by its gfid, so a new inode is linked first. */
+/* Begins a background heal of the object that was looked up. The heal finds the inode by its gfid,
+ * so the inode must be in the table of inodes, and is linked into it first. */
 static void
 lookup_heal (const struct replicate_lookup *lookup, inode_t *inode, const struct iatt *buf)
 {
@@ -183,16 +187,18 @@ lookup_heal (const struct replicate_lookup *lookup, inode_t *inode, const struct
 
 /* The answer to a lookup. */
 struct lookup_result {
-    int best;              /* the copy whose answer it is */
-    int metadata;          /* the copy that has owner, mode and xattrs for it; -1: none */
-    bool data;             /* the best copy has good data */
-    struct iatt buf;
+    int best;              /* number of the copy whose size and times are used */
+    int metadata;          /* number of the copy whose owner, mode and extended attributes are used;
+                            * -1: those of `best`, since no copy has good ones */
+    bool data;             /* whether copy `best` has good data */
+    struct iatt buf;       /* attributes of the object */
     dict_t *xdata;         /* with a reference, or NULL */
-    const struct iatt *postparent; /* of a reply, or NULL */
+    const struct iatt *postparent; /* attributes of the directory, in a reply; or NULL */
 };
 
-/* Returns the copies for the attributes. Good copies of the directory are preferred: another copy
- * may have missed a link, and so count fewer names of the file. */
+/* Returns the copies from which the attributes may be taken. Prefers those whose copy of the
+ * directory is good, too. If a copy missed a link in the directory, the link count of its file is
+ * too low. */
 static copies_t
 lookup_good (const struct replicate_lookup *lookup, const struct readable *readable)
 {
@@ -203,9 +209,10 @@ lookup_good (const struct replicate_lookup *lookup, const struct readable *reada
     return good & lookup->trusted ? good & lookup->trusted : good;
 }
 
-/* Content comes only from a copy with good data. If no copy has good attributes, those of
- * the best copy are passed on, since cluster/distribute needs linktos and layouts;
- * XDATA_NO_GOOD_METADATA keeps caches from storing them. */
+/* Returns the xdata of the answer, with a reference. The content of the file is included only from
+ * a copy with good data. If no copy has good attributes, the extended attributes of the best copy
+ * are passed on with XDATA_NO_GOOD_METADATA: cluster/distribute needs linktos and layouts among
+ * them, but caches must not store them. */
 static dict_t *
 result_xdata (const struct replicate_lookup *lookup, const struct lookup_result *result)
 {
@@ -229,8 +236,8 @@ result_xdata (const struct replicate_lookup *lookup, const struct lookup_result 
     return xdata;
 }
 
-/* Returns the parent directory's attributes from a copy that has all its names and its current
- * attributes; NULL if there is none. */
+/* Returns the attributes of the parent directory, from a copy where its names and its attributes
+ * are both good; NULL: no such copy. */
 static const struct iatt *
 result_postparent (const struct replicate_lookup *lookup, int best, copies_t found)
 {
@@ -248,9 +255,9 @@ result_postparent (const struct replicate_lookup *lookup, int best, copies_t fou
     return &lookup_reply_of (lookup, (unsigned) from)->postparent;
 }
 
-/* Returns what the caller's answer consists of. `readable` has only copies that have the name. If
- * none of them is good, the answer has the attributes of copy `any`, so that the file can be listed
- * and healed. */
+/* Returns the answer for the caller. `readable` contains only copies that have the name. If none of
+ * them is good, the answer has the attributes of copy `any`, so that the file can be listed and
+ * healed. */
 static struct lookup_result
 lookup_result_of (const struct replicate_lookup *lookup, const struct readable *readable, int any,
                   inode_t *inode)
@@ -301,7 +308,8 @@ lookup_finds_no_gfid (const struct replicate_lookup *lookup)
     return children_quorum (lookup->this->private, nameless);
 }
 
-/* Returns the copies without the directory: a client is removing it. */
+/* Returns the copies that fail with ESTALE, since the directory is gone there: a client is removing
+ * it. */
 static copies_t
 lookup_gone (const struct replicate_lookup *lookup)
 {
@@ -314,7 +322,8 @@ lookup_gone (const struct replicate_lookup *lookup)
     return gone;
 }
 
-/* The name does not exist if a quorum of copies lacks it. */
+/* Returns the errno of a lookup that found the name on no copy: ENOENT only if a quorum of copies
+ * lacks the name, else ENOTCONN or another error. */
 static int
 lookup_error (const struct replicate_lookup *lookup, copies_t missing)
 {
@@ -328,9 +337,9 @@ lookup_error (const struct replicate_lookup *lookup, copies_t missing)
     return children_quorum (lookup->this->private, missing) ? ENOENT : ENOTCONN;
 }
 
-/* Returns whether good copies of the directory have different objects, or there is no good copy. An
- * accused copy of the directory may have another object until it is healed, so that difference
- * needs no message. */
+/* Returns whether copies have different objects under the name, and the good copies of the
+ * directory do not decide which is right: they differ among themselves, or none has the name. If
+ * only an accused copy of the directory differs, the others decide, and a heal corrects it. */
 static bool
 lookup_is_undecided (const struct replicate_lookup *lookup, copies_t found, copies_t strangers)
 {
@@ -350,8 +359,9 @@ lookup_differs (struct replicate_lookup *lookup, copies_t found, copies_t strang
     }
 }
 
-/* Copies may differ because the name changed during the lookup, or because another client has
- * accused a copy since the refresh of the directory. Returns whether to ask all copies again. */
+/* Returns whether to ask all copies again, since their answers differ. They may differ because the
+ * name changed during the lookup, or because another client has accused a copy of the directory
+ * since the refresh of the directory. */
 static bool
 lookup_doubts (const struct replicate_lookup *lookup, copies_t found, copies_t missing,
                copies_t strangers)
@@ -383,7 +393,8 @@ lookup_lock (struct replicate_lookup *lookup)
     txn_lock (lookup->lock, lookup_locked);
 }
 
-/* Under cluster/distribute that translator chooses gfids, for all its subvolumes. */
+/* Returns whether to send a gfid for an object that has none. Replicate does not if it is one of
+ * several subvolumes of cluster/distribute, which then chooses the gfid for all of them. */
 static bool
 lookup_may_give_gfid (const struct replicate_lookup *lookup)
 {
@@ -418,7 +429,7 @@ lookup_repeat (struct replicate_lookup *lookup)
     }
 }
 
-/* The answer to the caller doesn't wait for the unlock. */
+/* Sends the unlock of the name. The answer to the caller doesn't wait for it. */
 static void
 lookup_unlock (struct replicate_lookup *lookup)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Open files and directories. An open goes to all children that are up. Later operations open the
- * file on those that have come up since. */
+/* Opening files and directories. An open goes to all children that are up. The first operation
+ * after another child has come up opens the file on that child, too. */
 #include "changes/changes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#define REOPEN_EVERY 1000000000ll /* nanoseconds, on a copy where the file can't be opened */
+#define REOPEN_EVERY 1000000000ll /* least time between two reopens of a file, in nanoseconds */
 
 /* --- the context of an fd --------------------------------------------------------------------- */
 
@@ -194,7 +194,8 @@ opening_drop (void *local)
     fd_unref (opening->fd);
 }
 
-/* Returns 0 if the file is open on a good copy and on a quorum of copies, else an errno. */
+/* Returns 0 if the set `on`, on which the file is open, has a good copy and is a quorum; else an
+ * errno. */
 static int
 opening_error (const struct opening *opening, copies_t on)
 {
@@ -237,7 +238,8 @@ opening_done (call_frame_t *frame)
         STACK_UNWIND (open, frame, 0, 0, opening->fd, NULL);
 }
 
-/* The call goes to all children that are up. O_TRUNC is a step of its own (opening_done). */
+/* Sends the call to all children that are up. O_TRUNC is removed: opening_done truncates the file
+ * in another step. */
 static void
 opening_wind (struct opening *opening, const struct call *call)
 {
@@ -296,7 +298,8 @@ opening_begin (struct opening *opening)
         inode_refresh (opening->this, opening->fd->inode, opening_refreshed, opening);
 }
 
-/* opening_begin resumes the kept call, after a refresh if it needs one. */
+/* Gets each call twice. The first time it keeps the call, and opening_begin resumes it, after a
+ * refresh if one is needed. The second time it sends the call to the children. */
 void
 opening_any_fop (const struct call *call)
 {
@@ -333,7 +336,8 @@ closing_done (call_frame_t *frame)
         frame_fail (frame, copies_error (&closing->fan));
 }
 
-/* A closed file is rarely written again soon, so a flush ends the eager lock. */
+/* Sends a flush or fsyncdir to all copies on which the file is open. A flush also ends the eager
+ * lock of the file, since a file that was closed is rarely written again soon. */
 void
 closing_any_fop (const struct call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations that read. Each goes to one good copy, and if that fails to the next one, never to an
- * accused copy. The call is kept, and resumed for each copy.
+ * Operations that read. Each goes to one good copy, and if that fails to the next good copy, but
+ * never to an accused one. The call is kept, and resumed for each copy.
  */
 #include "copies/copies.h"
 
@@ -11,16 +11,16 @@ struct read {
     struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
-    call_stub_t *stub; /* the call, for the next copy; or NULL */
+    call_stub_t *stub; /* kept call, to resume for the next copy; or NULL */
     inode_t *inode;    /* with a reference */
     fd_t *fd;          /* with a reference, or NULL */
-    copies_t tried;
-    bool refreshed, opened;
-    int error;         /* of the last copy, or of the refresh; or 0 */
-    int64_t begin;     /* time of the wind, by clock_now */
-    bool without_rights; /* the copy that was asked missed a change of owner or mode */
-    struct fan_out fan;  /* of a stat of two copies */
-    int two[2];          /* numbers of the two copies: good data, good attributes */
+    copies_t tried;    /* copies that were asked */
+    bool refreshed, opened; /* whether a refresh, and a reopen of `fd`, were done for this read */
+    int error;         /* last errno of a copy or of the refresh, or 0 */
+    int64_t begin;     /* time when the last copy was asked, by clock_now */
+    bool without_rights; /* whether owner and mode on the last copy asked are not good */
+    struct fan_out fan;  /* answers to a stat that goes to two copies (stat_of_two) */
+    int two[2];          /* numbers of these copies: one with good data, one with good attributes */
 };
 
 static void
@@ -50,8 +50,8 @@ reading_new (const struct call *call)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Returns good copies that can be asked. Attributes come from a copy with good data, too, since
- * size and times belong to the data. */
+/* Returns the good copies that can be asked. A read of attributes needs a copy with good data, too,
+ * since size and times change with the data. */
 static copies_t
 read_good (const struct read *read, const struct call *call, const struct readable *readable)
 {
@@ -129,7 +129,8 @@ read_ask (struct read *read, const struct call *call, int child)
     call_wind (call, priv->children[child], GINT_TO_POINTER (child));
 }
 
-/* Asks another copy in place of each that failed. */
+/* Handles the failure of a copy in stat_of_two. If the error concerns one copy only, asks another
+ * copy in its place; else fails the call. */
 static void
 stat_of_two_failed (struct read *read)
 {
@@ -172,8 +173,8 @@ stat_of_two_done (call_frame_t *frame)
     }
 }
 
-/* No copy has good data and good attributes: size and times are of one copy, owner and mode of the
- * other. */
+/* Asks two copies for a stat, since no copy has both good data and good attributes. Copy `data`
+ * gives size and times, copy `metadata` gives owner and mode. */
 static void
 stat_of_two (struct read *read, const struct call *call, int data, int metadata)
 {
@@ -193,8 +194,8 @@ stat_of_two (struct read *read, const struct call *call, int data, int metadata)
     fan_end (&read->fan);
 }
 
-/* Asks `child`, a good copy. A stat needs owner and mode from a copy with good attributes, and
- * fails if all of those have failed. */
+/* Sends the call to `child`, a copy with good data. If its attributes are not good, a stat also
+ * needs owner and mode from a copy with good attributes, and fails if all of those have failed. */
 static void
 read_from (struct read *read, const struct call *call, const struct readable *readable, int child)
 {
@@ -228,8 +229,8 @@ read_any_fop (const struct call *call)
         call_fail (call, ENOTCONN);
         return;
     }
-    /* If no good copy can be read, a refresh may find others. For example, a lookup during a write
-     * has found only one good copy, and the child of that copy has gone down since. */
+    /* If no good copy can be read, a refresh is needed, too, since it may find others. For example,
+     * a lookup during a write found only one good copy, and its child has gone down since. */
     fresh = inode_is_fresh (call->this, read->inode, &readable)
          && read_good (read, call, &readable) != 0;
     if (!read_is_prepared (read, call, fresh))
@@ -261,7 +262,8 @@ read_measure (replicate_t *priv, int child, int64_t took)
                       __ATOMIC_RELAXED);
 }
 
-/* Answers a read without attributes: the owner and mode of the copy are old. */
+/* Answers a readv or readlink without the attributes of the file, since the owner and mode of this
+ * copy are not good. */
 static void
 answer_bytes (const struct answer *answer)
 {
@@ -309,7 +311,8 @@ statfs_drop (void *local)
     fan_clear (&((struct statfs_all *) local)->fan);
 }
 
-/* The volume has as much space as the copy with the least. */
+/* Answers a statfs with the values of the copy that has the least free space: each copy must store
+ * everything. */
 static void
 statfs_done (call_frame_t *frame)
 {

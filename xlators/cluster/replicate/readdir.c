@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listing a directory. An offset is valid only on the copy that gave it, so a listing stays with
- * one copy. If that copy is lost, the listing reads another one from the beginning, and leaves out
- * the names that it listed before, so no caller notices. An NFS server continues on a new fd a
- * listing that it began on another one: a first call with an offset chooses the same copy, unless a
- * child has come or gone since.
+ * Lists a directory. An offset is valid only on the copy whose brick returned it, so a listing
+ * stays with one copy. If that copy can't be read any more, the listing reads another one from the
+ * beginning, and leaves out the names that it listed before, so no caller notices.
+ *
+ * An NFS server may begin a listing on one fd and continue it on a new one. So the first call on an
+ * fd may have an offset. Such a call chooses the copy that the listing began with, unless a child
+ * has come or gone since.
  */
 #include "copies/copies.h"
 
 #include <errno.h>
 
-#define NAMES_MAX (1 << 20) /* names that a listing remembers: later ones may be listed twice */
+#define NAMES_MAX (1 << 20) /* names that a listing remembers; further names may appear twice */
 
 struct dir_listing {
     struct replicate_local head;
@@ -24,10 +26,10 @@ struct dir_listing {
     int child;
     copies_t tried;
     bool refreshed;
-    int error;         /* of the last copy, or of the refresh; or 0 */
+    int error;         /* last errno of a copy or of the refresh, or 0 */
     struct lookup_start start;
-    bool nothing_to_heal; /* all bricks have reported an empty index in the last second */
-    gf_dirent_t *entries; /* of the answer */
+    bool nothing_to_heal; /* whether all bricks have reported an empty index in the last second */
+    gf_dirent_t *entries; /* entries of the answer */
 };
 
 static void
@@ -50,10 +52,11 @@ name_hash (const char *name)
 
 struct listed {
     guint64 hash;
-    off_t next; /* offset of the entry behind it */
+    off_t next; /* offset at which the listing continues after this name */
 };
 
-/* Adds the names up to `offset`: the caller may have used only a part of the last answer. */
+/* Adds the names of the last answer to opened->names, up to the entry after which the caller
+ * continues at `offset`. The caller may have used only a part of that answer. */
 static void
 listed_take (struct replicate_fd *opened, off_t offset)
 {
@@ -78,7 +81,8 @@ hashes_compare (const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The listing changes to another copy, so entries are compared with the names listed until now. */
+/* Called when the listing changes to another copy. Sorts the names listed until now: from then on,
+ * entries with one of these names are left out. */
 static void
 names_close_locked (struct replicate_fd *opened)
 {
@@ -99,7 +103,8 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
     return true;
 }
 
-/* Removes entries that were listed before, and the bricks' own. Returns how many are left. */
+/* Removes from the answer the entries whose names were listed before, or are internal to the
+ * bricks. Returns the number of entries left. */
 static int
 entries_filter (struct dir_listing *listing, struct replicate_fd *opened)
 {
@@ -123,8 +128,8 @@ entries_filter (struct dir_listing *listing, struct replicate_fd *opened)
     return left;
 }
 
-/* Returns whether the dirty counter of the entry is zero. A change that was cut off raises it, and
- * accuses no copy. */
+/* Returns whether the dirty counter of the entry is zero. If a change was cut off, that counter
+ * stays raised, but no pending counter accuses a copy. */
 static bool
 entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
 {
@@ -134,7 +139,7 @@ entry_is_clean (const replicate_t *priv, const gf_dirent_t *entry)
     return counter_is_clear (&copy.dirty);
 }
 
-/* Returns whether the read copy of the entry's object is good. */
+/* Returns whether the copy that the listing reads is a good copy of the entry's object, too. */
 static bool
 entry_is_good (const struct dir_listing *listing, const gf_dirent_t *entry)
 {
@@ -150,8 +155,9 @@ entry_is_good (const struct dir_listing *listing, const gf_dirent_t *entry)
         && readable.data & readable.metadata & COPY (listing->child);
 }
 
-/* Takes the inode from an entry whose copy may not be good, so that callers look it up on all
- * copies. The mode stays: cluster/distribute finds its linktos by it. */
+/* Removes inode and type from each entry whose object may not be good on this copy, so that callers
+ * look the name up on all copies. The mode stays, since cluster/distribute recognises its linktos
+ * by it. */
 static void
 entries_check (const struct dir_listing *listing)
 {
@@ -214,7 +220,8 @@ reader_choose_locked (struct dir_listing *listing, struct replicate_fd *opened, 
 
 static void dir_listing_refresh (struct dir_listing *listing);
 
-/* No good copy can be asked. A refresh may find another one. */
+/* Called if no good copy can be asked. Does a refresh, which may find another good copy; if it did
+ * not, fails the call. */
 static void
 dir_listing_lacks_copy (struct dir_listing *listing, const struct readable *readable)
 {
@@ -245,7 +252,7 @@ dir_listing_ask (void *data)
     dir_listing_wind (listing);
 }
 
-/* op_errno ENOENT: the directory has no further entries. */
+/* Answers the caller with n entries. op_errno ENOENT: the directory has no further ones. */
 static void
 dir_listing_answer (struct dir_listing *listing, int32_t n, int32_t op_errno, dict_t *xdata)
 {
@@ -255,8 +262,8 @@ dir_listing_answer (struct dir_listing *listing, int32_t n, int32_t op_errno, di
         STACK_UNWIND (readdir, listing->frame, n, op_errno, listing->entries, xdata);
 }
 
-/* If all entries of the piece were listed before, reads the next piece: an answer without entries
- * would be the end. */
+/* Handles the answer of a copy. If all its entries were listed before, reads the next ones: the
+ * caller would take an answer without entries for the end of the directory. */
 static void
 dir_listing_answered (struct dir_listing *listing, int32_t op_ret, int32_t op_errno,
                       gf_dirent_t *entries, dict_t *xdata)
@@ -321,7 +328,7 @@ dir_listing_refresh (struct dir_listing *listing)
     inode_refresh (listing->this, listing->fd->inode, dir_listing_refreshed, listing);
 }
 
-/* Returns xdata that asks for the dirty counter of each entry, with a reference. */
+/* Returns xdata by which a brick is asked for the dirty counter of each entry, with a reference. */
 static dict_t *
 dirty_asked (const replicate_t *priv, dict_t *xdata)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The translator: options, beginning and end. */
+/* The translator cluster/replicate: its options, init and fini, and its table of operations. */
 #include "changes/changes.h"
 
 #include <errno.h>

@@ -14,18 +14,20 @@
  *     unlock
  *
  * The order keeps the copies safe. A copy's dirty counter is on the disk of its brick before the
- * change. It is lowered only after the change is on that disk, and after the pending counter
- * against a copy that missed the change. So at whatever moment this client dies, a copy that
- * differs is accused by another copy, or dirty.
+ * change. It is lowered only after two other writes to that disk: the change, and the pending
+ * counter against a copy that missed the change. So at whatever moment this client dies, a copy
+ * that differs has a raised dirty counter, or another copy's pending counter accuses it.
  *
  * Changes of the data of one file share a transaction (changes/eager-lock.c): while the eager lock
  * is kept, a further write needs only the wind. Changes of attributes and names skip pre-op and
  * post-op while all children are up, as in GlusterFS.
  *
- * The context of an inode (copies/) has the copies that may be read. A refresh asks the copies
- * again whenever a child has come or gone: each time begins a new generation.
+ * The context of an inode (copies/) stores which of its copies may be read. Whenever a child comes
+ * or goes, a new generation begins: the next operation on each inode begins with a refresh, which
+ * asks all copies again.
  *
- * Locks: replicate_inode.lock may be held while timers.lock is taken; all others are leaves.
+ * Locks: a thread that holds replicate_inode.lock may take timers.lock. A thread that holds another
+ * lock takes no further one.
  */
 #ifndef WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
 #define WINDLASS_CLUSTER_REPLICATE_REPLICATE_H
@@ -35,11 +37,11 @@
 
 struct txn;
 
-/* When the data of a file is healed: the option data-self-heal. */
+/* Values of the option data-self-heal: the operations after which the data of a file is healed. */
 enum heals_data { HEALS_DATA_NEVER, HEALS_DATA_AT_LOOKUP, HEALS_DATA_AT_OPEN };
 
 typedef struct {
-    /* Options. Online ones are atomic. */
+    /* Values of the options. Those that can change on a mounted volume are atomic. */
     char *pending_names, *dirty_name, *read_name, *thin_arbiter;
     int quorum_type, favorite, read_mode;
     int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max,
@@ -53,35 +55,40 @@ typedef struct {
     const char *names[COPIES_MAX];
     char *pending[COPIES_MAX]; /* names of the pending counters */
     struct changelog_names changelog;
-    int arbiter;               /* -1: none */
-    copies_t near;             /* children on this machine */
+    int arbiter;               /* number of the arbiter's child; -1: the volume has none */
+    copies_t near;             /* children whose bricks are on this machine */
 
-    copies_t up;         /* atomic */
-    unsigned generation; /* changes with up; never 0; atomic */
-    uint64_t owners;     /* owners of locks that owner_new has made; atomic */
-    uint64_t lookups;    /* lookups on the copies that have begun; atomic */
-    /* By child: time of its last answer to a lookup; negative unless that answer reported an empty
-     * index; atomic. See copies/refresh.c. */
+    copies_t up;         /* children that are up; atomic */
+    unsigned generation; /* number that changes whenever a child comes or goes; never 0; atomic */
+    uint64_t owners;     /* number of lock owners that owner_new has made; atomic */
+    uint64_t lookups;    /* number of calls of lookup_started since init; atomic */
+    /* By child: time when its brick last reported whether its index is empty (copies/refresh.c), by
+     * clock_now. The time is negative if the index was not empty, or the report was missing; 0: no
+     * report since a child came or went. Atomic. */
     int64_t indexes[COPIES_MAX];
-    uint64_t pending_reads[COPIES_MAX]; /* reads under way; atomic */
-    uint64_t latency[COPIES_MAX]; /* mean of the last reads, in nanoseconds; atomic */
-    int64_t choice_lasts; /* choice.c: validity of a choice, in nanoseconds; atomic */
-    int64_t failure_logged[COPIES_MAX]; /* time of the last message about a failed change; atomic */
+    uint64_t pending_reads[COPIES_MAX]; /* number of reads under way, by child; atomic */
+    uint64_t latency[COPIES_MAX]; /* mean time of the last reads, by child, in nanoseconds;
+                                   * atomic */
+    int64_t choice_lasts; /* time for which a split-brain-choice is valid, in nanoseconds; atomic */
+    /* By child: time of the last message about a change that failed on its brick, by clock_now; 0:
+     * none yet; atomic. */
+    int64_t failure_logged[COPIES_MAX];
     struct {
         uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* atomic */
-    } numbers;
+    } numbers; /* numbers of such events since init, for state dumps */
 
-    pthread_mutex_t lock;  /* a leaf */
-    pthread_cond_t idle;   /* requests is 0 */
-    unsigned requests;     /* requests that this translator made and that have not ended; lock */
-    bool ending;           /* no eager lock is kept any more; atomic */
-    GQueue eager_locks;    /* of struct txn; lock */
-    struct heals *heals;   /* heal/heal.h */
-    struct itable *table;  /* the graph's, from the first lookup on; atomic */
-    struct random_source random; /* for new gfids */
+    pthread_mutex_t lock;  /* no other lock is taken while this one is held */
+    pthread_cond_t idle;   /* signalled when `requests` becomes 0 */
+    unsigned requests;     /* number of replicate's own requests under way; guarded by `lock` */
+    bool ending;           /* the mount ends, so eager locks end at once; atomic */
+    GQueue eager_locks;    /* of struct txn: transactions with an eager lock; guarded by `lock` */
+    struct heals *heals;   /* all heals; see heal/heal.h */
+    struct itable *table;  /* the graph's table of inodes; NULL before the first lookup; atomic */
+    struct random_source random; /* source of the gfids of new objects */
 } replicate_t;
 
-/* All locals of this translator begin with this. */
+/* The first member of every struct that this translator stores as the local of a frame. drop frees
+ * the members of that struct; NULL: there is nothing to free. */
 struct replicate_local {
     void (*drop) (void *local);
 };
@@ -96,54 +103,58 @@ void children_notify (xlator_t *this, enum xlator_event event, void *data);
 copies_t children_up (const replicate_t *priv);
 unsigned children_generation (const replicate_t *priv);
 bool children_quorum (const replicate_t *priv, copies_t copies);
-int child_of_name (const replicate_t *priv, const char *name); /* -1: none */
-char *copies_text (const replicate_t *priv, copies_t copies); /* "one, two". g_free it */
+int child_of_name (const replicate_t *priv, const char *name); /* returns -1 if none has it */
+char *copies_text (const replicate_t *priv, copies_t copies); /* names; to be g_freed */
 
-/* Returns the most significant error among the answers: a brick that is gone reports nothing of the
- * object. */
+/* Returns the most significant error among the answers; ENOTCONN: there is none. ENOTCONN is the
+ * least significant, since a brick that can't be reached reports nothing about the object. */
 int copies_error (const struct fan_out *fan);
 
 /* Returns the copies whose children succeeded, in a fan-out with one answer for each child. */
 copies_t fan_succeeded (const struct fan_out *fan);
 
-/* A request that this translator makes, as root. The end of the mount waits for all of them.
- * requests_add and requests_drop count work without a frame in the same way; after requests_drop,
- * `this` may be freed. requests_wait returns when none is left. */
+/* request_new makes a frame for a request of this translator's own, sent as root; request_done ends
+ * the request. Work without a frame is put between requests_add and requests_drop instead.
+ * requests_wait returns when no such request or work is left; the end of the mount calls it. So
+ * `this` may be freed as soon as the last request_done or requests_drop has returned. */
 call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
 void request_done (xlator_t *this, call_frame_t *frame);
 void requests_add (xlator_t *this);
 void requests_drop (xlator_t *this);
 void requests_wait (xlator_t *this);
 
-/* Returns a new owner of locks. */
+/* Returns a lock owner that no other request of this client has. */
 uint64_t owner_new (replicate_t *priv);
 
-/* The key of xdata that has the gfid of a new object. */
+/* The key in xdata under which a client sends a brick the gfid for a new object. */
 #define NEW_GFID_KEY "gfid-req"
 
 /* --- open.c ----------------------------------------------------------------------------------- */
 
 struct replicate_fd {
-    pthread_mutex_t lock;  /* a leaf */
-    copies_t opened;       /* copies on which it is open; lock */
-    uint32_t flags;        /* of open(2); constant */
-    bool directory;        /* constant */
-    bool opening;          /* a reopen is under way; lock */
-    int64_t tried;         /* time of the last reopen; lock */
-    GQueue waiting;        /* of struct fd_wait: callers that wait for the reopen; lock */
+    pthread_mutex_t lock;  /* no other lock is taken while this one is held */
+    copies_t opened;       /* copies on which the file is open; guarded by `lock` */
+    uint32_t flags;        /* flags of open(2); constant */
+    bool directory;        /* whether the fd is of a directory; constant */
+    bool opening;          /* whether a reopen is under way; guarded by `lock` */
+    int64_t tried;         /* end of the last reopen, by clock_now; guarded by `lock` */
+    GQueue waiting;        /* of struct fd_wait: operations to resume after the reopen; guarded by
+                            * `lock` */
 
-    /* readdir.c, of a directory */
-    int reader;            /* the copy that gave the offsets; -1: none; lock */
-    GArray *names;         /* of guint64: hashes of names that were listed; lock */
-    guint sorted;          /* number of names listed from copies before `reader`; lock */
-    GArray *last;          /* of struct listed: the last answer; lock */
+    /* The state of a listing (readdir.c), for directories only; guarded by `lock`. */
+    int reader;            /* number of the copy that the listing reads; -1: none yet */
+    GArray *names;         /* of guint64: hashes of the names that callers have received */
+    guint sorted;          /* number of hashes at the start of `names` that are sorted: those of
+                            * the names received from copies before `reader` */
+    GArray *last;          /* of struct listed: the entries of the last answer */
 };
 
-struct replicate_fd *replicate_fd_of (xlator_t *this, fd_t *fd); /* NULL: not open */
+struct replicate_fd *replicate_fd_of (xlator_t *this, fd_t *fd); /* NULL: not opened */
 copies_t fd_opened (xlator_t *this, fd_t *fd);
 void fd_was_opened (xlator_t *this, fd_t *fd, uint32_t flags, bool directory, copies_t on);
 
-/* Opens the file on children that have come up since its open; then calls done. */
+/* Opens the file on the children that were down when the caller opened it, and are up now; then
+ * calls done. */
 void fd_prepare (xlator_t *this, fd_t *fd, void (*done) (void *data), void *data);
 any_fop_t opening_any_fop, closing_any_fop;
 #define OPENS (OPSET_OF (FOP_open) | OPSET_OF (FOP_opendir))
@@ -152,8 +163,9 @@ void replicate_release (xlator_t *this, fd_t *fd);
 
 /* --- lookup.c, read.c, readdir.c -------------------------------------------------------------- */
 
-/* Returns whether a name in the root belongs to the bricks: GlusterFS's healer moves removed
- * objects there. Such names are not listed or healed; a lookup fails with EPERM, as on a brick. */
+/* Returns whether a name is internal to the bricks: .glusterfs in the root, or a directory to which
+ * GlusterFS's healer moves removed objects. Replicate neither lists nor heals such a name, and its
+ * lookup fails with EPERM, as on a brick. */
 bool name_is_of_brick (const inode_t *directory, const char *name);
 
 lookup_fop replicate_lookup;
@@ -167,7 +179,7 @@ statfs_fop replicate_statfs;
 readdir_fop replicate_readdir;
 readdirp_fop replicate_readdirp;
 
-/* Returns whether another copy may succeed after this error. */
+/* Returns whether the error may concern one copy only, so that the reader asks another copy. */
 bool error_is_of_copy (int error);
 
 /* --- virtual.c: virtual attributes; passes any other getxattr to read.c ----------------------- */
@@ -176,7 +188,8 @@ getxattr_fop replicate_getxattr;
 
 /* --- choice.c --------------------------------------------------------------------------------- */
 
-/* Returns whether a setxattr is a command that ends a split brain, and then answers it. */
+/* Returns whether a setxattr sets one of the virtual attributes with which root ends a split brain.
+ * If it does, choice_takes also answers the setxattr. */
 bool choice_takes (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *dict);
 
 /* --- locks.c: locks of callers ---------------------------------------------------------------- */
@@ -200,21 +213,23 @@ enum { HEAL_DATA = 1 << COUNTER_DATA, HEAL_METADATA = 1 << COUNTER_METADATA,
 
 void heals_init (xlator_t *this);
 void heals_fini (xlator_t *this);
-void heals_end (xlator_t *this); /* starts no further heal, and stops those that run */
+void heals_end (xlator_t *this); /* stops running heals, and prevents new ones */
 void heals_wait (xlator_t *this);
-unsigned heals_begun (xlator_t *this); /* number of heals since init */
+unsigned heals_begun (xlator_t *this); /* returns the number of heals since init */
 extern const struct xlator_command heal_commands[];
 
-/* After a lookup or an open: heals in the background the part of `what`, a set of HEAL_*, that
- * needs it, unless too many heals run. */
+/* Begins a background heal of an object that was looked up or opened. `what`, a set of HEAL_*,
+ * limits the heal to these parts. If background-self-heal-count heals run, the object waits in a
+ * queue; if that queue is full, the object is left to a later lookup or open. */
 void heal_later (xlator_t *this, inode_t *inode, unsigned what);
 
-/* Heals the data and attributes of a file, not of a directory (heal_invalidate); in a split brain
- * from this copy. Then calls done. */
+/* Heals the data and attributes of a file, then calls done. In a split brain the source is the copy
+ * of `child`. The inode must not be a directory: see heal_invalidate. */
 void heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
                 void *data);
 
-/* replicate.c: the HEAL_* that the options let a lookup, or an open, heal. */
+/* Return the set of HEAL_* that the options allow to heal after a lookup, or after an open. Defined
+ * in replicate.c. */
 unsigned heals_at_lookup (const replicate_t *priv);
 unsigned heals_at_open (const replicate_t *priv);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state of the copies, for state dumps and `windlass explain`. */
+/* Prints the state of the copies, for state dumps and the command `windlass explain`. */
 #include "changes/changes.h"
 
 static void

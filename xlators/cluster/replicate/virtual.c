@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Virtual attributes about all copies, in the format of GlusterFS's clients:
+ * Virtual extended attributes that describe all copies, in the format of GlusterFS's clients:
  *
  *   trusted.glusterfs.pathinfo    the path of the object on each brick
  *   trusted.glusterfs.list-node-uuids    the nodes of all bricks
- *   replica.split-brain-status    whether its data or its metadata have no good copy
+ *   replica.split-brain-status    whether the object's data, or its metadata, have no good copy
  */
 #include "copies/copies.h"
 
@@ -78,7 +78,8 @@ virtual_pathinfo_answered (call_frame_t *frame)
 
 /* --- trusted.glusterfs.list-node-uuids -------------------------------------------------------- */
 
-/* A brick that is down or doesn't report its node has the node 0. */
+/* Answers with the UUIDs of the bricks' nodes. The UUID is all zeros for a brick that is down or
+ * doesn't report its node. */
 static void
 nodes_answered (call_frame_t *frame)
 {

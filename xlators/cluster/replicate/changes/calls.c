@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From a call to its operation, and from the operation to the copies.
+ * Makes the operation of a call, and later sends the call to the copies.
  *
- * change_any_fop gets each call twice. The first time it makes a struct changing, keeps the
- * call, and begins the checks and the transaction. These resume the kept call, which then goes to
- * the copies.
+ * change_any_fop gets each call twice. The first time it makes a struct changing, keeps the call,
+ * and begins the checks and the transaction. After these, changing_run resumes the kept call:
+ * change_any_fop gets it again, and sends it to the copies.
  */
 #include "changes.h"
 
@@ -16,7 +16,8 @@
 
 /* --- what replicate refuses ------------------------------------------------------------------- */
 
-/* The counters are the file system's own, as are the notes of GlusterFS's healer. */
+/* Returns whether callers must not change an extended attribute: it is a counter of the changelog,
+ * or belongs to GlusterFS's healer. */
 static bool
 xattr_is_of_replicate (const char *name)
 {
@@ -39,8 +40,9 @@ dict_is_of_replicate (const dict_t *dict)
     return false;
 }
 
-/* Returns the errno of an operation that replicate refuses, else 0. Healing needs a name, which the
- * file of a tmpfile lacks. copy_file_range on an accused copy would copy old bytes into a good
+/* Returns the errno of an operation that replicate refuses, else 0. It refuses tmpfile, since a
+ * heal finds a file by its name, and such a file has none. It refuses copy_file_range, since a
+ * brick with an accused copy of the source file would copy old bytes into a good copy of the other
  * file; after EOPNOTSUPP the caller reads and writes instead. */
 static int
 change_refusal (const struct call *call)
@@ -74,8 +76,9 @@ change_kind (enum fop fop)
     return opset_has (OPS_CHANGE_DATA, fop) || fop == FOP_fsync ? COUNTER_DATA : COUNTER_METADATA;
 }
 
-/* rename accuses by both directories, and by one directory twice if the name stays in it, as
- * GlusterFS does. */
+/* Makes the operation of a call that changes names. A rename has two subjects, whose changelogs
+ * record a failure: the old and the new directory. If both are the same directory, its counters are
+ * raised twice, as in GlusterFS. */
 static struct changing *
 names_op_new (const struct call *call)
 {
@@ -103,8 +106,9 @@ names_op_new (const struct call *call)
     return op;
 }
 
-/* An append claims the whole file, since copies must append at the same place. An fsync does, too:
- * a copy on which it fails has lost earlier writes. */
+/* Makes the operation of a call that changes data or attributes. An append claims the whole file,
+ * so that all copies append at the same offset. An fsync claims it, too: if the fsync fails on a
+ * copy, that copy has lost earlier writes, so none may run beside it. */
 static struct changing *
 inode_op_new (const struct call *call)
 {
@@ -124,9 +128,9 @@ inode_op_new (const struct call *call)
 
 /* --- to the copies ---------------------------------------------------------------------------- */
 
-/* Returns xdata for the copies, with a reference. After a write a brick reports how many clients
- * want the lock, and whether the write was an append. A new object gets the same gfid on all
- * copies. */
+/* Returns the xdata to send to the copies, with a reference. For a write it asks each brick to
+ * report how many clients have the lock or wait for it, and whether the write was an append. For a
+ * new object it has the gfid, which must be the same on all copies. */
 static dict_t *
 change_xdata (const struct call *call)
 {
@@ -148,8 +152,8 @@ change_xdata (const struct call *call)
     return xdata;
 }
 
-/* The arbiter keeps no data. One byte changes the attributes of its copy as the whole write
- * does. */
+/* Shortens a write to one byte, for the arbiter, which keeps no data. One byte changes the
+ * attributes of its copy just as the whole write would. */
 static void
 make_arbiters (struct changed_call *changed, struct iovec *byte)
 {
@@ -160,7 +164,9 @@ make_arbiters (struct changed_call *changed, struct iovec *byte)
     args->count = 1;
 }
 
-/* The arbiter is the last child. A create truncates in a step of its own (open_truncate). */
+/* Sends the call to the copies. The arbiter is the last child, so the loop may shorten a write for
+ * it in place. O_TRUNC is removed from a create: create_answer truncates the file in another
+ * step. */
 static void
 change_wind (const struct call *call)
 {
@@ -204,7 +210,8 @@ change_any_fop (const struct call *call)
 
 /* --- O_TRUNC ---------------------------------------------------------------------------------- */
 
-/* O_TRUNC truncates with O_RDONLY as well, but ftruncate needs a descriptor that may write. */
+/* Truncates by the path if the file is open with O_RDONLY: O_TRUNC applies then, too, but ftruncate
+ * needs a file that is open for writing. */
 void
 open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct changing *create,
                void (*answer) (struct changing *op))
@@ -233,7 +240,7 @@ create_truncated (struct changing *op)
     fan_pass (&create->fan, (unsigned) create->best);
 }
 
-/* Returns whether the file existed and is not empty on a copy. */
+/* Returns whether the file of a create existed before, and is not empty on some copy. */
 static bool
 create_found_data (const struct changing *op)
 {

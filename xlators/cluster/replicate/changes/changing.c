@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A changing operation: the checks before its transaction, and the judgement of the answers. */
+/* An operation that changes something: the checks before its transaction, and the result from the
+ * answers of the copies. */
 #include "changes.h"
 
 #include <errno.h>
 
-#define FAILURE_LOGGED_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, for each copy */
+#define FAILURE_LOGGED_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, by copy */
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -93,8 +94,8 @@ changing_opened (void *data)
         txn_begin (txn_new (op->this, op));
 }
 
-/* Returns 0 if the child of a good copy of each subject is up, else an errno. A change that reaches
- * accused copies alone would make a split brain. */
+/* Returns 0 if each subject has a good copy whose child is up, else an errno. A change that reaches
+ * only accused copies would make a split brain. */
 static int
 changing_copies_error (struct changing *op)
 {
@@ -167,9 +168,11 @@ changing_finish (struct changing *op)
         txn_op_done (op->txn, op);
 }
 
-/* Returns the copies that may remove or replace a directory. A copy that lacks names of it would
- * remove it while the others find it full; a later directory of that name would then be another
- * object on that copy. Such a copy is left to the healer. */
+/* Returns the copies to which an operation goes. An operation that removes or replaces a directory
+ * goes only to the copies that have all its names, if they are a quorum. A copy that lacks names
+ * might remove the directory although the others refuse, since it isn't empty there. A directory
+ * that is later made under that name would be another object on that copy. The healer removes the
+ * directory from such a copy instead. */
 static copies_t
 changing_able (const struct changing *op, copies_t children)
 {
@@ -183,7 +186,8 @@ changing_able (const struct changing *op, copies_t children)
              : children;
 }
 
-/* A copy on which the file is not open misses the change. */
+/* Resumes the call, which goes to the copies in `children`. A copy on which the file is not open
+ * counts as failed. */
 void
 changing_run (struct changing *op, copies_t children)
 {
@@ -204,8 +208,8 @@ changing_run (struct changing *op, copies_t children)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns whether two copies made, opened or renamed different objects: a copy that needs a heal
- * has old names. */
+/* Returns whether copies i and j have made, opened or renamed different objects. This happens if
+ * one of them needs a heal, and has an old object under the name. */
 static bool
 objects_differ (const struct changing *op, unsigned i, unsigned j)
 {
@@ -220,8 +224,8 @@ changing_good (const struct changing *op)
     return op->kind == COUNTER_METADATA ? op->readable.metadata : op->readable.data;
 }
 
-/* Returns the copies that changed the same object: of several objects, the one on most good
- * copies. */
+/* Returns the copies that succeeded and changed the same object. If copies changed different
+ * objects, returns those of the object that most good copies changed. */
 static copies_t
 changing_agreed (const struct changing *op)
 {
@@ -240,8 +244,9 @@ changing_agreed (const struct changing *op)
     return agreed;
 }
 
-/* A copy has failed, too, if it wrote fewer bytes than another, or changed another object than the
- * best copy. The arbiter writes one byte of each write. */
+/* Moves copies from `succeeded` to `failed` that wrote fewer bytes than another copy, or changed
+ * another object than the best copy. The arbiter's number of bytes is ignored, since it gets only
+ * one byte of each write. */
 static void
 changing_compare (struct changing *op)
 {
@@ -264,9 +269,10 @@ changing_compare (struct changing *op)
     op->op_ret = op->fan.answers[op->best].op_ret;
 }
 
-/* Returns whether all good copies refused the operation, so that none has changed. An accused copy
- * does not count, even if it succeeded: it has other names, and needs a heal. Two copies may refuse
- * for different reasons, but EIO may come after a part of the change. */
+/* Returns whether all good copies refused the operation, so that no good copy has changed. The
+ * answer of an accused copy is ignored, even a success: its names may be old, and it needs a heal.
+ * The errnos of the copies may differ, unless one of them is EIO: a copy may fail with EIO after it
+ * has done a part of the change. */
 static bool
 changing_is_refused (const struct changing *op)
 {
@@ -286,7 +292,8 @@ changing_is_refused (const struct changing *op)
     return true;
 }
 
-/* Prefers a copy whose data and metadata are good, since attributes are of both. */
+/* Returns the best copy in the set `good`. Prefers copies with good data and good metadata, since
+ * the answer contains attributes of both kinds. */
 static int
 changing_choose (const struct changing *op, copies_t good)
 {
@@ -295,7 +302,7 @@ changing_choose (const struct changing *op, copies_t good)
     return choose_copy (op->this->private, whole ? whole : good, op->subject[0]);
 }
 
-/* Returns the error of a good copy, after a refusal. */
+/* Returns the errno of an operation that all good copies refused. */
 static int
 changing_refusal (const struct changing *op)
 {
@@ -304,8 +311,8 @@ changing_refusal (const struct changing *op)
     return good ? op->fan.answers[copies_first (good)].op_errno : copies_error (&op->fan);
 }
 
-/* Returns whether a quorum of good copies lacks the object: another client removes it, and locks
- * its name only. */
+/* Returns whether a quorum of good copies lacks the object. This happens if another client removes
+ * it at the same time: that client locks only its name, not the object. */
 static bool
 changing_is_gone (const struct changing *op)
 {
@@ -318,9 +325,9 @@ changing_is_gone (const struct changing *op)
     return children_quorum (op->this->private, gone);
 }
 
-/* Returns the errno of an operation without a quorum. If one copy succeeded, the object exists, so
- * ENOENT of the others would be wrong: they missed it, and need a heal. But if a quorum of good
- * copies lacks it, it has been removed. */
+/* Returns the errno of an operation that succeeded on too few copies. If it succeeded on a copy,
+ * the object exists, and copies that fail with ENOENT need a heal; so ENOTCONN takes the place of
+ * ENOENT. If a quorum of good copies lacks the object, it has been removed, and ENOENT stays. */
 static int
 changing_error (const struct changing *op)
 {
@@ -359,8 +366,8 @@ changing_judge (struct changing *op)
     }
 }
 
-/* The brick is in trouble. Other errors follow from changes that the copy missed, which the
- * changelog has. */
+/* Returns whether an error shows a fault of the brick, which must be logged. Other errors come from
+ * changes that the copy missed earlier, and the changelog records those. */
 static bool
 error_is_of_disk (int error)
 {
@@ -401,7 +408,8 @@ changing_log_failures (const struct changing *op)
     }
 }
 
-/* The changelog of the new object is changed by its gfid, so the table of inodes must have it. */
+/* Records which copies have a new object. If some lack it, links its inode into the table of
+ * inodes: the transaction addresses the object by its gfid to change its changelog. */
 static void
 changing_note_made (struct changing *op)
 {
@@ -433,8 +441,8 @@ changing_note (struct changing *op)
     changing_note_made (op);
 }
 
-/* Returns the attributes of the object after the operation, in the answer of a copy of the set: of
- * the best copy if the set has it. NULL: this operation's answer has none. */
+/* Returns the attributes that the object has after the operation, from the answer of a copy in the
+ * set; that copy is the best one if the set has it. NULL: answers of this operation have none. */
 static struct iatt *
 changing_post (const struct changing *op, copies_t copies)
 {
@@ -444,8 +452,9 @@ changing_post (const struct changing *op, copies_t copies)
     return seen.post ? seen.post : seen.buf;
 }
 
-/* The attributes in the answer are those of a copy whose data and metadata are good. If no copy has
- * both, size and times are of a copy with good data, owner and mode of one with good metadata. */
+/* Corrects the attributes in the answer of the best copy, if its data or metadata are not good.
+ * They are then taken from a copy where both are good. If there is none, size and times are those
+ * of a copy with good data, and owner and mode are those of a copy with good metadata. */
 static void
 changing_complete (struct changing *op)
 {

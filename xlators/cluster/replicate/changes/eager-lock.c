@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The eager lock. Changes of the data of one file share a transaction. While it keeps its lock, an
- * operation needs only its wind to all copies:
+ * The eager lock. Changes of the data of one file share a transaction. While the transaction keeps
+ * its lock, an operation needs no step of its own but the wind to all copies. The states of the
+ * transaction:
  *
  *   locking --> locked: operations run side by side, unless they touch the same bytes
  *                 |
@@ -11,11 +12,11 @@
  *                      ends
  *
  * Operations that can't start yet wait in replicate_inode.claims, in the order of their calls.
- * Those that come while a transaction ends wait for the next one. Only one thread at a time decides
- * the next step (eager_pump).
+ * Operations that arrive while a transaction is ending wait for the next transaction. Only one
+ * thread at a time decides the next step (eager_pump).
  *
- * An operation is answered when all copies have answered. If a copy failed, the answer waits for
- * the post-op: for the pending counter against that copy.
+ * The caller of an operation is answered when all copies have answered. If a copy failed, the
+ * answer waits until the post-op has raised the pending counter against that copy.
  */
 #include "changes.h"
 
@@ -42,7 +43,7 @@ eager_timer_stop_locked (struct txn *eager)
     core_timer_t *timer = g_steal_pointer (&eager->timer);
 
     if (timer && timer_cancel (timer))
-        __atomic_sub_fetch (&eager->refs, 1, __ATOMIC_ACQ_REL); /* the transaction's own is left */
+        __atomic_sub_fetch (&eager->refs, 1, __ATOMIC_ACQ_REL); /* the transaction has one more */
 }
 
 static void eager_pump (xlator_t *this, inode_t *inode);
@@ -65,7 +66,8 @@ eager_timer (void *data)
     txn_unref (eager);
 }
 
-/* Returns how long the lock waits for another operation, in nanoseconds; 0: not at all. */
+/* Returns the time, in nanoseconds, for which the lock is kept after the last operation; 0: the
+ * lock is released at once. */
 static int64_t
 eager_delay (const struct txn *eager)
 {
@@ -83,7 +85,8 @@ eager_is_outdated (const struct txn *eager)
     return eager->generation != children_generation (eager->this->private);
 }
 
-/* No operation can start now. */
+/* Decides the step if no operation can start now: none while operations run or the timer runs, else
+ * the end of the transaction. */
 static enum eager_step
 eager_rest_locked (const struct replicate_inode *kept, struct txn *eager)
 {
@@ -103,7 +106,8 @@ eager_rest_locked (const struct replicate_inode *kept, struct txn *eager)
     return EAGER_STEP_NONE;
 }
 
-/* Decides the next step, and starts the operation that is to run. */
+/* Returns the next step. For EAGER_STEP_RUN, *ret_op is the operation, with its claim started; for
+ * EAGER_STEP_START, the first operation that waits. */
 static enum eager_step
 eager_step_locked (struct replicate_inode *kept, struct changing **ret_op)
 {
@@ -164,8 +168,9 @@ eager_step_do (xlator_t *this, struct replicate_inode *kept, enum eager_step ste
         txn_end (eager);
 }
 
-/* Does all steps that can be done now. If another thread is in this function, it does them: steps
- * that end at once would nest on the stack. */
+/* Does all steps that can be done now. If a call of this function is already under way for the
+ * inode, on this thread or another, that call does the steps. So steps that end at once do not nest
+ * on the stack. */
 static void
 eager_pump (xlator_t *this, inode_t *inode)
 {
@@ -210,7 +215,8 @@ eager_begin (struct changing *op)
 #define LOCKS_COUNTED "glusterfs.inodelk-count"
 #define APPENDED "glusterfs.write-is-append"
 
-/* Returns whether another client waits for the lock: a brick counts this client's lock, too. */
+/* Returns whether another client waits for the lock. The number of locks that a brick reports
+ * includes this client's own, so it must be more than 1. */
 static bool
 changing_saw_waiting (const struct changing *op)
 {
@@ -241,10 +247,10 @@ eager_wrote_locked (struct txn *eager, const struct changing *op)
 }
 
 /* Returns whether a write since the last fsync may have overwritten data of a copy, so that an
- * fsync is needed before the post-op. An append needs none: a copy that loses it is shorter than
- * the others. A brick may execute two appends in reverse order, and then reports that neither
- * was an append. So a write is not taken for an overwrite either if it begins at or after the
- * smallest size that the file had before these writes. */
+ * fsync is needed before the post-op. An append needs no fsync: a copy that loses it is shorter
+ * than the others, and so not read. A write counts as an overwrite only if it begins before the
+ * smallest size that the file had before these writes, even if the brick reports that it was no
+ * append. A brick that executes two appends in reverse order reports that neither was one. */
 bool
 eager_overwrote (const struct txn *eager)
 {
@@ -369,7 +375,7 @@ eager_release_all (xlator_t *this)
         eager_release (this, inodes->pdata[i]);
 }
 
-/* Another client waits for a lock on an inode. */
+/* Releases the eager lock that another client waits for, if it is a lock of this translator. */
 void
 eager_wanted (xlator_t *this, const struct lock_contention *wanted)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Locks of a transaction on all copies. txn_lock asks all copies at once for locks that don't wait.
- * If another client has one of the locks, txn_lock returns all that were granted, and takes them
- * one by one. All clients take them in the same order, so no two clients wait for each other.
+ * Locks of a transaction on all copies. txn_lock first sends requests for all locks to all copies
+ * at once; a brick refuses such a request if another client has the lock. If one is refused so,
+ * txn_lock releases the locks that were granted, and takes all of them one by one, waiting for
+ * each. All clients take them in the same order, so no two clients wait for each other.
  */
 #include "changes.h"
 
@@ -10,7 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* The byte that a change of attributes locks. It lies behind all data. */
+/* The first byte of the range that a change of attributes locks. The range lies behind all data. */
 #define METADATA_LOCK (INT64_MAX - 1)
 
 static struct gf_flock
@@ -128,7 +129,8 @@ release_wind (struct txn *txn, void (*next) (call_frame_t *frame))
     fan_end (&txn->fan);
 }
 
-/* Stores which locks were granted. Returns whether another client has one of the others. */
+/* Stores in txn->locks the copies that granted each lock. Returns whether a brick refused a lock,
+ * since another client has it. */
 static bool
 locks_collect (struct txn *txn)
 {

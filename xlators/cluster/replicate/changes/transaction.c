@@ -11,7 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* A brick lists the names of a directory that need a heal: one more name, and one less. */
+/* Keys in xdata by which a brick adds a name to, or removes it from, its list of the names of a
+ * directory that need a heal. */
 #define NAME_CHANGES "glusterfs.xattrop-entry-create"
 #define NAME_IS_CLEAN "glusterfs.xattrop-entry-delete"
 
@@ -36,7 +37,9 @@ txn_drop (void *local)
     inode_unref (txn->made);
 }
 
-/* An operation on attributes or names gives its locks to its transaction. */
+/* Gives the transaction its locks. An operation on data shares the transaction, which locks the
+ * whole file. An operation on attributes or names has a transaction of its own, and gives it the
+ * locks that the operation has listed. */
 static void
 txn_take_locks (struct txn *txn, struct changing *op)
 {
@@ -139,7 +142,8 @@ txn_good (const struct txn *txn)
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* Returns xdata with the name that changes, so that a healer compares no other names; or NULL. */
+/* Returns xdata that sends a brick the name that changes, so that a healer compares no other names;
+ * NULL: no name is sent. */
 static dict_t *
 name_xdata (const struct txn *txn, const char *key, int subject)
 {
@@ -154,8 +158,8 @@ name_xdata (const struct txn *txn, const char *key, int subject)
     return xdata;
 }
 
-/* Adds to the counters of the subjects on some copies; then calls next. The answers of subject s
- * begin at s * n. */
+/* Adds `counters` to the changelogs of the subjects on the set `on` of copies; then calls next. The
+ * answers for subject s begin at index s * priv->n of txn->fan. */
 static void
 counters_wind (struct txn *txn, copies_t on, dict_t *counters, const char *key,
                void (*next) (call_frame_t *frame))
@@ -175,7 +179,7 @@ counters_wind (struct txn *txn, copies_t on, dict_t *counters, const char *key,
     fan_end (&txn->fan);
 }
 
-/* Returns the copies on which counters_wind failed. */
+/* Returns the copies on which counters_wind failed, with the errno of one in *ret_error. */
 static copies_t
 counters_failed (const struct txn *txn, int *ret_error)
 {
@@ -220,8 +224,8 @@ txn_run (struct txn *txn)
         changing_run (txn->op, txn_good (txn));
 }
 
-/* Returns whether the arbiter's copy is the only good one, by the pending counters that the pre-op
- * has read. After a change now no copy with data would be good. */
+/* Returns whether the arbiter's copy is the only good one, by the pending counters in the answers
+ * to the pre-op. If so, the change must fail: after it, no copy with data would be good. */
 static bool
 arbiter_is_alone (const struct txn *txn)
 {
@@ -256,8 +260,8 @@ pre_op_done (call_frame_t *frame)
         txn_run (txn);
 }
 
-/* Raises the dirty counters. With an arbiter it adds zeros to the pending counters, which reads
- * them. */
+/* Raises the dirty counters. If the volume has an arbiter, also reads the pending counters, by
+ * adding zeros to them (see arbiter_is_alone). */
 static void
 pre_op (struct txn *txn)
 {
@@ -301,7 +305,8 @@ txn_begin (struct txn *txn)
 
 /* --- post-op ---------------------------------------------------------------------------------- */
 
-/* Answers that waited for the post-op are given last. The transaction may be freed by then. */
+/* Answers the operations that waited for the post-op. The unlock is sent first and may free the
+ * transaction, so the operations are taken from it before. */
 static void
 txn_recorded (struct txn *txn)
 {
@@ -338,9 +343,10 @@ post_op_done (call_frame_t *frame)
     txn_recorded (txn);
 }
 
-/* Fills in the counters to add after the change. Returns whether there are any; *ret_key: the key
- * for name_xdata, or NULL. The dirty counters are taken back, unless a copy may differ and can't be
- * accused. A copy that was lost in the pre-op was not asked to change anything. */
+/* Stores in `counters` the numbers that the post-op adds, and in *ret_key the key for name_xdata,
+ * or NULL. Returns whether there is a number to add. The post-op lowers the dirty counters, unless
+ * a copy may differ and no pending counter can accuse it. If only the pre-op failed on a copy and
+ * no copy was changed, none differs. */
 static bool
 post_op_counters (struct txn *txn, dict_t *counters, const char **ret_key)
 {
@@ -397,8 +403,9 @@ txn_synced (call_frame_t *frame)
     post_op (txn);
 }
 
-/* The post-op lowers the dirty counters only after the data are on the disks. A brick that loses
- * its memory loses a write; without the dirty counter no copy would show that. */
+/* Sends an fsync to the copies before the post-op, which lowers the dirty counters, if bytes were
+ * overwritten. A brick whose machine fails may lose a write that is not on its disk; without the
+ * dirty counter nothing would show that its copy differs. */
 static void
 sync_data (struct txn *txn)
 {
@@ -424,8 +431,9 @@ txn_accused_of_new (call_frame_t *frame)
     sync_data (frame->local);
 }
 
-/* The copies with a new object accuse the others of lacking all of it. The data counter of a
- * directory means that bricks have no list of the names that need a heal. */
+/* Raises the pending counters of a new object against the copies that lack it, so that a heal
+ * copies all its parts. For a directory the number for data is raised as well if
+ * granular-entry-heal is on: it tells healers that bricks have no list of the names to heal. */
 static void
 txn_accuse_of_new (struct txn *txn)
 {
@@ -458,8 +466,9 @@ txn_end (struct txn *txn)
         sync_data (txn);
 }
 
-/* Without a failure the answer doesn't wait for the post-op. If a child is down, it does: the
- * pending counters alone show that its copy has missed the change. */
+/* The caller is answered before the post-op if no copy missed the change. If one did, or its child
+ * is down, the answer waits for the post-op: until then no pending counter shows that this copy has
+ * missed the change. */
 void
 txn_op_done (struct txn *txn, struct changing *op)
 {

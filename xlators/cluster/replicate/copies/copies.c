@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The context of an inode: which copies may be read, and the read child. */
+/* The context of an inode, which stores the copies that may be read; and the choice among them. */
 #include "copies.h"
 
 #include <string.h>
@@ -61,7 +61,8 @@ copies_with_data (const replicate_t *priv, copies_t copies)
     return priv->arbiter < 0 ? copies : copies & ~COPY (priv->arbiter);
 }
 
-/* In a split brain favorite-child-policy may name the copy to read. Returns whether it does. */
+/* Adds the copy that favorite-child-policy selects in a split brain to *readable. Returns whether
+ * there is one. */
 static bool
 readable_favor (const replicate_t *priv, const struct copy *copies, struct readable *readable)
 {
@@ -89,7 +90,8 @@ lookup_started (replicate_t *priv)
                           __atomic_add_fetch (&priv->lookups, 1, __ATOMIC_ACQ_REL) };
 }
 
-/* Drops a report whose lookup began before the pending counters of a change were on the bricks. */
+/* Stores a report in the context, and takes *noted. Drops the report if its lookup began before the
+ * pending counters of a change were on the bricks: the report may lack these counters. */
 static void
 learn_locked (struct replicate_inode *kept, const struct readable *readable, bool favored,
               const struct lookup_start *start, struct copy **noted)
@@ -144,7 +146,7 @@ inode_assume_good (xlator_t *this, inode_t *inode, ia_type_t type, const struct 
     pthread_mutex_unlock (&kept->lock);
 }
 
-/* In a split brain callers read the copy that split-brain-choice has chosen. */
+/* Adds the copy that a user has chosen with split-brain-choice to *readable, in a split brain. */
 static void
 choice_apply_locked (const struct replicate_inode *kept, struct readable *readable)
 {

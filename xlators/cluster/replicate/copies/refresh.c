@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A refresh looks an inode up on all copies. Each brick also reports whether its index is empty. */
+/* A refresh looks an inode up on all copies, and stores their reports in the inode's context. Each
+ * brick also reports whether its index of objects that need a heal is empty. */
 #include "copies.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #define LOCKS_REPORTED "glusterfs.inodelk-count"
 #define INDEX_ASKED "glusterfs.xattrop_index_count"
 #define INDEX_REPORTED "link-count"
-#define INDEX_VALID 1000000000ll /* nanoseconds */
+#define INDEX_VALID 1000000000ll /* nanoseconds for which a report on an index is valid */
 
 dict_t *
 changelog_asked (xlator_t *this, dict_t *xdata)
@@ -39,7 +40,8 @@ copy_read (const replicate_t *priv, const struct lookup_reply *reply, struct cop
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-/* indexes[i] is the time of the report; negative if the index is not empty, or was not reported. */
+/* Stores the time of the report in priv->indexes; as a negative number if the index is not empty,
+ * or the answer has no report. */
 void
 index_note (replicate_t *priv, unsigned child, const struct lookup_reply *reply,
             const struct lookup_start *start)
@@ -98,8 +100,8 @@ refresh_drop (void *local)
     loc_wipe (&refresh->loc);
 }
 
-/* A brick whose object has another gfid or type has no copy. Returns 0, or an errno if no brick has
- * one. */
+/* Stores the reports in the answers in `copies`. A brick whose object has another gfid or type
+ * counts as one without a copy. Returns 0, or an errno if no brick has a copy. */
 static int
 refresh_read (struct refresh *refresh, struct copy *copies)
 {

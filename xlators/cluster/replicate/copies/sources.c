@@ -3,7 +3,8 @@
 
 /* --- quorum ----------------------------------------------------------------------------------- */
 
-/* Half of an even number of copies is a quorum if it has the first copy. */
+/* With QUORUM_AUTO, more than half of the copies are a quorum; so is exactly half of them, if the
+ * first copy is among them. */
 bool
 quorum_holds (const struct quorum *quorum, copies_t copies)
 {
@@ -26,9 +27,9 @@ type_of (const struct copy *copies, copies_t found)
     return found ? copies[copies_first (found)].iatt.ia_type : IA_INVAL;
 }
 
-/* Returns the copies that are shorter than another one: a client that was cut off between a write
- * and its post-op may have left them so. While a client has locked the data, sizes may differ since
- * a write is under way. */
+/* Returns the copies in `among` that are shorter than another one in it. A client that was cut off
+ * between a write and its post-op may have left them shorter. Returns none while a client has
+ * locked the data: sizes then differ for the time of a write. */
 static copies_t
 copies_short (const struct copy *copies, unsigned n, copies_t among)
 {
@@ -81,7 +82,8 @@ nsec_of (const struct iatt *iatt, enum favorite policy)
     return policy == FAVORITE_CTIME ? iatt->ia_ctime_nsec : iatt->ia_mtime_nsec;
 }
 
-/* Compares by the value that the policy names: 1 if copy a has more, 0 or -1. */
+/* Compares the sizes or times of two copies, as the policy demands. Returns 1 if that of `a` is
+ * greater, 0 if they are equal, else -1. */
 static int
 copy_compare (const struct copy *a, const struct copy *b, enum favorite policy)
 {
@@ -96,7 +98,8 @@ copy_compare (const struct copy *a, const struct copy *b, enum favorite policy)
                                                                      : 0;
 }
 
-/* Two copies are equal if their sizes and modification times are. */
+/* Returns a copy that more than half of all copies are equal to; -1: none. Copies are equal if they
+ * have the same size and modification time. */
 static int
 favorite_of_majority (const struct copy *copies, unsigned n, copies_t among)
 {
@@ -113,7 +116,8 @@ favorite_of_majority (const struct copy *copies, unsigned n, copies_t among)
     return -1;
 }
 
-/* If two copies have the same highest value, the policy decides nothing. */
+/* If two copies share the greatest size or latest time, the policy selects neither, and -1 is
+ * returned. */
 int
 copies_favorite (const struct copy *copies, unsigned n, copies_t among, enum favorite policy)
 {
@@ -185,7 +189,8 @@ copies_choose (const struct read_choice *choice, copies_t readable, const gfid_t
 
 /* --- healing ---------------------------------------------------------------------------------- */
 
-/* Returns the copies that accuse themselves. Their other pending counters do not count. */
+/* Returns the copies that accuse themselves. copies_direction ignores the accusations of such a
+ * copy against others. */
 static copies_t
 copies_confessed (const struct copy *copies, unsigned n, enum counter_kind kind)
 {
@@ -252,8 +257,8 @@ sources_disagree (const struct copy *copies, unsigned n, copies_t sources, enum 
     return false;
 }
 
-/* Returns one of several sources that may differ, because a client stopped before it had
- * completed a change on all copies. The caller makes the other sources sinks. */
+/* Selects one source. Copies that nobody accuses may differ, because a client stopped before it had
+ * completed a change on all copies. The caller makes the others sinks. */
 static copies_t
 one_source (const struct copy *copies, unsigned n, copies_t sources, enum counter_kind kind,
             int arbiter)

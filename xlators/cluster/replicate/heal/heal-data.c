@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heals the data of a file, piece by piece. Only the piece is locked, so other clients may write to
- * the rest of the file meanwhile; their writes go to the sinks, too. At the end, after an fsync of
- * the sinks, the pending counters are cleared under a lock on the whole file.
+ * Heals the data of a file, piece by piece. Only the piece being healed is locked, so other clients
+ * may write to the rest of the file at the same time; their writes go to the sinks, too. At the
+ * end, after an fsync of the sinks, the pending counters are cleared under a lock on the whole
+ * file.
  */
 #include "heal.h"
 
@@ -18,13 +19,14 @@ struct data_heal {
     struct heal *heal;
     inode_t *inode;
     fd_t *fd;
-    unsigned source;
-    copies_t sinks, unhealed;
-    uint64_t size, written; /* bytes of the source, and bytes written to sinks */
-    struct copy copies[COPIES_MAX]; /* states of the copies at the start, with the counters */
+    unsigned source;          /* number of the source copy */
+    copies_t sinks, unhealed; /* copies to heal, and those of them on which a step failed */
+    uint64_t size, written;   /* size of the source, and number of bytes written to sinks */
+    struct copy copies[COPIES_MAX]; /* states of the copies, with their counters, at the start */
 };
 
-/* Returns the sinks to write to: those without an error so far, and not the arbiter. */
+/* Returns the sinks to which data is still written: no step has failed on them, and they are not
+ * the arbiter. */
 static copies_t
 data_sinks (const struct data_heal *data)
 {
@@ -216,7 +218,7 @@ data_tell (struct data_heal *data, const char *path)
                path, names, priv->names[data->source], data->size, data->written);
 }
 
-/* Opens the file on the copies that take part. Returns an fd; NULL after a report. */
+/* Opens the file on the copies that take part. Returns an fd; NULL after a line in the report. */
 static fd_t *
 data_open (struct heal *heal, inode_t *inode)
 {
@@ -237,7 +239,8 @@ data_open (struct heal *heal, inode_t *inode)
     return fd;
 }
 
-/* Called under the lock that keeps other healers from the file's data. */
+/* Heals the data of a file. The caller holds the lock that keeps other healers out. Returns 1; 0 if
+ * there is no sink; or a negative errno. */
 static int
 data_heal_alone (struct data_heal *data)
 {

@@ -2,9 +2,9 @@
 /*
  * Heals the names in a directory. A name that the source has is made on the sinks, as an empty
  * object with pending counters against it; the object is healed next. A name that the source
- * doesn't have is removed from the sinks. If every copy is accused, the directory is merged: a name
- * that any copy has is made on the others, and no name is removed. A directory that a sink has
- * under another name is renamed there (heal-moved.c).
+ * doesn't have is removed from the sinks. If every copy is accused, or copies are dirty and none is
+ * accused, the directory is merged: a name that any copy has is made on the others, and no name is
+ * removed. If a sink has a directory under another name, the healer renames it (heal-moved.c).
  */
 #include "heal.h"
 
@@ -18,17 +18,17 @@ struct entries_heal {
     struct heal *heal;
     inode_t *directory;
     struct heal_direction direction;
-    bool merge;       /* every copy is accused: keep a name that any copy has */
+    bool merge;        /* whether to merge: names are made on all copies, and none is removed */
     copies_t unhealed; /* copies on which a name could not be healed */
-    unsigned made, removed;
+    unsigned made, removed; /* numbers of names that the heal has made and removed */
 };
 
-/* One name in the directory, on all copies. */
+/* A name in the directory, and the object that each copy has under it. */
 struct healed_name {
     const char *name;
     copies_t found; /* copies that have the name */
-    struct iatt iatts[COPIES_MAX];
-    inode_t *inode; /* new inode for lookups of the name, with a reference */
+    struct iatt iatts[COPIES_MAX]; /* attributes of the object, by copy in `found` */
+    inode_t *inode; /* empty inode to pass to lookups of the name, with a reference */
 };
 
 static bool
@@ -97,7 +97,7 @@ tree_remove_names (struct heal *heal, unsigned child, inode_t *directory)
     return r;
 }
 
-/* Removes a name on one copy; if it is a directory, with all names below it. */
+/* Removes a name on one copy. If it is a directory, first removes all names below it. */
 static int
 tree_remove (struct heal *heal, unsigned child, inode_t *parent, const char *name, inode_t *inode,
              bool directory)
@@ -116,8 +116,8 @@ tree_remove (struct heal *heal, unsigned child, inode_t *parent, const char *nam
     return r;
 }
 
-/* Removes the name on one copy. Looks it up first, since this copy may have another object under
- * the name than the others have. */
+/* Removes the name on one copy. Looks the name up on that copy first, since it may have another
+ * object under the name than the others have. */
 static int
 name_remove_copy (struct entries_heal *entries, struct healed_name *entry, unsigned child)
 {
@@ -145,7 +145,7 @@ name_remove_copy (struct entries_heal *entries, struct healed_name *entry, unsig
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-/* Returns whether a copy has an object, under any name. */
+/* Returns whether a copy has the object of an inode, under any name. */
 static bool
 copy_has_object (struct heal *heal, unsigned child, inode_t *inode)
 {
@@ -193,9 +193,9 @@ object_make (struct heal *heal, unsigned source, unsigned child, inode_t *inode,
                        NULL);
 }
 
-/* Adds to the sources pending counters for all that the new, empty object of a sink will lack. They
- * are added before the object is made: if the healer dies in between, no client reads the empty
- * object. */
+/* Raises, on the sources, the pending counters of an object against `child`, the sink on which it
+ * will be made without its content. They are raised before the object is made, so that no client
+ * reads the empty object if the healer dies before it is healed. */
 static int
 accuse_new_object (struct heal *heal, copies_t sources, unsigned child, inode_t *inode)
 {
@@ -222,7 +222,7 @@ queue_object (struct heal *heal, inode_t *inode)
         g_queue_push_tail (&heal->objects, inode_ref (inode));
 }
 
-/* Returns the good copies that have the same object under the name as the source. */
+/* Returns the good copies that have the same object under the name as copy `source`. */
 static copies_t
 name_sources (const struct entries_heal *entries, const struct healed_name *entry, unsigned source)
 {
@@ -236,7 +236,8 @@ name_sources (const struct entries_heal *entries, const struct healed_name *entr
     return same;
 }
 
-/* Makes the name on one copy, for the source's object. */
+/* Makes the name on copy `child`, for the object that copy `source` has under it, and queues that
+ * object for its own heal. */
 static void
 name_make_copy (struct entries_heal *entries, struct healed_name *entry, unsigned source,
                 unsigned child)
@@ -269,10 +270,10 @@ name_make_copy (struct entries_heal *entries, struct healed_name *entry, unsigne
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* Looks the name up on one copy. A brick that is killed while it makes an object can leave a name
- * without a gfid; each lookup then fails with ENODATA, until one has a gfid in its xdata for the
- * brick to set. On a sink this sets a new gfid: the name is then another object than the source's,
- * and so removed. */
+/* Looks the name up on one copy. A brick that is killed while it makes an object can leave an
+ * object without a gfid. Each lookup of it fails with ENODATA, until a lookup sends a gfid that the
+ * brick gives to the object. On a sink the healer sends a new gfid: the object is then another one
+ * than the source's, so the healer removes it. */
 static int
 name_look_copy (struct entries_heal *entries, loc_t *loc, unsigned child,
                 struct lookup_reply *reply)
@@ -292,7 +293,7 @@ name_look_copy (struct entries_heal *entries, loc_t *loc, unsigned child,
     return sync_lookup (client, loc, xdata, reply);
 }
 
-/* Looks the name up on all copies that take part. */
+/* Looks the name up on all copies that take part. Stores the results in *entry. */
 static void
 name_look (struct entries_heal *entries, struct healed_name *entry)
 {
@@ -317,7 +318,8 @@ name_look (struct entries_heal *entries, struct healed_name *entry)
     loc_wipe_path (&loc);
 }
 
-/* Heals the name on one copy. source -1: no good copy has the name. */
+/* Heals the name on copy `child`. source: number of a good copy with the name; -1: no good copy has
+ * it, so it is removed. */
 static void
 name_heal_copy (struct entries_heal *entries, struct healed_name *entry, int source, unsigned child)
 {
@@ -339,8 +341,8 @@ name_heal_copy (struct entries_heal *entries, struct healed_name *entry, int sou
         name_make_copy (entries, entry, (unsigned) source, child);
 }
 
-/* Reads the counters of the directory, and decides which copies are sources and sinks, or whether
- * to merge. Returns 1; 0 if there is nothing to heal; or a negative errno. */
+/* Reads the counters of the directory. Decides which copies are sources and which are sinks, and
+ * whether to merge. Returns 1; 0 if there is nothing to heal; or a negative errno. */
 static int
 entries_direct (struct entries_heal *entries)
 {
@@ -373,8 +375,9 @@ name_is_healed (const struct entries_heal *entries, const struct healed_name *en
     return true;
 }
 
-/* Heals one name, under its lock. Reads the counters of the directory again: a copy that was good
- * when the heal began may have missed a change since then. */
+/* Heals one name on all copies. The caller holds the lock of the name. The counters of the
+ * directory are read again for each name, since a copy that was good when the heal began may have
+ * missed a change since then. */
 static int
 name_heal_locked (struct entries_heal *entries, struct healed_name *entry)
 {
@@ -415,7 +418,7 @@ name_heal (struct entries_heal *entries, const char *name)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-/* Adds the names in a copy's directory to a set. */
+/* Adds to the set `names` all names in one copy's directory. */
 static int
 names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
 {
@@ -441,7 +444,7 @@ names_read (struct entries_heal *entries, unsigned child, GHashTable *names)
     return r;
 }
 
-/* Heals each name that any copy has. */
+/* Heals each name that at least one copy has in the directory. */
 static int
 names_heal (struct entries_heal *entries)
 {
@@ -466,8 +469,8 @@ names_heal (struct entries_heal *entries)
     return r;
 }
 
-/* Calls entries_direct under a lock on the whole directory, so that no change of a name is half
- * done on the copies. */
+/* Calls entries_direct under a lock on the whole directory, so that no change of a name is under
+ * way while the counters are read. */
 static int
 entries_prepare (struct entries_heal *entries)
 {
@@ -481,7 +484,8 @@ entries_prepare (struct entries_heal *entries)
     return r;
 }
 
-/* Called under the lock that keeps other healers from the directory's names. */
+/* Heals the names of a directory. The caller holds the lock that keeps other healers out. Returns
+ * 1; 0 if there is nothing to heal; or a negative errno. */
 static int
 entries_heal_alone (struct entries_heal *entries)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Heals attributes and extended attributes: makes those of the sinks equal to the source's. */
+/* Heals attributes and extended attributes: makes those of the sinks equal to those of the
+ * source. */
 #include "heal.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Start of the range of bytes by which clients of GlusterFS lock the attributes of an object. */
+/* First byte of the range that clients lock, as in GlusterFS, while they change the attributes of
+ * an object. */
 #define METADATA_LOCK (INT64_MAX - 1)
 
-/* Returns whether an extended attribute is not healed: it belongs to one copy, or to its brick. */
+/* Returns whether a heal must leave an extended attribute alone, since it belongs to one copy or to
+ * its brick. */
 static bool
 xattr_is_of_copy (const char *name)
 {
@@ -23,8 +26,8 @@ xattr_is_of_copy (const char *name)
     return strchr (name, '.') == NULL;
 }
 
-/* Returns the extended attributes of a copy that are healed, with a reference; NULL after an
- * error. */
+/* Returns, with a reference, those extended attributes of a copy that a heal compares and writes;
+ * NULL: they can't be read. */
 static dict_t *
 xattrs_read (struct heal *heal, unsigned child, loc_t *loc)
 {
@@ -112,7 +115,7 @@ metadata_heal_sink (struct heal *heal, unsigned child, loc_t *loc, const struct 
     return r < 0 ? r : xattrs_heal (heal, child, loc, xattrs);
 }
 
-/* Returns the sinks that could not be healed. */
+/* Heals the attributes of the sinks. Returns those sinks that could not be healed. */
 static copies_t
 metadata_heal_sinks (struct heal *heal, loc_t *loc, unsigned source, copies_t sinks)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Heals a directory that was renamed while a copy was not connected. That copy still has the
- * directory under its old name, so the healer renames it there, too. It must not make a second
- * directory with the same gfid: a brick has one handle for each gfid, and fails with EEXIST when a
- * file is linked into the second directory under the name that it has in the first.
+ * directory under its old name, so the healer renames it there, too. The healer must not make a
+ * second directory with the same gfid instead. A brick has one handle for each gfid, so it would
+ * fail with EEXIST when a file is linked into the second directory under a name that is in the
+ * first.
  *
- * The brick answers under which path it has the directory. Another healer may remove any directory
- * on that path with its content, so each name of the path is locked. While the healer has a lock it
- * doesn't wait for the next one: it and a client that renames could wait for each other.
+ * The healer asks the brick for the path under which it has the directory. Another healer may
+ * remove any directory on that path with its content, so the healer locks each name of the path. It
+ * does not wait for these locks: while it holds one and waits for the next, a client that renames
+ * could hold that next one and wait for the first.
  */
 #include "heal.h"
 
@@ -18,7 +20,7 @@
 #define PATH_ASKED "glusterfs.ancestry.path"
 #define DEPTH_MAX 128 /* names in a path */
 
-/* A name of the old path whose lock the healer has tried to take. */
+/* A name in the old path that the healer has locked, or has tried to lock. */
 struct old_name {
     inode_t *parent; /* with a reference */
     struct heal_lock lock; /* entry lock of the name */
@@ -30,14 +32,14 @@ struct old_path {
     unsigned child;
     gchar **names;
     struct old_name passed[DEPTH_MAX];
-    unsigned n;   /* number of names passed */
-    inode_t *end; /* the directory that the walk has reached, with a reference */
+    unsigned n;   /* number of names in `passed` */
+    inode_t *end; /* directory that the walk has reached, with a reference */
 };
 
 /* --- the path --------------------------------------------------------------------------------- */
 
-/* Returns the path under which a copy has a directory, to be freed with g_free; NULL if the copy
- * doesn't answer with one. */
+/* Returns the path under which a copy has a directory, to be freed with g_free; NULL: the brick
+ * does not report one. */
 static char *
 old_path_get (struct heal *heal, unsigned child, inode_t *directory)
 {
@@ -62,7 +64,8 @@ name_is_usable (const char *name)
     return *name && strlen (name) <= NAME_MAX && !name_is_dots (name);
 }
 
-/* Checks the path from the brick, which may be hostile: it must have 1 to DEPTH_MAX valid names. */
+/* Returns whether the path that a brick has reported has 1 to DEPTH_MAX names, all of them valid. A
+ * hostile brick may report any path. */
 static bool
 names_are_usable (gchar **names)
 {
@@ -76,8 +79,8 @@ names_are_usable (gchar **names)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* Sets old->end to the directory that the copy has under `name` in the present old->end. Returns 0
- * or a negative errno. */
+/* Looks `name` up in old->end on the copy, and makes the directory found there the new old->end.
+ * Returns 0 or a negative errno. */
 static int
 old_path_look (struct old_path *old, const char *name)
 {
@@ -98,9 +101,9 @@ old_path_look (struct old_path *old, const char *name)
     return r < 0 ? r : 0;
 }
 
-/* Locks a name in old->end, and moves on to the directory of that name. If a copy doesn't have
- * old->end, heal_lock fails with ENOENT or ESTALE. No client or healer can then lock a name in it,
- * so the walk continues without that lock. */
+/* Locks a name in old->end, and makes the directory of that name the new old->end. If a copy
+ * doesn't have old->end, heal_lock fails with ENOENT or ESTALE. No client or healer can lock a name
+ * in it then, so the walk continues without that lock. */
 static int
 old_path_step (struct old_path *old, const char *name)
 {

@@ -101,8 +101,9 @@ heal_lock (struct heal *heal, struct heal_lock *lock, bool wait)
 
 /* --- the state of the copies ------------------------------------------------------------------ */
 
-/* The message for ESTALE has a known cause: when one client links a file while another removes its
- * last name, a brick of GlusterFS may remove the file's handle, .glusterfs/AA/BB/GFID. */
+/* Reports that the lookup on one copy failed. The report for ESTALE names a known cause, a lost
+ * handle: if one client links a file while another removes its last name, a brick of GlusterFS may
+ * remove the file's handle, .glusterfs/AA/BB/GFID. */
 static void
 tell_lookup_failed (struct heal *heal, loc_t *loc, unsigned child, int error)
 {
@@ -151,8 +152,8 @@ kind_name (enum counter_kind kind)
     return kind == COUNTER_DATA ? "data" : kind == COUNTER_METADATA ? "attributes" : "entries";
 }
 
-/* Returns the source in a split-brain: the copy that a user chose, or the one of
- * favorite-child-policy; -1: there is none. The policy is for files only. */
+/* Returns the source of a heal in a split brain: the copy that a user chose, or else the copy that
+ * favorite-child-policy selects; -1: none. The policy does not apply to directories. */
 static int
 favorite_of (struct heal *heal, inode_t *inode, enum counter_kind kind)
 {
@@ -225,8 +226,9 @@ heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* Returns a dict for the xattrop that subtracts the pending counters of `copy` against the copies
- * in `healed`, and, if `clean`, its dirty counter; with a reference. NULL: all of them are 0. */
+/* Returns, with a reference, the dict for an xattrop on one copy. It subtracts from the copy's
+ * pending counters against the set `healed` the values in `copy`; if `clean`, also from its dirty
+ * counter. NULL: all these values are 0. */
 static dict_t *
 counters_negated (const struct heal *heal, const struct copy *copy, bool directory,
             enum counter_kind kind, copies_t healed, bool clean)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Running heals, objects that wait for theirs, and the commands that `windlass heal` sends. */
+/* Running heals, the objects that wait for a heal, and the commands that `windlass heal` sends. */
 #include "heal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SELF_HEAL_PID (-6) /* process number of healers, which bricks of GlusterFS recognise */
-#define REPORT_KEPT 60000000000ll /* nanoseconds that an unread report is kept */
-#define REPORTS_MAX 64 /* with more heals than this, unread reports are dropped at once */
+#define SELF_HEAL_PID (-6) /* process number by which GlusterFS's bricks recognise healers */
+#define REPORT_KEPT 60000000000ll /* time for which an unread report is kept, in nanoseconds */
+#define REPORTS_MAX 64 /* number of heals above which unread reports are dropped at once */
 
 void
 heals_init (xlator_t *this)
@@ -75,7 +75,8 @@ heal_free (struct heal *heal)
 
 /* --- finding the object ----------------------------------------------------------------------- */
 
-/* Looks a name up. Returns its inode, with a reference, or NULL with an errno in *ret_error. */
+/* Looks a name up on all copies. Returns its inode, with a reference; NULL with a negative errno in
+ * *ret_error. */
 static inode_t *
 heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_error)
 {
@@ -92,8 +93,8 @@ heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_e
     return found;
 }
 
-/* Looks the path of the heal up, name by name. Returns its inode, with a reference; NULL after a
- * report. */
+/* Looks up the path that the heal's command named, name by name. Returns its inode, with a
+ * reference; NULL after a line in the report. */
 static inode_t *
 heal_find (struct heal *heal)
 {
@@ -120,10 +121,11 @@ heal_find (struct heal *heal)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Invalidates the kernel's and the upper translators' caches of the inode, which may have values of
- * a sink. The names of a file are left out: to invalidate a name the kernel takes the directory's
- * lock, and a request that waits for the heal of a file (heal_from) may hold that lock. No request
- * waits for the heal of a directory. */
+/* Invalidates the caches of the inode in the kernel and the translators above, which may have
+ * values that were read from a sink. The names of a file stay valid: to invalidate a name, the
+ * kernel takes the directory's lock, and a request that waits for the heal of a file (heal_from)
+ * may hold that lock, which would be a deadlock. No request waits for the heal of a directory, so
+ * its names are invalidated. */
 static void
 heal_invalidate (const struct heal *heal, inode_t *inode)
 {
@@ -153,10 +155,10 @@ heal_object (struct heal *heal, inode_t *inode)
     return metadata < 0 ? metadata : data < 0 ? data : metadata + data;
 }
 
-/* An object to heal that waits, since background-self-heal-count objects are being healed. */
+/* An object that waits for its heal, since background-self-heal-count objects are being healed. */
 struct waiting_heal {
     inode_t *inode; /* with a reference */
-    unsigned what;  /* HEAL_* */
+    unsigned what;  /* parts to heal, a set of HEAL_* */
 };
 
 static void
@@ -184,7 +186,7 @@ heals_next (xlator_t *this)
     waiting_heal_free (next);
 }
 
-/* Ends a heal whose report no command reads. */
+/* Ends and frees a heal whose report no command reads: a background heal, or one of heal_from. */
 static void
 heal_forget (struct heal *heal, bool failed)
 {
@@ -203,8 +205,8 @@ heal_forget (struct heal *heal, bool failed)
         heals_next (this);
 }
 
-/* Ends a heal. When `running` becomes 0, heals_wait returns and the translator may be freed: so
- * that is the last use of the translator by this thread. */
+/* Ends a heal. When `running` becomes 0, heals_wait returns and the translator may be freed. So
+ * this thread lowers it last, and does not use the translator afterwards. */
 static void
 heal_finish (struct heal *heal, bool failed)
 {
@@ -244,7 +246,7 @@ heal_run (struct work_item *work)
 
         failed |= r < 0;
         healed += r > 0;
-        heal->what = HEAL_ALL; /* the next objects were made by heal_entries, and are empty */
+        heal->what = HEAL_ALL; /* heal_entries has made the next objects, still empty */
         inode_unref (inode);
     }
     if (!failed && healed == 0)
@@ -252,7 +254,8 @@ heal_run (struct work_item *work)
     heal_finish (heal, failed);
 }
 
-/* Frees finished heals whose reports were not read in time. */
+/* Frees finished heals whose reports no command has read within REPORT_KEPT, or that are too
+ * many. */
 static void
 heals_tidy_locked (struct heals *heals)
 {
@@ -286,8 +289,9 @@ heals_are_enough_locked (xlator_t *this)
     return heals_of (this)->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
 }
 
-/* Queues an object, unless it is in the queue, or the queue is full. Queues none while no
- * background heal runs (background-self-heal-count is 0): only the end of one begins the next. */
+/* Puts an object in the queue of waiting objects, unless it is there already, or the queue is full.
+ * Does nothing if no background heal runs, since background-self-heal-count is 0: an object leaves
+ * the queue only when a background heal ends. */
 static void
 object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -306,8 +310,9 @@ object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
     g_queue_push_tail (&heals->waiting, waiting);
 }
 
-/* Returns whether a heal may run: not after the end of the graph, and, in the background, not
- * beside a heal of the same object or beside background-self-heal-count others. */
+/* Returns whether a heal may run. None may run once the graph ends. A background heal may not run
+ * while the same object, or background-self-heal-count objects, are being healed in the
+ * background. */
 static bool
 heal_may_run_locked (const struct heal *heal)
 {
@@ -318,8 +323,8 @@ heal_may_run_locked (const struct heal *heal)
                                   && !heals_are_enough_locked (heal->this)));
 }
 
-/* Starts a heal on a thread of core/work. Returns its number; 0 if it may not run, and then frees
- * it. */
+/* Starts a heal on a thread of core/work, and returns its number. If the heal may not run, frees it
+ * and returns 0. */
 static unsigned
 heal_begin (struct heal *heal)
 {
@@ -343,8 +348,8 @@ heal_begin (struct heal *heal)
     return number;
 }
 
-/* Returns whether the background heal of an object may begin. If background-self-heal-count others
- * run, queues the object. */
+/* Returns whether a background heal of the object may begin now. If background-self-heal-count
+ * others run, it may not, and the object is put in the queue. */
 static bool
 object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -361,9 +366,9 @@ object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
     return may;
 }
 
-/* Makes no heal if object_may_begin refuses it: a file may be looked up often while it is being
- * healed, and to free a heal takes long, since client_free waits for the reports that are being
- * written. heal_begin checks again, under the lock. */
+/* Asks object_may_begin before it makes a struct heal, although heal_begin checks again under the
+ * lock. A file may be looked up often while it is being healed, and to free a refused struct heal
+ * takes long, since client_free waits for the reports that are being written. */
 void
 heal_later (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -492,8 +497,9 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
     return number ? 0 : -ESHUTDOWN;
 }
 
-/* Answers "running DONE TOTAL", in bytes; or, for a heal that has ended, with a line "finished",
- * "failed" or "missing" (no copy has the path) and the report, and frees the heal. */
+/* The command heal-progress. While the heal runs, answers "running DONE TOTAL", in bytes of the
+ * present file. After its end, answers with a line "finished", "failed" or "missing" (no copy has
+ * the path), followed by the report, and frees the heal. */
 static int
 heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
 {

@@ -3,7 +3,8 @@
  * Healing: makes the sinks of an object equal to a source, and clears the pending counters that
  * accuse the sinks. A heal works on one object at a time, on a thread of core/work that waits for
  * each answer. It takes the locks that GlusterFS's self-heal daemon takes. So two healers never
- * work on the same object, and a writer waits only if it writes to the piece that is being healed.
+ * work on the same object, and a writer waits only if it writes to the piece of the file that is
+ * being healed.
  *
  * A heal needs two connected copies: a source and a sink. Pending counters against a copy that is
  * not connected stay.
@@ -22,14 +23,14 @@
 
 /* All heals of a translator. */
 struct heals {
-    pthread_mutex_t lock; /* a leaf; guards the members below */
+    pthread_mutex_t lock; /* guards the members below; no other lock is taken under it */
     pthread_cond_t idle;  /* signalled when `running` has decreased */
-    GQueue all;           /* struct heal: running ones, and finished ones with an unread report */
-    GQueue waiting;       /* struct waiting_heal; each starts when a background heal ends */
+    GQueue all;           /* of struct heal: running heals, and ended ones with an unread report */
+    GQueue waiting;       /* of struct waiting_heal: objects to heal after background heals end */
     unsigned running;     /* number of running heals */
     unsigned background;  /* number of running heals that a lookup or an open has begun */
     unsigned last;        /* number of the newest heal */
-    bool ending;          /* the graph ends; read without the lock, so atomic */
+    bool ending;          /* whether the graph ends; atomic, so readable without `lock` */
 };
 
 static inline struct heals *
@@ -42,47 +43,50 @@ struct heal {
     struct work_item work;
     xlator_t *this;
     unsigned number;                     /* argument of the command heal-progress */
-    unsigned what;                       /* HEAL_*: the parts of the objects to heal */
+    unsigned what;                       /* set of HEAL_*: parts of the next object to heal */
     char *path;                          /* path to heal, from the root of the mount; or NULL */
     GQueue objects;                      /* inodes still to heal, with references */
     struct client *self;                 /* makes synchronous calls to this translator */
     struct client *children[COPIES_MAX]; /* make synchronous calls to each copy */
     struct copy copies[COPIES_MAX];      /* state of the object's copies at the last heal_refresh */
-    copies_t there;                      /* the copies that take part: at least two */
-    int chosen;                          /* the copy that a user chose as source in a split-brain;
+    copies_t there;                      /* connected copies that the heal reads and writes: at
+                                          * least two */
+    int chosen;                          /* copy that a user chose as source in a split brain;
                                           * -1: favorite-child-policy decides */
-    void (*ended) (void *data, bool failed); /* called at the end, in place of a report; or NULL */
-    void *data;
+    void (*ended) (void *data, bool failed); /* function called at the end; NULL: the heal keeps
+                                              * a report */
+    void *data;                          /* argument for `ended` */
     inode_t *background;                 /* the inode whose lookup or open began this heal, only to
                                           * be compared; the reference is in `objects`. NULL: a
                                           * command, or heal_from, began the heal */
 
     /* Members guarded by heals.lock. */
-    GString *report;
-    uint64_t done, total; /* bytes of the file that is being healed */
+    GString *report;      /* lines for the command heal-progress */
+    uint64_t done, total; /* bytes healed of the present file, and its size in bytes */
     bool finished, failed;
-    bool missing; /* no copy has the path; written before `finished` */
-    int64_t finished_at; /* time of the end, of clock_now */
+    bool missing;         /* whether no copy has the path; set before `finished` */
+    int64_t finished_at;  /* time when the heal ended, by clock_now */
 };
 
 /* --- heal-tools.c ----------------------------------------------------------------------------- */
 
-/* Adds a line to the report, and to the log. */
+/* Adds a line to the heal's report, and to the log. */
 void heal_tell (struct heal *heal, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* Records for heal-progress how many bytes of the present file are healed, of how many. */
+/* Records for the command heal-progress that `done` of the `total` bytes of the file are healed. */
 void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
 
-/* Returns whether the graph ends, so that the heal must stop. */
+/* Returns whether the heal must stop, since the graph ends. */
 bool heal_must_stop (const struct heal *heal);
 
 /* A lock that a heal takes on all copies that take part. */
 struct heal_lock {
     inode_t *inode;
-    bool entry;        /* an entry lock on `name`; else an inode lock on `len` bytes at `from` */
-    const char *name;  /* NULL: the entry lock is on the whole directory */
-    off_t from, len;   /* bytes; len 0: to the end of the file */
-    bool only_healers; /* in the domain of locks that only healers use */
+    bool entry;        /* whether to take an entry lock on `name`, not an inode lock on bytes */
+    const char *name;  /* name to lock in the directory `inode`; NULL: the whole directory */
+    off_t from, len;   /* first byte to lock, and number of bytes; len 0: to the end of the file */
+    bool only_healers; /* whether the lock is in a domain of its own, so that it excludes only other
+                        * healers, no writers */
     copies_t held;     /* copies that have granted the lock */
 };
 
@@ -96,26 +100,27 @@ void heal_unlock (struct heal *heal, struct heal_lock *lock);
  * 0 or a negative errno; -ESTALE if a copy has another object. */
 int heal_refresh (struct heal *heal, inode_t *inode);
 
-/* Decides from heal->copies which copies are sources and sinks. Returns the source; -1 if there is
- * no sink; -EIO if no copy can be the source, which it has reported. */
+/* Decides from heal->copies which copies are sources and sinks. Returns the number of the source;
+ * -1 if there is no sink; -EIO, after a line in the report, if no copy can be the source. */
 int heal_direct (struct heal *heal, inode_t *inode, enum counter_kind kind,
                  struct heal_direction *ret_direction);
 
-/* Subtracts from the copies the pending counters in heal->copies that accuse copies of this heal,
- * except those in `unhealed`. Subtracts the dirty counters, too, if each copy that took no part is
- * accused. If one is not, it may differ and only the dirty counter shows that. */
+/* Subtracts, on each copy, the pending counters in heal->copies that accuse copies of this heal,
+ * except copies in `unhealed`. Subtracts the dirty counters, too, if a pending counter accuses each
+ * copy that took no part. A copy that took no part and is not accused may differ, and then only the
+ * dirty counters show that. */
 int heal_clear_counters (struct heal *heal, inode_t *inode, enum counter_kind kind,
                          copies_t unhealed);
 
 /* Heal one part of an object. Each returns 1 if it healed a copy, 0 if there was no sink, or a
- * negative errno, which it has reported. */
+ * negative errno after a line in the report. */
 int heal_metadata (struct heal *heal, inode_t *inode);
 int heal_data (struct heal *heal, inode_t *inode);
 int heal_entries (struct heal *heal, inode_t *inode);
 
-/* Renames a directory to `to` on one copy, which has it under another name. Returns 1; 0 if the
- * copy doesn't answer where it has the directory; or a negative errno, such as -EAGAIN if a client
- * or another healer has locked a name on the old path. */
+/* Renames a directory to `to` on the one copy that has it under another name. Returns 1; 0 if the
+ * brick does not report the path under which it has the directory; or a negative errno, such as
+ * -EAGAIN if a client or another healer has locked a name on that path. */
 int heal_move (struct heal *heal, unsigned child, inode_t *directory, loc_t *to);
 
 #endif
