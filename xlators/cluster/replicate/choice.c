@@ -17,7 +17,7 @@
 #define CHOICE "replica.split-brain-choice"
 #define TIMEOUT "replica.split-brain-choice-timeout"
 #define FINALIZE "replica.split-brain-heal-finalize"
-#define MINUTE 60000000000ll /* nanoseconds */
+#define MINUTE 60000000000ll /* a minute, in nanoseconds */
 #define MINUTES_MAX (7 * 24 * 60)
 
 struct choosing {
@@ -25,7 +25,7 @@ struct choosing {
     struct work_item work;
     xlator_t *this;
     call_frame_t *frame;
-    inode_t *inode; /* with a reference */
+    inode_t *inode; /* file in the split brain, with a reference */
     int child;      /* number of the chosen copy; -1: the choice ends */
     bool finalize;  /* whether to heal from that copy (replica.split-brain-heal-finalize) */
 };

@@ -19,7 +19,7 @@ struct caller_lock {
     enum fop fop;
     struct fan_out fan;
     call_stub_t *stub;       /* kept call, to resume for the next copy */
-    fd_t *fd;                /* with a reference, or NULL */
+    fd_t *fd;                /* open file of the call, with a reference; or NULL */
     struct gf_flock range;   /* range of the lock, for the answer to a lk; after F_GETLK,
                               * the lock that a copy has reported */
     bool releases;           /* whether the call is an unlock */

@@ -3,8 +3,8 @@
  * A lookup asks all copies at once. The good copies of the directory decide whether a name exists:
  * a copy that missed a removal still has the name. Objects that differ in gfid or type are not
  * copies of each other, and the lookup fails with EIO. But they may also differ because the name
- * changes during the lookup. So replicate first asks all copies again, up to ATTEMPTS times, the
- * last time under the lock of the name.
+ * changes during the lookup. So replicate first asks all copies again, at most ATTEMPTS times in
+ * all, the last time under the lock of the name.
  *
  * An object that was made on a brick directly, not through a client, has no gfid. If a quorum of
  * copies reports that, replicate repeats the lookup under the lock of the name, with a gfid that
@@ -34,7 +34,7 @@ struct replicate_lookup {
     call_frame_t *frame;
     struct fan_out fan;
     loc_t loc;
-    dict_t *xdata;   /* with a reference, or NULL */
+    dict_t *xdata;   /* xdata of the call, with a reference; or NULL */
     inode_t *parent; /* directory of the name, without a reference; NULL: a lookup by gfid */
     unsigned attempts; /* number of earlier attempts */
     bool named;       /* whether the lookup sends a gfid for the object */
@@ -192,7 +192,7 @@ struct lookup_result {
                             * -1: those of `best`, since no copy has good ones */
     bool data;             /* whether copy `best` has good data */
     struct iatt buf;       /* attributes of the object */
-    dict_t *xdata;         /* with a reference, or NULL */
+    dict_t *xdata;         /* xdata of the answer, with a reference; or NULL */
     const struct iatt *postparent; /* attributes of the directory, in a reply; or NULL */
 };
 

@@ -12,8 +12,8 @@ struct read {
     xlator_t *this;
     call_frame_t *frame;
     call_stub_t *stub; /* kept call, to resume for the next copy; or NULL */
-    inode_t *inode;    /* with a reference */
-    fd_t *fd;          /* with a reference, or NULL */
+    inode_t *inode;    /* object to read, with a reference */
+    fd_t *fd;          /* open file of the call, with a reference; or NULL */
     copies_t tried;    /* copies that were asked */
     bool refreshed, opened; /* whether a refresh, and a reopen of `fd`, were done for this read */
     int error;         /* last errno of a copy or of the refresh, or 0 */

@@ -19,8 +19,8 @@ struct dir_listing {
     xlator_t *this;
     call_frame_t *frame;
     bool with_attributes;
-    fd_t *fd;       /* with a reference */
-    dict_t *xdata;  /* with a reference, or NULL */
+    fd_t *fd;       /* open directory, with a reference */
+    dict_t *xdata;  /* xdata of the call, with a reference; or NULL */
     size_t size;
     off_t offset;
     int child;

@@ -49,12 +49,12 @@ typedef struct {
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
     int heals_data; /* enum heals_data; atomic */
 
-    /* Constant after init. */
-    unsigned n;
+    /* Members that init sets, and that are constant afterwards. */
+    unsigned n;                /* number of children */
     xlator_t *children[COPIES_MAX];
-    const char *names[COPIES_MAX];
-    char *pending[COPIES_MAX]; /* names of the pending counters */
-    struct changelog_names changelog;
+    const char *names[COPIES_MAX]; /* names of the children */
+    char *pending[COPIES_MAX]; /* names of the pending counters, by child */
+    struct changelog_names changelog; /* `pending` and the name of the dirty counter */
     int arbiter;               /* number of the arbiter's child; -1: the volume has none */
     copies_t near;             /* children whose bricks are on this machine */
 
@@ -74,8 +74,8 @@ typedef struct {
      * none yet; atomic. */
     int64_t failure_logged[COPIES_MAX];
     struct {
-        uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* atomic */
-    } numbers; /* numbers of such events since init, for state dumps */
+        uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* all atomic */
+    } numbers; /* number of events of each kind since init, for state dumps */
 
     pthread_mutex_t lock;  /* no other lock is taken while this one is held */
     pthread_cond_t idle;   /* signalled when `requests` becomes 0 */
@@ -115,15 +115,15 @@ copies_t fan_succeeded (const struct fan_out *fan);
 
 /* request_new makes a frame for a request of this translator's own, sent as root; request_done ends
  * the request. Work without a frame is put between requests_add and requests_drop instead.
- * requests_wait returns when no such request or work is left; the end of the mount calls it. So
- * `this` may be freed as soon as the last request_done or requests_drop has returned. */
+ * requests_wait returns when no such request or work is left, and then the mount ends. So `this`
+ * may be freed after request_done or requests_drop; their caller must not use it any more. */
 call_frame_t *request_new (xlator_t *this, const call_frame_t *like);
 void request_done (xlator_t *this, call_frame_t *frame);
 void requests_add (xlator_t *this);
 void requests_drop (xlator_t *this);
 void requests_wait (xlator_t *this);
 
-/* Returns a lock owner that no other request of this client has. */
+/* Returns a new lock owner, different from those returned before. */
 uint64_t owner_new (replicate_t *priv);
 
 /* The key in xdata under which a client sends a brick the gfid for a new object. */
@@ -149,7 +149,7 @@ struct replicate_fd {
     GArray *last;          /* of struct listed: the entries of the last answer */
 };
 
-struct replicate_fd *replicate_fd_of (xlator_t *this, fd_t *fd); /* NULL: not opened */
+struct replicate_fd *replicate_fd_of (xlator_t *this, fd_t *fd); /* NULL: fd not opened */
 copies_t fd_opened (xlator_t *this, fd_t *fd);
 void fd_was_opened (xlator_t *this, fd_t *fd, uint32_t flags, bool directory, copies_t on);
 

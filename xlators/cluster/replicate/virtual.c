@@ -12,15 +12,15 @@
 #include <string.h>
 
 #define NODES "trusted.glusterfs.list-node-uuids"
-#define NODE "trusted.glusterfs.node-uuid" /* of one brick */
+#define NODE "trusted.glusterfs.node-uuid" /* attribute that a brick answers with its node's UUID */
 #define STATUS "replica.split-brain-status"
 
 struct virtual {
     struct replicate_local head;
     xlator_t *this;
     call_frame_t *frame;
-    inode_t *inode; /* with a reference */
-    char *name;     /* of the attribute */
+    inode_t *inode; /* object that the caller asks about, with a reference */
+    char *name;     /* name of the virtual attribute */
     struct fan_out fan;
 };
 

@@ -61,7 +61,8 @@ struct changing {
     unsigned checked;              /* number of inodes that need no further refresh, in the order
                                     * subject[0], subject[1], emptied */
     struct txn *txn;               /* transaction that the operation runs in; NULL before it */
-    struct changing *create;       /* create(2) that this truncate is a part of, or NULL */
+    struct changing *create;       /* operation of the create that this truncate completes;
+                                    * or NULL */
 };
 
 /* Makes the struct of an operation, and stores it as the local of `frame`. `inode` becomes
@@ -203,8 +204,8 @@ any_fop_t change_any_fop;
 
 /* Truncates a file that was opened with O_TRUNC, as an operation under its eager lock: a concurrent
  * write then comes before the truncation on all copies, or after it on all. After success calls
- * `answer` with that operation, whose member `create` is the create(2) that opened the file, or
- * NULL. */
+ * `answer` with that operation. Its member `create` is set to `create`, the operation that has
+ * opened the file, or NULL after an open(2). */
 void open_truncate (call_frame_t *frame, xlator_t *this, fd_t *fd, struct changing *create,
                     void (*answer) (struct changing *op));
 void create_answer (struct changing *op);

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-#define FAILURE_LOGGED_EVERY ((int64_t) 60 * 1000000000) /* nanoseconds, by copy */
+/* The least time between two messages about failed changes on one copy, in nanoseconds. */
+#define FAILURE_LOGGED_EVERY ((int64_t) 60 * 1000000000)
 
 /* --- making ----------------------------------------------------------------------------------- */
 

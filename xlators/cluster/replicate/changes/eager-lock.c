@@ -42,8 +42,9 @@ eager_timer_stop_locked (struct txn *eager)
 {
     core_timer_t *timer = g_steal_pointer (&eager->timer);
 
+    /* The timer's reference is not the last one, since the transaction has one of its own. */
     if (timer && timer_cancel (timer))
-        __atomic_sub_fetch (&eager->refs, 1, __ATOMIC_ACQ_REL); /* the transaction has one more */
+        __atomic_sub_fetch (&eager->refs, 1, __ATOMIC_ACQ_REL);
 }
 
 static void eager_pump (xlator_t *this, inode_t *inode);

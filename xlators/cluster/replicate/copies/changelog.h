@@ -44,7 +44,7 @@ copies_first (copies_t copies)
 
 enum counter_kind { COUNTER_DATA, COUNTER_METADATA, COUNTER_ENTRY, COUNTER_KINDS };
 
-#define COUNTER_SIZE 12 /* bytes: three numbers, big-endian */
+#define COUNTER_SIZE 12 /* size of a counter on a brick, in bytes: three big-endian numbers */
 
 struct counter {
     int32_t count[COUNTER_KINDS];

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define PIECE (128 * 1024) /* bytes */
+#define PIECE (128 * 1024) /* bytes of one unit of the option data-self-heal-window-size */
 
 struct data_heal {
     struct heal *heal;

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define READ_SIZE 65536 /* bytes of one readdir */
+#define READ_SIZE 65536 /* bytes to ask a brick for in one readdir */
 
 struct entries_heal {
     struct heal *heal;

@@ -22,8 +22,8 @@
 
 /* A name in the old path that the healer has locked, or has tried to lock. */
 struct old_name {
-    inode_t *parent; /* with a reference */
-    struct heal_lock lock; /* entry lock of the name */
+    inode_t *parent; /* directory of the name, with a reference */
+    struct heal_lock lock; /* entry lock on the name; lock.name is the name */
 };
 
 /* The path of a directory on one copy, and the healer's walk along it from the root. */

@@ -157,7 +157,7 @@ heal_object (struct heal *heal, inode_t *inode)
 
 /* An object that waits for its heal, since background-self-heal-count objects are being healed. */
 struct waiting_heal {
-    inode_t *inode; /* with a reference */
+    inode_t *inode; /* the object, with a reference */
     unsigned what;  /* parts to heal, a set of HEAL_* */
 };
 

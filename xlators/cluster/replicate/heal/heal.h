@@ -46,8 +46,8 @@ struct heal {
     unsigned what;                       /* set of HEAL_*: parts of the next object to heal */
     char *path;                          /* path to heal, from the root of the mount; or NULL */
     GQueue objects;                      /* inodes still to heal, with references */
-    struct client *self;                 /* makes synchronous calls to this translator */
-    struct client *children[COPIES_MAX]; /* make synchronous calls to each copy */
+    struct client *self;                 /* client for synchronous calls to this translator */
+    struct client *children[COPIES_MAX]; /* clients for synchronous calls, one for each copy */
     struct copy copies[COPIES_MAX];      /* state of the object's copies at the last heal_refresh */
     copies_t there;                      /* connected copies that the heal reads and writes: at
                                           * least two */
