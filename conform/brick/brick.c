@@ -146,7 +146,8 @@ brick_calm (struct brick *brick, bool calm)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Returns whether the brick executes a call that is still a parcel, before the brick is killed. */
+/* Returns whether the brick, before it is killed, executes a call that the test has not delivered
+ * to it yet. */
 static bool
 brick_kill_does (const struct brick *brick, const struct brick_parcel *parcel)
 {

@@ -73,7 +73,7 @@ struct brick {
     GHashTable *lost;   /* gfids, as in calls and replies, of files that were open and had no name
                          * left when the brick was killed */
     unsigned came;      /* number of calls that have arrived so far */
-    bool calm;          /* parcels are delivered as soon as they are made */
+    bool calm;          /* calls and replies (parcels) are delivered as soon as they are made */
 };
 
 /* Makes a brick whose files are in `directory`. Returns NULL after it has reported an error. The
@@ -89,8 +89,9 @@ bool brick_is_up (const struct brick *brick);
  * reply. */
 void brick_deliver (struct brick *brick, unsigned nth);
 void brick_park_waiting (struct brick *brick);
-/* If `calm` is true, delivers all parcels now, and each later parcel as soon as it is made. If it
- * is false, each later parcel waits until the test calls brick_deliver for it. */
+/* A parcel is a call or a reply on its way. If `calm` is true, delivers all parcels now, and each
+ * later one as soon as it is made. If it is false, each later parcel waits until the test calls
+ * brick_deliver for it. */
 void brick_calm (struct brick *brick, bool calm);
 /* Returns whether the file was open and had no name left when the brick was killed, so that it may
  * not exist any more. gfid: the file's gfid in calls and replies. */

@@ -56,8 +56,8 @@ inode_t *brick_inode (struct brick_request *q, const gfid_t *wire);
 fd_t *brick_fd (struct brick_request *q, const struct wire_fd *wire, int *ret_r);
 /* Keeps the file open for the connection. Returns the number by which later calls name it. */
 uint64_t brick_keep_open (struct brick_request *q, fd_t *fd);
-/* Converts attributes of the storage to attributes for a reply: sets the gfid of calls and
- * replies. */
+/* Converts attributes of the storage to attributes for a reply: the gfid becomes the one that calls
+ * and replies have for the file, which is not the storage's. */
 struct iatt brick_iatt (struct brick_request *q, const struct iatt *local);
 
 /* A name in a directory, as a loc that brick_place_clear frees. */

@@ -74,7 +74,7 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
-    xdr_get_u32 (&in); /* skips the times to set, and the time: the brick has no features/utime */
+    xdr_get_u32 (&in); /* skips which times to set, and the caller's clock: for features/utime */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
     groups = xdr_get_u32 (&in);

@@ -527,7 +527,7 @@ struct file_op {
     int target;                 /* subvolume to which the file is being copied, or NO_CHILD */
     bool chosen;                /* `child` is already set for the next attempt */
     bool both;                  /* the call was repeated on the copy, which `child` has */
-    bool settled;               /* each move that began before the call has ended */
+    bool settled;               /* no move that began before the call is still running */
     bool dirty;                 /* the call has written data to a linkto on `answered` */
     bool checks;                /* a success of the call is followed by FILE_CHECK */
     uint32_t rights;            /* set of IATT_*: owner, group, mode, if the call sets them */

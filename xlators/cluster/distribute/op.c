@@ -29,7 +29,8 @@ op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc, cons
     return op;
 }
 
-/* The owner of the operation's locks is the address of this request, as in GlusterFS. */
+/* Returns the frame of a request of distribute's own, which it makes at the first call. The address
+ * of that request is the owner of the operation's locks, as in GlusterFS. */
 call_frame_t *
 op_own (struct op *op)
 {

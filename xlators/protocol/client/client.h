@@ -45,7 +45,8 @@ struct client_file {
     int64_t end;     /* offset behind a directory's last entry; -1: unknown; atomic */
     int64_t number;  /* number by which the server knows the open file; valid only on the connection
                       * whose number is in `connection`; atomic */
-    unsigned connection; /* number of a connection, as counted in client_session.connections;
+    unsigned connection; /* number of the connection on which the file was opened, as counted in
+                          * client_session.connections;
                           * changed on the event loop's thread only, under client_session.lock;
                           * other threads read it under that lock */
     bool lost;       /* the file could not be opened again on a new connection; atomic */
@@ -172,8 +173,8 @@ struct client_upcalls {
                            * by `lock` */
     bool quiet;           /* the mount ends, so no thread starts to pass upcalls on any more;
                            * guarded by `lock` */
-    int64_t dumped;       /* time (clock_now) of the last state dump that the server requested and
-                           * got; used on the event loop's thread only */
+    int64_t dumped;       /* time (clock_now) of the last state dump that the client wrote because
+                           * the server asked for it; used on the event loop's thread only */
 };
 
 typedef struct {

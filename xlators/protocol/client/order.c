@@ -74,12 +74,12 @@ void
 client_claim (struct client_call *call, const struct client_range *range, bool writes)
 {
     if (!call->inode)
-        call->inode = inode_ref (range->inode); /* client_inode.lock lasts while the inode does */
+        call->inode = inode_ref (range->inode); /* keeps client_inode.lock in memory */
     call->claimed = client_inode_of (call->this, range->inode);
     call->claim = byte_claim_of (range->offset, range->size, writes, call);
 }
 
-/* Adds a call whose claim waits to the list that client_waits_for reads. */
+/* Adds the call, whose claim is waiting, to a list: client_waits_for reads that list. */
 static void
 call_hold (struct client_call *call)
 {

@@ -124,8 +124,8 @@ file_any_fop (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns whether the operation is also done on the copy: the copy needs the new times, and its
- * data must be synced, too. */
+/* Returns whether the operation is repeated on the copy that a rebalance is making: an fsync, since
+ * the copy's data must be synced, too, and a change of attributes, which the copy needs. */
 static bool
 op_is_for_both (enum fop op)
 {

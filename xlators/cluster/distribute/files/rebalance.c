@@ -361,8 +361,9 @@ file_lives_on (const struct file_op *file)
         && fd_is_open_on (file->op.this, file->fd, file->target);
 }
 
-/* Judges the lookup. If it fails, the operation fails even if the first subvolume reported success:
- * its change is lost, since it was made to the linkto there, or to the file after it was copied. */
+/* Judges the lookup of the moved file. If the lookup fails, the operation fails, too, even if the
+ * first subvolume reported success. The change on the first subvolume is lost: it went to a linkto,
+ * or to the old file after the rebalance had copied it. */
 static int
 file_found (void *local)
 {
@@ -387,7 +388,7 @@ file_found (void *local)
     return 0;
 }
 
-/* --- empty remains: data that the call has written to the linkto on the file's old subvolume -- */
+/* --- empty the linkto of data that the call has written to it on the file's old subvolume ----- */
 
 TODO (file_empties, FILE_EMPTY)
 

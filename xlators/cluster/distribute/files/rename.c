@@ -25,11 +25,12 @@ struct renaming {
         int new_cached; /* cached subvolume of the replaced file, or NO_CHILD */
     } plan;
     inode_t *replaced; /* inode of the file that is replaced, with a reference; or NULL */
-    unsigned where;    /* subvolume on which the rename is done: C or Hd */
-    bool linkto_unlinked; /* the operation has removed the linkto of the new name on Hd */
-    bool linkto_made;  /* a linkto of the old name was made on Hd, which is not Hs */
-    bool linked;       /* the file has the new name on C, too */
-    bool link_exists;  /* the link has failed: C has a file of the new name */
+    unsigned where;    /* subvolume on which the rename is done */
+    bool linkto_unlinked; /* the operation has removed the linkto of the new name on its hashed
+                           * subvolume */
+    bool linkto_made;  /* a linkto of the old name was made on the new name's hashed subvolume */
+    bool linked;       /* the file has the new name, too, on its cached subvolume */
+    bool link_exists;  /* the link has failed: that subvolume has a file of the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -111,8 +112,8 @@ renaming_plan (void *local)
 
 /* --- check ------------------------------------------------------------------------------------ */
 
-/* Stores the results of the lookups of both names, and reads the plan again. Returns 0 or a
- * negative errno. */
+/* Stores the results of the lookups of both names, and makes a new plan of them (struct renaming):
+ * which subvolumes are cached and hashed now. Returns 0 or a negative errno. */
 static int
 renaming_find (struct renaming *renaming)
 {
@@ -227,7 +228,7 @@ renaming_restore_linkto (void *local)
                          &renaming->op.newloc, &renaming->replaced->gfid);
 }
 
-/* --- C is neither Cd nor Hd: linkto of the old name on Hd, link of the new name on C ---------- */
+/* --- linkto of the old name on the new hashed subvolume, link of the new name on the cached --- */
 
 static bool
 renaming_crosses (void *local)
@@ -268,9 +269,9 @@ renaming_undo_linkto (void *local)
         AS_SELF (&renaming->op, renaming->plan.new_hashed, unlink, &renaming->op.loc, 0, only);
 }
 
-/* Links as distribute itself: a brick has stricter rules for a caller's link than for a rename, and
- * Hd checks later that the caller may rename. "force-replace": a stale linkto of the new name on C
- * is replaced. */
+/* Makes the link with distribute's own rights: a brick has stricter rules for a caller's link than
+ * for a rename, and the new name's hashed subvolume checks later that the caller may rename.
+ * "force-replace": the link replaces a stale linkto of the new name. */
 static void
 renaming_link (void *local)
 {

@@ -36,8 +36,8 @@
     put.name_ = with_gfid;
 /* For a rename. The protocol has no flags of renameat2(2), so any flag fails with EINVAL. */
 #define CLIENT_PUT_NO_FLAGS(name_) error = name_ == 0 ? 0 : EINVAL;
-/* For a fallocate. The call can express only the mode FALLOC_FL_KEEP_SIZE, so the operation fails
- * with any other mode. Two of these modes have procedures of their own: discard and zerofill. */
+/* For a fallocate. The call can express no mode but 0 and FALLOC_FL_KEEP_SIZE, so the operation
+ * fails with any other mode. Discard and zerofill have procedures of their own. */
 #define CLIENT_PUT_KEEP_SIZE(name_)                                                                \
     put.name_ = name_ & FALLOC_FL_KEEP_SIZE ? 1 : 0;                                               \
     error = name_ & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : 0;
