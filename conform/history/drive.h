@@ -114,7 +114,7 @@ void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 
  * must not be active yet. gates_remove removes them from a graph that is not active any more. */
 void gates_insert (struct drive *drive);
 void gates_remove (struct drive *drive);
-/* Lets the call or answer with index i in drive->held go on. */
+/* Passes on the call or answer that the gate keeps at index i of drive->held. */
 void gate_release (struct drive *drive, unsigned i);
 
 /* wind.c. actor_look_up winds a look-up of the next name of the line's path. After all look-ups,

@@ -31,12 +31,6 @@ findings_begin (const char *case_name, uint64_t seed)
     g_mutex_unlock (&findings.lock);
 }
 
-const char *
-finding_case (void)
-{
-    return findings.name ? findings.name : "start";
-}
-
 unsigned
 finding_random (unsigned n)
 {

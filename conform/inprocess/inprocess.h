@@ -84,7 +84,6 @@ char *findings_end (char **ret_key);
 unsigned findings_count (void);
 /* A number below n, depending on the seed. */
 unsigned finding_random (unsigned n);
-const char *finding_case (void);
 
 /* The reason why a finding of this key is expected in such a graph, or NULL. */
 const char *inprocess_by_design (const struct graph *graph, const char *case_name, const char *key);

@@ -437,6 +437,18 @@ request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const
     return true;
 }
 
+call_frame_t *
+request_begin_entry (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name,
+                     loc_t *ret_loc)
+{
+    call_frame_t *frame = request_begin (req, parent, op);
+
+    if (!frame || !request_loc_entry (frame, ret_loc, parent, name))
+        return NULL;
+    request_local (frame, name, NULL)->parent = ret_loc->parent;
+    return frame;
+}
+
 fd_t *
 fd_given (const struct fuse_file_info *fi)
 {

@@ -93,6 +93,10 @@ name_is_hidden (const struct bridge *bridge, fuse_ino_t parent, const char *name
  * unknown, or the name is invalid. */
 bool request_loc_inode (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t ino);
 bool request_loc_entry (call_frame_t *frame, loc_t *ret_loc, fuse_ino_t parent, const char *name);
+/* Begins a request about one name: fills in ret_loc, and keeps parent and name in frame->local.
+ * Returns NULL if the request was answered. */
+call_frame_t *request_begin_entry (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name,
+                                   loc_t *ret_loc);
 /* Returns the open file of a request; NULL if the request was answered. */
 fd_t *request_fd (call_frame_t *frame, const struct fuse_file_info *fi);
 /* fd_given returns the fd as the kernel names it, fd_now and fd_meant the one that it stands for

@@ -2,9 +2,9 @@
 /*
  * windlass doctor: checks of this machine, of a volfile, or of a mount.
  *
- * A check of the machine reads files, which a test can replace: all paths are below doctor.root. Of
- * the machine itself, without such a root, a user namespace is tried besides. What is not known is
- * not reported. The attempt to mount (attempt.c) then shows whether a mount works.
+ * A check of the machine reads files, which a test can replace: all paths are below doctor.root. If
+ * doctor.root is not set, doctor also tries to make a user namespace. A check that learns nothing
+ * reports nothing. The attempt to mount (attempt.c) then shows whether a mount works.
  */
 #ifndef WINDLASS_CLI_DOCTOR_DOCTOR_H
 #define WINDLASS_CLI_DOCTOR_DOCTOR_H

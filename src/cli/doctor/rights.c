@@ -166,8 +166,8 @@ doctor_mtab (const struct doctor *doctor, const char *name, GPtrArray *findings)
 
 /* --- namespaces and security modules ---------------------------------------------------------- */
 
-/* No switch says that the kernel refuses them in a chroot, nor what a container's filter does; so
- * an ordinary user tries, as windlass run will. */
+/* Tries, as an ordinary user, to make a user namespace, as windlass run does: the kernel refuses it
+ * in a chroot, and the filter of a container may, and no file says so. */
 static void
 doctor_try_namespace (const struct doctor *doctor, const char *name, GPtrArray *findings)
 {

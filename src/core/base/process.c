@@ -170,12 +170,6 @@ process_is_stopped (pid_t process)
     return status && strstr (status, "\nState:\tT");
 }
 
-bool
-process_is_gone (pid_t thread)
-{
-    return process_is_known (thread) && kill (thread, 0) < 0 && errno == ESRCH;
-}
-
 static int64_t
 process_clock (clockid_t clock)
 {

@@ -71,7 +71,4 @@ bool process_is_under_valgrind (void);
  * those of nobody. true if it isn't known. */
 bool process_has_first_user_namespace (void);
 
-/* Returns whether no thread has the number any more. false if it isn't known. */
-bool process_is_gone (pid_t thread);
-
 #endif

@@ -46,13 +46,6 @@ failures_set_level (enum failure_level level)
                       __ATOMIC_RELAXED);
 }
 
-enum failure_level
-failures_level (void)
-{
-    return __atomic_load_n (&failures_skipped, __ATOMIC_RELAXED) == nothing ? FAILURES_ALL
-                                                                            : FAILURES_NOTABLE;
-}
-
 /* --- from frames ---------------------------------------------------------------------------- */
 
 static bool

@@ -81,7 +81,6 @@ void failure_note_frame (const call_frame_t *frame, int op_errno);
 void failure_warn_odd (const call_stack_t *root);
 
 void failures_set_level (enum failure_level level);
-enum failure_level failures_level (void);
 void failures_clear (void);
 
 /* Calls fn for each failure, the oldest first, under a lock that failing requests take: fn must be

@@ -40,9 +40,9 @@ fop_changes (enum fop op, uint32_t flags)
 
 /* Operations in GlusterFS's list that don't exist here. */
 static const char *const absent[] = {
-    "compound", "entrylk",   "fentrylk", "finodelk",   "forget",      "fxattrop", "getactivelk",
-    "getspec",  "icreate",   "inodelk",  "ipc",        "lease",       "namelink", "notify",
-    "put",      "rchecksum", "release",  "releasedir", "setactivelk", "xattrop",  NULL,
+    "compound", "forget",   "getactivelk", "getspec",   "icreate", "ipc",        "lease",
+    "namelink", "notify",   "put",         "rchecksum", "release", "releasedir", "setactivelk",
+    NULL,
 };
 
 static bool

@@ -172,15 +172,13 @@ fuse_forget_multi (fuse_req_t req, size_t count, struct fuse_forget_data *forget
 static call_frame_t *
 new_entry (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, loc_t *ret_loc)
 {
-    call_frame_t *frame = request_begin (req, parent, op);
+    call_frame_t *frame = request_begin_entry (req, op, parent, name, ret_loc);
     struct fuse_local *local;
 
-    if (!frame || !request_loc_entry (frame, ret_loc, parent, name))
+    if (!frame)
         return NULL;
-    local = request_local (frame, name, NULL);
-    local->parent = ret_loc->parent;
-    local->inode = inode_new (ret_loc->parent->table);
-    ret_loc->inode = local->inode;
+    local = frame->local;
+    ret_loc->inode = local->inode = inode_new (ret_loc->parent->table);
     return frame;
 }
 

@@ -12,15 +12,13 @@ static link_cbk fuse_link_cbk;
 static call_frame_t *
 remove_begin (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, loc_t *ret_loc)
 {
-    call_frame_t *frame = request_begin (req, parent, op);
+    call_frame_t *frame = request_begin_entry (req, op, parent, name, ret_loc);
     struct fuse_local *local;
 
-    if (!frame || !request_loc_entry (frame, ret_loc, parent, name))
+    if (!frame)
         return NULL;
-    local = request_local (frame, name, NULL);
-    local->parent = ret_loc->parent;
-    local->inode = inode_grep (ret_loc->parent, name);
-    ret_loc->inode = local->inode;
+    local = frame->local;
+    ret_loc->inode = local->inode = inode_grep (ret_loc->parent, name);
     return frame;
 }
 

@@ -175,12 +175,6 @@ busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool 
     watch_set (xlators, &busy_watcher, on);
 }
 
-bool
-busy_on (void)
-{
-    return busy_is_on;
-}
-
 size_t
 busy_read (enum busy_by by, struct busy_row *ret_rows)
 {

@@ -32,7 +32,6 @@ struct busy_row {
 /* edge: the bridge, whose calls count; itable: its inodes. Switching on clears the tables. One
  * graph at a time; always on the same thread. */
 void busy_set (GPtrArray *xlators, const xlator_t *edge, struct itable *itable, bool on);
-bool busy_on (void);
 
 /* Copies a table to ret_rows, which has BUSY_ROWS places; returns the number of rows. Any
  * thread. */
