@@ -200,7 +200,8 @@ int command_trace_cat (void *data, GBytes *input, GString *answer);
 /* The folder of logs. Freed with g_free. */
 char *path_log_dir (void);
 /* The log of a mount point; makes its folder on demand. If that can't be used, tells on stderr of
- * another. Freed with g_free. NULL, and *ret_error. */
+ * another. A user's log of more than 16 MiB is renamed first. Freed with g_free. NULL, and
+ * *ret_error. */
 char *path_log (const char *mountpoint, char **ret_error);
 /* Relative to the current folder. Freed with g_free. */
 char *path_absolute (const char *path);

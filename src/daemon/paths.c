@@ -5,12 +5,15 @@
 #include "core/base/rundir.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define HASH_SIZE 16 /* characters */
+#define HASH_SIZE 16            /* characters */
+#define LOG_LARGE (16 * 1048576) /* bytes */
 
 char *
 path_log_dir (void)
@@ -70,6 +73,21 @@ path_log_dir_instead (const char *dir, int error, char **ret_error)
     return instead;
 }
 
+/* No logrotate looks after the logs of an ordinary user. So at a mount a large one gets the name
+ * FILE.1, in place of an older FILE.1. */
+static void
+path_set_aside (const char *path)
+{
+    g_autofree char *older = g_strconcat (path, ".1", NULL);
+    struct stat st;
+
+    if (geteuid () != 0 && lstat (path, &st) == 0 && S_ISREG (st.st_mode)
+        && st.st_size > LOG_LARGE && rename (path, older) < 0)
+        say_line (stderr, "windlass: notice: the log '%s' has %" PRIu64 " MiB; it can't get the "
+                          "name '%s': %s",
+                  path, (uint64_t) st.st_size >> 20, older, g_strerror (errno));
+}
+
 char *
 path_log (const char *mountpoint, char **ret_error)
 {
@@ -84,6 +102,8 @@ path_log (const char *mountpoint, char **ret_error)
         dir = instead;
     }
     path = dir ? g_build_filename (dir, name, NULL) : NULL;
+    if (path)
+        path_set_aside (path);
     g_free (dir);
     return path;
 }

@@ -73,6 +73,20 @@ new_write (const struct cli_command *command, const struct run_words *words, con
     return cli_output_done (command, &output) < 0 ? CLI_FAILED : CLI_OK;
 }
 
+/* Returns CLI_OK, or says which word of the command line has no meaning for a file. */
+static int
+new_judge (const struct cli_command *command, const struct run_words *words)
+{
+    if (words->command)
+        return cli_usage (command, "no command is wanted");
+    if (words->graph.options)
+        return cli_usage (command,
+                          "--xlator-option '%s' is for a graph that runs, and is not written; "
+                          "OPTION=VALUE behind the place is",
+                          words->graph.options[0]);
+    return CLI_OK;
+}
+
 int
 cli_new (const struct cli_command *command, int argc, char **argv)
 {
@@ -84,9 +98,9 @@ cli_new (const struct cli_command *command, int argc, char **argv)
     struct run_words words = { 0 };
     int status = run_words_parse (command, argc, argv, more, &words);
 
-    if (status == CLI_OK && words.command)
-        status = cli_usage (command, "no command is wanted");
-    else if (status == CLI_OK)
+    if (status == CLI_OK)
+        status = new_judge (command, &words);
+    if (status == CLI_OK)
         status = new_write (command, &words, path);
     run_words_clear (&words);
     return status;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A user's daemon finds a folder for its socket, its dumps and a log in every environment: after su,
 # without a home directory, and where others have made the names before it. Root finds its socket.
-# Where no folder can be had, the terminal says so.
+# Where no folder can be had, the terminal says so. The log does not grow for ever.
 # builds: debug
 # through: device
 . "$(dirname "$0")/../lib.sh"
@@ -69,6 +69,20 @@ for home in /nonexistent "$TEST_DIR/closed-home"; do
     expect_match "the log with HOME=$home" "is mounted" "$(cat "$theirs"/*-mnt.log)"
     unmount
 done
+
+# A large log is set aside at the next mount; a smaller one goes on.
+mounted
+unmount
+log=$(find home/.local/state/windlass -name '*-mnt.log')
+truncate -s 17M "$log"
+mounted
+expect "the set aside log" 17825792 "$(stat -c %s "$log.1")"
+expect_match "the new log" "is mounted" "$(cat "$log")"
+unmount
+mounted
+unmount
+expect "mounts in the new log" 2 "$(grep -c "is mounted" "$log")"
+expect "the set aside log, later" 17825792 "$(stat -c %s "$log.1")"
 
 # A mount point of a long path.
 long=$MNT/$(printf '%0100d' 1)/$(printf '%0100d' 2)/$(printf '%0100d' 3)

@@ -28,5 +28,7 @@ for name in 'a b' 'q"uote' 'back\slash' "apo'strophe" '#hash' '@DIR@' 'end-volum
     expect "what is in '$name'" "in $name" "$(cat "$MNT/file")"
     unmount
 done
+expect_error "--xlator-option 'plain.x=1' is for a graph that runs.* OPTION=VALUE behind" \
+    new --xlator-option plain.x=1 plain "$BACK"
 mkdir "$TEST_DIR/"$'new\nline'
 expect_error "a volfile can't name .*newline" new plain "$TEST_DIR/"$'new\nline'
