@@ -7,12 +7,12 @@
 
 struct context {
     pthread_mutex_t lock; /* no other lock is taken under it; guards the other members */
-    int cached, target, mds; /* subvolumes, or NO_CHILD: see inode_cached, inode_target,
-                              * inode_mds */
+    int cached, target, mds; /* numbers of subvolumes, or NO_CHILD: see inode_cached,
+                              * inode_target, inode_mds */
     struct layout *layout;
     GPtrArray *fds; /* list of the open fds of a file, without references; NULL: never opened */
-    int64_t read; /* time when `layout` was last read from a subvolume, of clock_now */
-    int64_t mtime, ctime; /* latest times of a directory that a caller has got */
+    int64_t read; /* value of clock_now when `layout` was last read from a subvolume */
+    int64_t mtime, ctime; /* latest times of the directory in an answer to a caller */
     uint32_t mtime_nsec, ctime_nsec;
 };
 
@@ -176,8 +176,8 @@ inode_set_layout (xlator_t *this, inode_t *inode, struct layout *layout, int mds
     layout_unref (before);
 }
 
-/* Age in nanoseconds below which a layout is used without a check. It is much shorter than the time
- * between a rebalance's change of a layout and its first move of a file in that directory. */
+/* Age in nanoseconds below which a layout is used without being read again. A rebalance needs much
+ * longer than this from its change of a layout to its first move of a file in the directory. */
 #define FRESH 10000000
 
 bool
@@ -271,8 +271,8 @@ iatt_merge (struct iatt *to, const struct iatt *from)
     iatt_take_later (&to->ia_ctime, &to->ia_ctime_nsec, from->ia_ctime, from->ia_ctime_nsec);
 }
 
-/* Sets a constant size, the one that GlusterFS's clients show for every directory: the subvolumes
- * have different sizes for it. */
+/* Sets the constant size that GlusterFS's clients show for every directory, since the subvolumes
+ * report different sizes of one directory. */
 static void
 directory_set_size (struct iatt *buf)
 {
@@ -280,9 +280,9 @@ directory_set_size (struct iatt *buf)
     buf->ia_blocks = 8;
 }
 
-/* Stores the times in buf in the context. If they are not the latest of all subvolumes (`all`),
- * first replaces those that are older than the stored ones: a directory's times must not go
- * back. */
+/* Stores mtime and ctime of buf in the context of the directory. `all`: buf has the latest times of
+ * all subvolumes. If it has not, a time in buf that is older than the stored one is first replaced
+ * by the stored one: the times that callers see must not go back. */
 static void
 directory_keep_times (xlator_t *this, inode_t *inode, struct iatt *buf, bool all)
 {

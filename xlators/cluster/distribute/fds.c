@@ -3,11 +3,11 @@
 #include "distribute.h"
 
 struct fd_context {
-    pthread_mutex_t lock; /* no other lock is taken under it */
-    inode_t *inode;       /* inode whose list has the fd (inode_add_fd), with a reference; NULL: a
-                           * directory */
-    /* The last offset that a listing has given to its caller, and the exact offset on the subvolume
-     * that it stands for (fd_note_place). Guarded by `lock`. */
+    pthread_mutex_t lock; /* guards given, exact and open_on; no other lock is taken under it */
+    inode_t *inode;       /* inode of the file, whose list of fds has this fd (inode_add_fd); with a
+                           * reference; NULL: the fd is of a directory */
+    /* The offset of the last entry that a listing has given to its caller, maybe rounded, and the
+     * exact offset of that entry on its subvolume (fd_note_place). Guarded by `lock`. */
     uint64_t given, exact;
     bool open_on[];       /* by subvolume: the fd is open there; guarded by `lock` */
 };
@@ -54,8 +54,8 @@ fd_is_open_on (xlator_t *this, fd_t *fd, int child)
     return is_open;
 }
 
-/* Makes the context of the fd at the first call. That needs no lock, since only one thread uses the
- * fd before its open is answered. */
+/* The first call for an fd makes the fd's context. That needs no lock, since only one thread uses
+ * the fd before the open of the fd is answered. */
 void
 fd_set_open_on (xlator_t *this, fd_t *fd, int child)
 {
@@ -100,7 +100,7 @@ fd_place (xlator_t *this, fd_t *fd, uint64_t given, uint64_t otherwise)
 
 struct flushing {
     struct op op;
-    int home; /* cached subvolume; only its error fails the flush; or NO_CHILD */
+    int home; /* cached subvolume, or NO_CHILD; the flush fails only if this subvolume fails it */
 };
 
 static void

@@ -36,9 +36,9 @@ word_at (const char *bytes)
     return b[0] | (uint32_t) b[1] << 8 | (uint32_t) b[2] << 16 | (uint32_t) b[3] << 24;
 }
 
-/* Returns a word of the last bytes of a name (`size`, 0 to 3), below the padding `pad`. Each byte
- * is sign-extended, as in GlusterFS on x86-64, where char is signed: so a byte above 0x7f, as UTF-8
- * has, also changes the bits above it. */
+/* Returns a word that has the last `size` bytes of a name (0 to 3) in its low bits, and the low
+ * bits of `pad` above them. Each byte is sign-extended, as in GlusterFS on x86-64, where char is
+ * signed: a byte above 0x7f, as in UTF-8, sets all bits above it. */
 static uint32_t
 word_of_rest (const char *bytes, size_t size, uint32_t pad)
 {
@@ -109,8 +109,8 @@ hash_rules_clear (struct hash_rules *rules)
     *rules = (struct hash_rules){ 0 };
 }
 
-/* Returns whether the name matches the rule. If so, *ret_from and *ret_size are the offset and the
- * size of the part to hash, the first group. */
+/* Returns whether the rule matches the name. If so, sets *ret_from and *ret_size to the offset and
+ * the size of the part of the name to hash, the one that the rule's first group matches. */
 static bool
 rule_match (const regex_t *rule, const char *name, size_t *ret_from, size_t *ret_size)
 {

@@ -74,9 +74,10 @@ layout_read (struct layout *layout, unsigned i, const void *value, size_t size)
         layout->kind = LAYOUT_BY_USER;
 }
 
-/* Gives the layout the commit hash of its ranges, if all of them have the same one. A subvolume
- * that is down, or that was added and has no range yet, is ignored. If a range could not be read
- * (RANGE_UNKNOWN), the layout gets no commit hash (LAYOUT_UNSURE). */
+/* Sets the commit hash of the layout to the one that all its ranges have. If the ranges have
+ * different commit hashes, or if a range could not be read (RANGE_UNKNOWN), the layout gets
+ * LAYOUT_UNSURE. A subvolume that is down, lacks the directory, or is new and has no range yet is
+ * ignored. */
 void
 layout_seal (struct layout *layout)
 {
@@ -111,7 +112,7 @@ layout_write (const struct layout *layout, unsigned i, uint8_t ret_value[LAYOUT_
 
 /* --- using a layout --------------------------------------------------------------------------- */
 
-/* An empty range is stored as 0 to 0, as in GlusterFS. */
+/* Returns whether a range has any hash. An empty range is stored as 0 to 0, as in GlusterFS. */
 static bool
 range_is_used (const struct layout_range *range)
 {
@@ -139,8 +140,8 @@ range_compare (const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Counts holes and overlaps, in the ranges sorted by their starts. `next` is the first hash after
- * the ranges that were visited. */
+/* Sorts the ranges by their starts, and counts the holes and overlaps. In the loop, `next` is the
+ * first hash above all ranges visited so far. */
 static void
 holes_count (const struct layout_range **used, unsigned n, struct layout_faults *faults)
 {
@@ -195,8 +196,8 @@ range_may_be_given (const struct layout_range *range)
     return range->state == RANGE_UNSET || range->state == RANGE_SET;
 }
 
-/* Sets shares[i] to the weight of subvolume i if that gets a range, or else to 0. Returns the sum
- * of the shares. */
+/* Sets shares[i] to the weight of subvolume i if the subvolume gets a range, and to 0 if not. If no
+ * subvolume has a weight above 0, all weights count as 1. Returns the sum of the shares. */
 static uint64_t
 shares_choose (const struct layout *layout, const uint32_t *weights, unsigned first,
                unsigned spread, uint32_t *shares)

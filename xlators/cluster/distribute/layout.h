@@ -7,9 +7,10 @@
  *
  * Each subvolume stores its own range, in an extended attribute of the directory on its bricks, as
  * 16 bytes: commit hash, kind, first and last hash, big-endian. A rebalance writes a new commit
- * hash into all ranges and into an attribute of the volume's root directory. While all of these are
- * equal, a name that is missing on its hashed subvolume exists on no subvolume. The ranges may have
- * holes (hashes in no range) and overlaps, by mistake or because a subvolume is hostile.
+ * hash into all ranges and into an attribute of the volume's root directory. While these commit
+ * hashes are all equal, a name that is missing on its hashed subvolume exists on no subvolume. The
+ * ranges may have holes (hashes in no range) and overlaps, by mistake or because a subvolume is
+ * hostile.
  *
  * The code depends on no other part of the translator. A layout is constant once it is in the
  * context of an inode; its references are counted.
@@ -22,7 +23,9 @@
 #include <stdint.h>
 
 #define LAYOUT_DISK_SIZE 16
-#define LAYOUT_UNSURE 1 /* commit hash of a layout in which a missing name may exist elsewhere */
+/* The commit hash of a layout that is not known to be complete: a name that is missing on its
+ * hashed subvolume may exist on another subvolume. */
+#define LAYOUT_UNSURE 1
 
 /* A rebalance doesn't change a layout of the kind LAYOUT_BY_USER. */
 enum layout_kind { LAYOUT_BY_HASH = 0, LAYOUT_BY_USER = 1 };
@@ -30,9 +33,9 @@ enum layout_kind { LAYOUT_BY_HASH = 0, LAYOUT_BY_USER = 1 };
 enum range_state {
     RANGE_MISSING,  /* the subvolume does not have the directory */
     RANGE_UNSET,    /* the subvolume has the directory, without a range */
-    RANGE_SET,      /* the range is the hashes from start to stop; 0 to 0: no hash */
+    RANGE_SET,      /* the range has the hashes from start to stop, or, if both are 0, no hash */
     RANGE_DOWN,     /* the subvolume is down */
-    RANGE_UNKNOWN,  /* the subvolume answered with another error, or with an invalid range */
+    RANGE_UNKNOWN,  /* the lookup failed with another error, or found a file or an invalid range */
 };
 
 struct layout_range {
@@ -43,7 +46,7 @@ struct layout_range {
 struct layout {
     int refs; /* number of references; atomic */
     uint32_t kind;
-    uint32_t commit; /* commit hash of all ranges; LAYOUT_UNSURE if they have different ones */
+    uint32_t commit; /* commit hash of all ranges; LAYOUT_UNSURE if they have no common one */
     unsigned n;
     struct layout_range ranges[]; /* ranges by subvolume */
 };
@@ -52,7 +55,7 @@ struct layout {
 struct layout_faults {
     unsigned holes, overlaps;                /* number of holes and of overlaps in the ranges */
     unsigned used;                           /* number of subvolumes whose range is not empty */
-    unsigned missing, unset, down, unknown;  /* number of subvolumes in each state */
+    unsigned missing, unset, down, unknown;  /* number of subvolumes in each range_state */
 };
 
 struct layout *layout_new (unsigned n);
@@ -64,8 +67,8 @@ void layout_unref (struct layout *layout);           /* takes NULL */
 void layout_read (struct layout *layout, unsigned i, const void *value, size_t size);
 void layout_fail (struct layout *layout, unsigned i, enum range_state state);
 
-/* Sets the commit hash of the layout from those of its ranges. To be called after the last
- * layout_read. */
+/* Sets the commit hash of the layout from the commit hashes of its ranges. The caller has set all
+ * ranges before. */
 void layout_seal (struct layout *layout);
 
 void layout_write (const struct layout *layout, unsigned i, uint8_t ret_value[LAYOUT_DISK_SIZE]);

@@ -8,10 +8,14 @@
  *   dht.entry.sync    on a name in a directory
  *   dht.file.migrate  on a file: held while it is copied to another subvolume, or renamed
  *
- * The first two are taken on the hashed subvolume of the name, the third on the cached subvolume of
- * the file. All clients take them in one order, so that no two wait for each other: first the locks
- * of files, by the name of the subvolume and then by gfid; then those of names, in the order of
- * rename_note_name_locks.
+ * A change of a name takes the first two locks on the hashed subvolume of the name. A change of a
+ * layout takes the write lock on each subvolume that has the directory; the mkdir of the directory
+ * takes it on the hashed subvolume alone. The third lock is taken on the cached subvolume of the
+ * file.
+ *
+ * All clients take locks in one order, so that no two clients wait for each other: first the locks
+ * of files, by the name of the subvolume and then by gfid; then the locks of names, in the order of
+ * rename_note_name_locks; the write locks of a layout by the name of the subvolume.
  */
 #include "distribute.h"
 
@@ -23,7 +27,7 @@ struct distribute_lock {
     inode_t *inode;   /* inode that is locked; with a reference */
     char *name;       /* name that is locked in the directory `inode`; NULL: a lock on `inode` */
     short type;       /* F_RDLCK or F_WRLCK */
-    bool may_be_gone; /* the inode may be missing: then the lock is not needed */
+    bool may_be_gone; /* if the subvolume answers ENOENT or ESTALE, the lock is not needed */
     bool taken;       /* the lock is held, or is not needed */
     bool held;
 };
@@ -135,8 +139,8 @@ locks_run (void *local)
         locks_wind (local, lock, 0, false);
 }
 
-/* A subvolume that does not support locks (ENOSYS) has no other clients, so the lock is not
- * needed. */
+/* A subvolume answers ENOSYS if it is not a brick but a local directory, which has no translator
+ * for locks. No other client uses it, so the lock is not needed. */
 int
 locks_judge (void *local)
 {
@@ -156,8 +160,8 @@ locks_judge (void *local)
     return -error;
 }
 
-/* The answers to the unlocks are not read: a brick releases a lock at the latest when the
- * connection ends. */
+/* Releases the held locks and empties the list. The answers to the unlocks are not read: a brick
+ * releases a client's locks at the latest when the connection ends. */
 void
 locks_undo (void *local)
 {

@@ -2,17 +2,19 @@
 /*
  * The virtual attribute trusted.glusterfs.pathinfo: the bricks that have a file or a directory, and
  * its path on each. Each subvolume answers with its PART of the value. Programs parse the value, so
- * it has the form that GlusterFS's clients give it:
+ * it has the form that GlusterFS's clients give it. In a volume "home" a file has a value of the
+ * first form, and a directory has one of the second form:
  *
- *   (<DISTRIBUTE:home-dht> PART)                       a file
+ *   (<DISTRIBUTE:home-dht> PART)
  *   ((<DISTRIBUTE:home-dht> PART PART) (home-dht-layout (home-client-0 0 2147483646) ...))
  */
 #include "distribute.h"
 
 #include <string.h>
 
-/* A key in the xdata of a getxattr that distribute winds to itself. With it, the getxattr returns
- * the PART of the file's cached subvolume unchanged. No subvolume gets the key. */
+/* A key in the xdata of a getxattr of pathinfo that distribute winds to itself. A getxattr with
+ * this key is answered with the value of the file's cached subvolume, unchanged. No subvolume gets
+ * the key. */
 #define ONE_PART "distribute.one-part"
 
 struct pathinfo {
@@ -40,7 +42,8 @@ layout_print (const dht_private_t *priv, const struct layout *layout, GString *o
     }
 }
 
-/* Ends the value: closes the list of parts, and for a directory adds the layout. */
+/* Appends the end of the attribute's value: the bracket after the parts of the subvolumes, and the
+ * layout if the inode is a directory. */
 static void
 pathinfo_close (const struct op *op, GString *out)
 {

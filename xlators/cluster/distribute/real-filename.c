@@ -16,8 +16,9 @@ name_is_real_filename (const char *name)
     return name && g_str_has_prefix (name, PREFIX);
 }
 
-/* Fails the operation after every subvolume has failed: with ENODATA if no subvolume has such a
- * name, or else with the other errno that a subvolume returned. */
+/* Fails the operation after every subvolume has failed. A subvolume returns ENODATA if it has no
+ * such name. The operation returns ENODATA if all subvolumes did, or else the errno of one that
+ * returned another errno. */
 static void
 real_filename_fail (struct op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Locks and lookups of the old and of the new name of a rename, of a file or of a directory. */
+/* The locks and the lookups that a rename of a file or a directory needs for both of its names. */
 #include "distribute.h"
 
 #include <string.h>
@@ -100,8 +100,9 @@ names_compare (const loc_t *a, const loc_t *b)
     return by_parent ? by_parent : strcmp (a->name, b->name);
 }
 
-/* A client that changes a layout locks it on all subvolumes. So if both names are in one directory,
- * the lock of its layout on one subvolume protects both names. */
+/* Adds the locks of two names to the operation's list. If both names are in one directory, its
+ * layout is locked on subvolume `first` alone. That suffices, since a client that changes the
+ * layout locks it on all subvolumes. */
 static void
 lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, const loc_t *other)
 {
@@ -112,8 +113,8 @@ lock_names (struct op *op, unsigned first, const loc_t *loc, unsigned second, co
         lock_name (op, second, other);
 }
 
-/* The locks of the two names are ordered by the name of the hashed subvolume; if both have the same
- * one, by directory and name. */
+/* The locks of the two names are ordered by the name of their hashed subvolume; if both names have
+ * the same one, by the gfid of the directory, and then by the name. */
 void
 rename_note_name_locks (struct op *op, unsigned hashed, unsigned new_hashed)
 {

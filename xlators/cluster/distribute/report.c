@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reports about distribute: state dumps, `windlass explain`, and the virtual attribute that names
- * the hashed subvolume of a name. */
+/* Reports about distribute: state dumps, `windlass explain`, and the virtual attribute whose value
+ * is the hashed subvolume of a name. */
 #include "distribute.h"
 
 #include <string.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The free space of subvolumes. It decides which subvolume gets a new file whose hashed subvolume
- * is full; the sizes of disks decide the ranges of a new directory. Also the answer to statfs. */
+/* The space of subvolumes, and statfs. A new file whose hashed subvolume is nearly full goes to the
+ * subvolume with the most free space. In the layout of a new directory the sizes of the ranges
+ * follow the sizes of the disks. */
 #include "distribute.h"
 
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define ASK_AGAIN (10 * 1000000000LL) /* minimum of nanoseconds between two statfs to the
-                                       * subvolumes */
+#define ASK_AGAIN (10 * 1000000000LL) /* minimum time between two winds of statfs to the
+                                       * subvolumes, in nanoseconds */
 #define CHUNK (1 << 20)               /* unit of subvolume_space.chunks, in bytes */
 
 void
@@ -86,9 +87,9 @@ space_answered (call_frame_t *frame)
     stack_done (frame->root);
 }
 
-/* Winds the statfs with a request of its own, so that the operation `cause` does not wait for the
- * answers. With "ignore-deem-statfs" a brick answers with the space of its disk, even if the volume
- * has a quota. */
+/* Winds a statfs to all subvolumes, in a request of its own, so that the operation `cause` does not
+ * wait for the answers. With "ignore-deem-statfs" a brick answers with the space of its disk, even
+ * if the volume has a quota. */
 void
 space_refresh (struct op *cause)
 {
@@ -149,7 +150,8 @@ space_is_larger (const struct space *space, const struct subvolume_space *a,
     return space->min_free_disk.percent ? a->free_percent > b->free_percent : a->free > b->free;
 }
 
-/* `child` is the hashed subvolume. It is also returned if no subvolume has enough space. */
+/* Returns the subvolume for a new file whose hashed subvolume is `child`. If no subvolume has
+ * enough space, returns `child`. */
 int
 space_best (xlator_t *this, unsigned child)
 {
@@ -219,8 +221,9 @@ statvfs_add (struct statvfs *to, const struct statvfs *from)
     to->f_namemax = MIN (to->f_namemax, from->f_namemax);
 }
 
-/* Returns whether a brick has answered with the limit and usage of a quota, in place of the space
- * of its disk. A quota is that of the whole volume, so these numbers must not be added up. */
+/* Returns whether a subvolume has answered with the limit and usage of a quota, in place of the
+ * space of its disk. A quota is one limit for all subvolumes together, so the numbers of several
+ * subvolumes must not be added up. */
 static bool
 answer_is_of_quota (const struct fan_answer *answer)
 {
@@ -236,9 +239,9 @@ statvfs_used (const struct statvfs *buf)
     return ((double) buf->f_blocks - (double) buf->f_bfree) * (double) buf->f_frsize;
 }
 
-/* Returns the answer with the largest usage of a quota; NULL: the volume has no quota. The
- * bricks update the usage at different times; the largest value is the newest unless files were
- * removed. */
+/* Returns the answer with the largest usage of a quota, or NULL if the volume has no quota. The
+ * bricks update the usage at different times, and the largest usage is the newest, unless files
+ * were removed. */
 static const struct fan_answer *
 quota_answer (const struct op *op)
 {

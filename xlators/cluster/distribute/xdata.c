@@ -11,8 +11,9 @@ xdata_internal (void)
     return xdata;
 }
 
-/* The brick checks in the unlink itself that the file is a linkto. If a rebalance has made the
- * linkto the file meanwhile, the brick removes nothing. */
+/* With this xdata, the brick checks as part of the unlink that the name is a linkto. A rebalance
+ * turns the linkto into the file itself when it moves the file there; the brick then fails the
+ * unlink. */
 dict_t *
 xdata_only_linkto (void)
 {
@@ -37,7 +38,7 @@ xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode)
     dict_t *wanted = dict_copy (xdata);
 
     dict_del (wanted, WITHOUT_HEALING);
-    dict_del (wanted, "gfid-req"); /* a brick gives this gfid to a file without one */
+    dict_del (wanted, "gfid-req"); /* else the brick would give the gfid to a file without one */
     dict_set_u64 (wanted, priv->linkto_key, 256);
     dict_set_u64 (wanted, priv->layout_key, LAYOUT_DISK_SIZE);
     dict_set_u64 (wanted, priv->mds_key, 4);

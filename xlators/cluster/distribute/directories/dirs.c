@@ -92,7 +92,8 @@ fstat_answered (call_frame_t *frame)
         op_fail (op, first_error (op));
 }
 
-/* A subvolume that was down at the opendir fails with EBADF; the others' answers suffice. */
+/* The fstat of a directory is wound to all subvolumes. It fails on a subvolume that was down at the
+ * opendir, and is answered from the others. */
 void
 dht_fstat (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
@@ -119,8 +120,8 @@ struct setting {
     uint32_t valid;
     bool by_fd;
     dict_t *xdata;
-    /* members for a change of extended attributes */
     enum fop what;
+    /* members for a change of extended attributes */
     dict_t *dict;
     char *name;
     uint32_t flags;
@@ -226,7 +227,7 @@ dht_fsetattr (call_frame_t *frame, xlator_t *this, fd_t *fd, struct iatt *stbuf,
 
 /* --- extended attributes ---------------------------------------------------------------------- */
 
-/* Adds `by` to the counter of the MDS. */
+/* Adds `by` to the counter on the MDS, the value of the directory's trusted.glusterfs.dht.mds. */
 static void
 xattr_count (struct setting *setting, int by)
 {
@@ -351,7 +352,8 @@ static const struct step xattr_steps[] = {
     {},
 };
 
-/* Returns whether distribute keeps its own state in the attribute. Callers may not change it. */
+/* Returns whether an extended attribute is one of distribute's own (layout, linkto, MDS, commit
+ * hash). A caller's change of such an attribute fails. */
 static bool
 name_is_own (const dht_private_t *priv, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Steps of an operation that needs an empty directory. They fail with ENOTEMPTY unless the
- * directory is empty on all subvolumes. They remove linktos; a name that is a file makes them
- * fail. */
+/* Steps of an operation that needs an empty directory. They list the directory on all subvolumes,
+ * and unlink the linktos in it. Any other name in the directory fails the operation with
+ * ENOTEMPTY. */
 #include "../distribute.h"
 
 #include <fcntl.h>
@@ -22,8 +22,8 @@ emptying_clear (struct emptying *empty)
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-/* Opens and lists the directory as distribute itself: a caller that removes it needs no right to
- * read it. */
+/* Opens the directory on all subvolumes with distribute's own identity (root), not the caller's: to
+ * remove a directory, a caller needs no permission to read it. */
 void
 empty_open (void *local)
 {
@@ -68,7 +68,8 @@ empty_note_linkto (struct emptying *empty, unsigned child, const gf_dirent_t *en
     g_ptr_array_add (empty->linktos, linkto);
 }
 
-/* Takes the entries of one answer to readdirp. Returns 0 or a negative errno. */
+/* Adds the linktos in subvolume `child`'s answer to readdirp to the list of linktos. Returns 0 or a
+ * negative errno: -ENOTEMPTY if the answer has an entry that is not a linkto. */
 static int
 empty_note (struct emptying *empty, unsigned child, const struct readdirp_reply *reply)
 {
@@ -118,7 +119,8 @@ empty_has_linktos (void *local)
     return empty->linktos && empty->removed < empty->linktos->len;
 }
 
-/* The brick refuses the unlink (EBUSY) if the name is not a linkto but a file. */
+/* Unlinks the next linkto of the list. If the linkto has become a file, the brick refuses the
+ * unlink with EBUSY. */
 void
 empty_unlink (void *local)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Heal of a directory that is not the same on all subvolumes, before the lookup that found this is
- * answered:
+ * Heal of a directory that is not the same on all subvolumes. A lookup finds the difference, and is
+ * answered after the heal. The heal has four parts:
  *
  *   make         makes the directory on subvolumes that lack it, under the lock of its name. A
- *                stale linkto of that name is removed first
- *   ranges       sets a new layout, under its locks, if some hashes are in no range. A subvolume
- *                that is new to a complete layout gets no hash: a rebalance gives it some
+ *                stale linkto with that name is removed first
+ *   ranges       writes a new layout, under the locks of the layout, if the ranges have holes or
+ *                overlaps. If they have none, a subvolume without a range gets an empty one; only a
+ *                rebalance gives it hashes
  *   attributes   sets owner, group and mode to those on the MDS
  *   xattrs       sets the extended attributes to those on the MDS
  *
- * The first two parts look the directory up again under their locks. If a subvolume fails a change,
- * the next lookup tries again.
+ * After the first two parts have taken their locks, they look the directory up again. If a
+ * subvolume fails a change, the next lookup of the directory heals it again.
  */
 #include "../distribute.h"
 
@@ -87,8 +88,9 @@ heal_linktos_unlinked (void *local)
     return 0;
 }
 
-/* Makes the directory where it is missing. If the linkto of its name has become a file, the brick
- * has refused the unlink, and refuses the mkdir, too. */
+/* Makes the directory on the subvolumes that lack it. The step before has unlinked stale linktos
+ * with the directory's name. If such a linkto has become a file, the brick has refused the unlink,
+ * and refuses the mkdir, too. */
 static void
 heal_make (void *local)
 {
@@ -152,8 +154,9 @@ layout_assign (xlator_t *this, struct layout *layout, loc_t *loc, const gfid_t *
     layout_divide (layout, weights, first, (unsigned) priv->spread, commit);
 }
 
-/* Notes the locks of the layout on all subvolumes that have the directory. Where it could not be
- * made, there is nothing to lock. */
+/* If the layout must change, adds a write lock of the layout on each subvolume that has the
+ * directory to the operation's list of locks. A subvolume on which the heal could not make the
+ * directory has nothing to lock. */
 static int
 heal_note_layout_locks (void *local)
 {
@@ -177,9 +180,10 @@ heal_divides (void *local)
     return ((const struct distribute_lookup *) local)->divides;
 }
 
-/* Returns whether the holes of the layout may be ranges of bricks that were added since the volfile
- * was read, which this client can't see. To divide the hashes anew would hide the files on these
- * bricks from all clients. */
+/* Returns whether the holes of the layout may be the ranges of bricks that were added to the volume
+ * after this client had read the volfile. That may be so if each subvolume in this client's graph
+ * has a range, and no ranges overlap. A new layout would leave out the added bricks, and so hide
+ * their files from all clients. */
 static bool
 heal_range_is_elsewhere (const struct distribute_lookup *lookup)
 {
@@ -218,8 +222,8 @@ heal_plan_ranges (void *local)
     return 0;
 }
 
-/* Writes the new layout to all subvolumes; or, if the layout was complete, an empty range to each
- * subvolume that has none. */
+/* Writes the ranges of the new layout to all subvolumes. If the old layout had no hole and no
+ * overlap, it is kept, and each subvolume without a range gets an empty one. */
 static void
 heal_set_ranges (void *local)
 {
@@ -334,8 +338,9 @@ heal_xattrs_set (void *local)
              : 0;
 }
 
-/* Sets the counter on the MDS to 0, since all subvolumes have the same attributes now. If the
- * directory has no MDS, the subvolume whose attributes were copied becomes the MDS by this. */
+/* Sets the counter of the MDS to 0, since all subvolumes have the same extended attributes now. If
+ * the directory has no MDS, the subvolume whose attributes were copied gets the counter, and so
+ * becomes the MDS. */
 static void
 heal_clear_mds (void *local)
 {
@@ -384,14 +389,14 @@ heal_directory (struct distribute_lookup *lookup)
     struct op *op = &lookup->op;
     inode_t *linked;
 
-    if (lookup->by_name) { /* the heal's operations need an inode that has the gfid */
+    if (lookup->by_name) { /* the calls of the heal need an inode that has its gfid */
         linked = inode_link (lookup->inode, op->loc.parent, op->loc.name, &lookup->buf);
         inode_unref (lookup->inode);
         lookup->inode = linked;
     }
     lookup->lacks = lookup->faults.missing > 0;
     if (lookup->lacks && lookup->hashed == NO_CHILD) {
-        lookup_answer (lookup); /* without a hashed subvolume, the name can't be locked */
+        lookup_answer (lookup); /* no heal: without a hashed subvolume the name can't be locked */
         return;
     }
     if (lookup->lacks)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Listing of a directory: of one subvolume after the other. Linktos are left out. A subdirectory is
- * on all subvolumes, and only the entry on its hashed subvolume is listed, so that each name comes
- * once.
+ * Listing of a directory: distribute lists one subvolume after the other, and leaves out linktos. A
+ * subdirectory is on all subvolumes, and only the entry on its hashed subvolume is listed, so that
+ * each name comes once.
  *
- * The offset of an entry consists of the number of the subvolume, in the lowest bits, and the
- * entry's offset there. So it stays valid for any open directory, also in another graph with more
- * subvolumes. A large offset, such as a hash of ext4, loses its own lowest bits to the number, and
- * then stands for a slightly earlier place: an entry would come twice if its hash differed from the
- * next one's in these bits alone. The context of the fd has the exact offset of the last entry of
- * an answer. A reader that continues there continues at the exact offset, which a subvolume that
- * reads ahead recognizes.
+ * The offset of an entry has the number of the subvolume in its lowest bits, and above them the
+ * entry's offset on that subvolume. It depends on no open fd: it stays valid for any fd of the
+ * directory, also in another graph with more subvolumes. A large offset on the subvolume, such as a
+ * hash of ext4, is rounded down, since the number takes the place of its lowest bits. A reader that
+ * continued at the rounded offset would get an entry twice if the offsets of two entries differed
+ * in the lost bits alone. So the context of the fd keeps the exact offset of the last entry of the
+ * last answer. A reader that continues after that entry continues at the exact offset. That is also
+ * the offset that a translator of the subvolume expects if it has read the directory ahead.
  */
 #include "../distribute.h"
 
 #include <dirent.h>
 #include <string.h>
 
-#define OFFSET_BITS 62 /* bits below LARGE, out of 63: an offset isn't negative */
+#define OFFSET_BITS 62 /* bits of an offset below the bit LARGE; the sign bit is always 0 */
 #define LARGE ((uint64_t) 1 << OFFSET_BITS)
-#define CHILD_BITS 10U /* minimum of bits for the number of a subvolume */
+#define CHILD_BITS 10U /* minimum of bits that a subvolume's number takes in an offset */
 
 struct list_place {
     unsigned child;
@@ -30,8 +31,8 @@ struct list_op {
     struct op op;
     bool with_attributes; /* the call is a readdirp, not a readdir */
     fd_t *fd;
-    size_t size, used; /* the caller's limit for the entries, and their size so far, in bytes */
-    struct list_place at, last; /* place of the next readdirp; place of the last entry */
+    size_t size, used; /* maximum and current size of the entries in the answer, in bytes */
+    struct list_place at, last; /* place where the next readdirp begins; place of the last entry */
     dict_t *wanted;
     struct layout *layout;
     gf_dirent_t *entries, **end;
@@ -80,8 +81,9 @@ place_of_offset (const struct list_op *listing, uint64_t offset)
 
 /* --- which entries ---------------------------------------------------------------------------- */
 
-/* Returns whether the listing of subvolume `child` gives the directory's name to the caller: the
- * hashed subvolume does, or, if that is down, the first one. */
+/* All subvolumes list a subdirectory `name`. Returns whether the caller gets the entry that
+ * subvolume `child` lists. The caller gets that of the hashed subvolume; if this subvolume is down,
+ * that of the first subvolume on which the fd is open. */
 static bool
 lists_directory (const struct list_op *listing, unsigned child, const char *name)
 {
@@ -100,8 +102,8 @@ lists_directory (const struct list_op *listing, unsigned child, const char *name
     return true;
 }
 
-/* Returns whether the entry is a linkto. Without a good copy of the attributes, cluster/replicate
- * leaves out the type (IA_INVAL), but not the mode bits. */
+/* Returns whether the entry is a linkto. The entry may have the type IA_INVAL with valid mode bits:
+ * cluster/replicate answers so if the entry's attributes may be old. */
 static bool
 entry_is_linkto (const dht_private_t *priv, const gf_dirent_t *entry)
 {
@@ -127,8 +129,8 @@ lists (const struct list_op *listing, const gf_dirent_t *entry)
     return !entry_is_linkto (priv, entry);
 }
 
-/* Adds a copy of the entry to the answer. An entry of a directory gets no inode: so the caller
- * looks the directory up, and that lookup reads its layout. */
+/* Adds a copy of the entry to the answer. The entry of a subdirectory gets no inode: so the caller
+ * must look the subdirectory up before it uses it, and that lookup reads the layout. */
 static void
 entry_add (struct list_op *listing, const gf_dirent_t *from)
 {
@@ -175,9 +177,11 @@ list_answer (struct op *op)
         STACK_UNWIND (readdir, op->frame, listing->n, error, listing->entries, NULL);
 }
 
-/* Takes the entries of one answer. For the caller, an answer without entries would mean the end, so
- * the listing continues until there is an entry. It also goes on to the next subvolume while half
- * of the size is left: in a small directory each subvolume has a few entries. */
+/* Adds the entries in one subvolume's answer to the answer for the caller. While the caller's
+ * answer has no entry, winds the next readdirp, since an answer without entries would mean the end
+ * of the directory. At the end of a subvolume's listing, winds a readdirp to the next subvolume if
+ * at least half of the caller's size is left: in a small directory each subvolume has few
+ * entries. */
 static void
 list_answered (call_frame_t *frame)
 {
@@ -188,7 +192,7 @@ list_answered (call_frame_t *frame)
     bool at_end;
 
     if (reply->op_ret < 0) {
-        if (listing->n > 0) /* the error comes with the caller's next readdir */
+        if (listing->n > 0) /* the caller's next readdir winds the failed call again */
             list_answer (op);
         else
             op_fail (op, reply->op_errno);
@@ -268,8 +272,8 @@ opening_clear (struct op *op)
     fd_unref (((struct list_opening *) op)->fd);
 }
 
-/* A subvolume that is down, or lacks the directory, is left out of the listings. Any other error
- * fails the opendir. */
+/* If a subvolume is down or lacks the directory at the opendir, all listings of this fd leave it
+ * out. Any other error of a subvolume fails the opendir. */
 static void
 opening_answered (call_frame_t *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lookup of a directory: makes one answer of those of all subvolumes. */
+/* Lookup of a directory: merges the answers of all subvolumes into one answer. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -27,9 +27,10 @@ gather_begin (struct distribute_lookup *lookup)
     lookup->xattrs_differ = false;
 }
 
-/* The subvolume that has this attribute on the directory is its MDS (GlusterFS's name): its owner,
- * mode and xattrs are right if those of others differ. The value is a counter, which is not 0 while
- * other subvolumes may lack a change. */
+/* Reads the xattr trusted.glusterfs.dht.mds (mds_key) in the answer of subvolume i. The subvolume
+ * that has this xattr on the directory is the MDS of the directory: its owner, mode and xattrs are
+ * right if those on other subvolumes differ. The value is a counter, which is not 0 while other
+ * subvolumes may lack a change of xattrs. */
 static void
 gather_mds (struct distribute_lookup *lookup, unsigned i, dict_t *xdata)
 {
@@ -55,8 +56,9 @@ gather_commit (dht_private_t *priv, dict_t *xdata)
                           __ATOMIC_RELAXED);
 }
 
-/* The subvolume has a file of the directory's name. If that is a stale linkto, the subvolume counts
- * as one that lacks the directory, and the heal removes the linkto. */
+/* Takes the answer of a subvolume on which the directory's name is a file. If the file is a stale
+ * linkto, the subvolume counts as one that lacks the directory, and the heal removes the linkto.
+ * Any other file prevents the heal (RANGE_UNKNOWN). */
 static void
 gather_not_directory (struct distribute_lookup *lookup, unsigned i,
                       const struct lookup_reply *reply)
@@ -93,8 +95,9 @@ gather_one (struct distribute_lookup *lookup, unsigned i, const struct lookup_re
     iatt_merge (&lookup->postparent, &reply->postparent);
 }
 
-/* Chooses the subvolume whose owner, mode and xattrs are the right ones: the MDS; without an MDS
- * the hashed subvolume; for the root directory, which has neither, the one that changed last. */
+/* Returns the subvolume whose owner, mode and xattrs are the right ones: the MDS; if there is none,
+ * the hashed subvolume; if that lacks the directory, or for the root directory, which has neither,
+ * the subvolume with the latest ctime. */
 static int
 gather_source (const struct distribute_lookup *lookup)
 {
@@ -181,8 +184,8 @@ attributes_differ (const struct distribute_lookup *lookup)
     return false;
 }
 
-/* Returns whether a subvolume is replicated and has no good copy of the attributes. It may answer
- * with an old layout, owner or ACL, so these must not be used for a heal. */
+/* Returns whether a replicated subvolume reports that no copy has reliable attributes. The layout,
+ * owner and ACL in its answer may then be old, so the directory must not be healed with these. */
 static bool
 attributes_are_doubtful (const struct distribute_lookup *lookup)
 {
@@ -193,7 +196,8 @@ attributes_are_doubtful (const struct distribute_lookup *lookup)
 }
 
 /* Returns whether the directory needs a heal, and may get one. Nothing is healed while a subvolume
- * is down, since its copy is unknown. A single subvolume has all hashes anyway. */
+ * is down, since the state of the directory there is unknown. If the volume has a single subvolume,
+ * there is nothing to heal. */
 bool
 directory_ails (const struct distribute_lookup *lookup)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mkdir: under the lock of the name, the directory is made first on the hashed subvolume, whose
- * answer decides, then on all others with the same gfid. Then each subvolume gets its range of
- * hashes. */
+/* mkdir. Under the lock of the name the directory is made first on the hashed subvolume, whose
+ * error fails the operation. Then it is made on all other subvolumes, with the same gfid; an error
+ * of these does not fail the operation. At the end each subvolume gets its range of hashes. */
 #include "../distribute.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ struct mkdir {
     dict_t *xdata;
     struct layout *layout;
     bool whole;   /* all subvolumes have the directory */
-    bool exists;  /* a subvolume answered EEXIST: it has the directory, or a stale linkto */
-    bool blocked; /* a stale linkto on a subvolume keeps the directory from being made */
+    bool exists;  /* a subvolume answered EEXIST: the name is the directory, or a stale linkto */
+    bool blocked; /* a subvolume could not make the directory: a stale linkto has its name */
 };
 
 static void
@@ -48,8 +48,8 @@ mkdir_plan (void *local)
 
 /* --- make ------------------------------------------------------------------------------------- */
 
-/* The brick refuses the mkdir if its range of the parent directory is not the one that this client
- * knows (op_guard). */
+/* Winds the mkdir to the hashed subvolume, with the range that this client knows of the parent
+ * directory there (op_guard). The brick refuses the mkdir if it stores another range. */
 static void
 mkdir_make (void *local)
 {
@@ -102,8 +102,8 @@ mkdir_make_on_others (void *local)
             AS_CALLER (op, i, mkdir, &op->loc, mkdir->mode, mkdir->umask, xdata);
 }
 
-/* Logs that a subvolume failed. If it is down, protocol/client has logged that before, so this is
- * only a debug message. */
+/* Logs that subvolume i failed the mkdir. If the subvolume is down, protocol/client has logged that
+ * before, so this is only a debug message. */
 static void
 mkdir_log_failure (const struct mkdir *mkdir, unsigned i, int op_errno)
 {
@@ -115,7 +115,8 @@ mkdir_log_failure (const struct mkdir *mkdir, unsigned i, int op_errno)
             op->priv->children[i]->name, g_strerror (op_errno));
 }
 
-/* Enters the new inode into the inode table: later steps need an inode that has the gfid. */
+/* Links the new inode into the inode table: the calls of later steps need an inode that has its
+ * gfid. */
 static void
 mkdir_link_inode (struct mkdir *mkdir)
 {
@@ -127,8 +128,8 @@ mkdir_link_inode (struct mkdir *mkdir)
 }
 
 /* If a subvolume answers EEXIST, either another client's lookup has made the directory there, or
- * a stale linkto has its name. In the second case, setting the directory's range there fails
- * later. */
+ * a stale linkto there has the directory's name. In the second case the step "set ranges" fails
+ * there, with ENOENT or ESTALE, and the step "heal" follows. */
 static int
 mkdir_made_on_others (void *local)
 {
@@ -218,7 +219,8 @@ mkdir_is_blocked (void *local)
     return ((const struct mkdir *) local)->blocked;
 }
 
-/* Looks the directory up. That removes the stale linkto, and makes the directory in its place. */
+/* Winds a lookup of the directory to distribute itself. The lookup heals the directory: it removes
+ * the stale linkto, and makes the directory in its place. */
 static void
 mkdir_heal (void *local)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* rename of a directory: under the locks of both names, first on the new name's hashed subvolume,
- * whose answer decides, then on all others. If one of these fails, the directory gets its old name
- * back on all subvolumes that have renamed it. */
+/* rename of a directory, under the locks of both names. The rename is wound first to the hashed
+ * subvolume of the new name, whose error fails the operation, and then to all other subvolumes. If
+ * one of these fails, the operation fails as well, and the directory gets its old name back on all
+ * subvolumes that have renamed it. */
 #include "../distribute.h"
 
 struct moving_op {
@@ -9,8 +10,8 @@ struct moving_op {
     inode_t *replaced;        /* inode of the replaced directory, with a reference; or NULL */
     unsigned new_hashed;
     bool *moved;              /* by subvolume: it has renamed the directory */
-    bool blocked;             /* a subvolume has failed with ENOTDIR: it may have a stale linkto of
-                               * the new name */
+    bool blocked;             /* a subvolume failed the rename with ENOTDIR: it may have a stale
+                               * linkto with the new name */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -28,9 +29,9 @@ moving_clear (struct op *op)
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* This step reads the answers of the lookups of both names. Those lookups have made each directory
- * on the subvolumes that lacked it. For that they may lock the names, so they must precede the
- * locks of the rename. */
+/* Reads the answers to the lookups of both names. Those lookups also heal: they make each directory
+ * on the subvolumes that lack it, under the lock of its name. So the lookups run before the rename
+ * takes its own locks of the names: a heal would wait for these. */
 static int
 moving_plan (void *local)
 {
@@ -47,7 +48,7 @@ moving_plan (void *local)
         return -EIO;
     if (new->op_ret >= 0 && gfid_equal (&new->buf.ia_gfid, &old->buf.ia_gfid)) {
         moving->buf = old->buf;
-        return STEP_END; /* both names stand for the same directory */
+        return STEP_END; /* both names are the same directory: no change */
     }
     moving->new_hashed = (unsigned) new_hashed;
     rename_note_name_locks (op, (unsigned) hashed, moving->new_hashed);
@@ -143,8 +144,9 @@ moving_rename_on_others (void *local)
             AS_CALLER (op, i, rename, &op->loc, &op->newloc, 0, op->xdata);
 }
 
-/* A subvolume answers ENOTDIR if it has a stale linkto, or a file, of the new name. The rename is
- * repeated once where it has failed, after stale linktos were removed. */
+/* A subvolume answers ENOTDIR if its object with the new name is a stale linkto or a file. Later
+ * steps then remove the stale linktos, and wind the rename once more to the subvolumes that failed
+ * it. */
 static int
 moving_renamed_on_others (void *local)
 {
@@ -181,7 +183,8 @@ moving_is_blocked (void *local)
     return ((const struct moving_op *) local)->blocked;
 }
 
-/* A brick refuses the unlink if it has a file of the name, not a linkto. */
+/* Unlinks the new name on the subvolumes that failed the rename. A brick refuses this unlink if the
+ * name is a file, not a linkto. */
 static void
 moving_unlink_linktos (void *local)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * rmdir: the directory must be empty on all subvolumes, apart from linktos without a file. Under
- * the lock of its name the directory is removed first from all subvolumes but the hashed one, and
- * last from that. If a subvolume fails before that, a lookup still finds the directory on the
- * hashed one, and makes it again where it is missing.
+ * rmdir: the directory must be empty on all subvolumes; only linktos may be in it, and are removed.
+ * Under the lock of its name the directory is removed from the hashed subvolume last, after all
+ * others. If one of the others fails, the hashed subvolume still has the directory, and a lookup
+ * makes it again on the subvolumes that have removed it.
  */
 #include "../distribute.h"
 
@@ -11,7 +11,7 @@ struct rmdir {
     struct emptying emptying;
     int32_t flags;
     unsigned hashed;
-    bool failed; /* a subvolume has kept the directory: the undo makes it again on the others */
+    bool failed; /* a subvolume failed the rmdir: the undo remakes the directory on the others */
     struct iatt preparent, postparent;
     dict_t *xdata;
 };
@@ -27,7 +27,8 @@ rmdir_clear (struct op *op)
 
 /* --- look ------------------------------------------------------------------------------------- */
 
-/* Looks the directory up, which makes it on a subvolume that lacks it, so that all have it. */
+/* Winds a lookup of the directory to distribute itself. The lookup heals: it makes the directory on
+ * each subvolume that lacks it. */
 static void
 rmdir_look (void *local)
 {
@@ -64,8 +65,9 @@ rmdir_plan (void *local)
     return 0;
 }
 
-/* Undo of the step "plan", which runs after the locks are released. If a subvolume has kept the
- * directory, a lookup makes it again where it was removed. */
+/* The undo of the step "plan". If a subvolume failed the rmdir, winds a lookup, whose heal makes
+ * the directory again on the subvolumes that have removed it. The heal takes the locks of the name,
+ * so this undo runs after that of the step "lock", which has released them. */
 static void
 rmdir_heal (void *local)
 {
