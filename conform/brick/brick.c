@@ -85,8 +85,8 @@ brick_is_up (const struct brick *brick)
 
 /* --- parcels ---------------------------------------------------------------------------------- */
 
-/* Executes the call, or sends the reply, in a parcel. Returns false if the call has to wait for a
- * lock; the parcel then has to be delivered again. */
+/* Delivers a parcel: executes the call, or sends the reply, that the parcel contains. Returns false
+ * if the call has to wait for a lock; the parcel then has to be delivered again later. */
 static bool
 brick_parcel_deliver (struct brick_parcel *parcel)
 {
@@ -146,8 +146,8 @@ brick_calm (struct brick *brick, bool calm)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Returns whether the brick, before it is killed, executes a call that the test has not delivered
- * to it yet. */
+/* Returns whether brick_kill executes the call in the parcel, which the test has not delivered,
+ * before the brick dies. The seed decides. */
 static bool
 brick_kill_does (const struct brick *brick, const struct brick_parcel *parcel)
 {

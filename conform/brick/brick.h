@@ -5,7 +5,7 @@
  * connects to this brick over a UNIX socket.
  *
  *   protocol/client --UNIX socket--> peer.c: records --> parcels
- *                                    brick.c: the schedule delivers a parcel
+ *                                    brick.c: the test delivers a parcel
  *                                    serve.c, rows.c ...: execute the call, on storage/posix
  *                   <--UNIX socket-- peer.c <-- parcels with replies
  *
@@ -15,9 +15,9 @@
  * once; when the parcel of a reply is delivered, the brick sends the reply.
  *
  * brick_kill simulates the crash of a server. The seed decides for each call that is still a parcel
- * whether the brick executes it before; the replies are lost either way. Then the brick closes its
- * connections, and drops open files and locks. Names, data, attributes and gfids stay, and
- * brick_begin starts the brick again.
+ * whether the brick executes it before the crash; the reply is lost either way. Then the brick
+ * closes its connections, and drops open files and locks. Names, data, attributes and gfids stay,
+ * and brick_begin starts the brick again.
  *
  * The brick runs only under a scheduler (core/time/scheduler.h), which lets one thread run at a
  * time. The brick's data therefore need no mutex.
@@ -36,7 +36,8 @@ struct brick_peer;
 /* A call that the brick has not executed yet, or a reply that it has not sent yet. */
 struct brick_parcel {
     struct brick_peer *peer;
-    GByteArray *record; /* bytes of a call without the record mark, or of a reply with it */
+    GByteArray *record; /* bytes of a call without its record mark, or of a reply with its record
+                         * mark (RFC 5531) */
     bool reply;
     unsigned number; /* number of the call, or of the call that the reply is for; the brick counts
                       * the calls in the order of their arrival */
@@ -59,26 +60,24 @@ struct brick {
     uint64_t seed;   /* seed by which brick_kill decides which calls are executed before the kill */
     struct graph *graph; /* graph of the storage: only storage/posix */
     struct client *client;
-    struct loop_watch listener; /* watch of the listening socket; its fd is -1 while the brick is
-                                 * killed or not begun */
+    struct loop_watch listener; /* watch of the listening socket; its fd is -1 before brick_begin
+                                 * and after brick_kill */
     GPtrArray *peers;   /* connections, as struct brick_peer */
     GPtrArray *parcels; /* calls and replies that can be delivered, as struct brick_parcel */
     GPtrArray *waiting; /* calls that were delivered and wait for a lock, as struct brick_parcel */
     GPtrArray *locks;   /* locks that clients hold, as struct brick_lock */
     bool unlocked;      /* a lock was released, so the calls in `waiting` must move to `parcels` */
-    GHashTable *wire;   /* gfids: of a file in the storage -> of the same file in calls and
-                         * replies */
-    GHashTable *local;  /* gfids: of a file in calls and replies -> of the same file in the
-                         * storage */
-    GHashTable *lost;   /* gfids, as in calls and replies, of files that were open and had no name
-                         * left when the brick was killed */
+    GHashTable *wire;   /* table: gfid of a file in the storage -> its gfid in calls and replies */
+    GHashTable *local;  /* table: gfid of a file in calls and replies -> its gfid in the storage */
+    GHashTable *lost;   /* set of gfids, as in calls and replies: files that were open and had no
+                         * name left when the brick was killed */
     unsigned came;      /* number of calls that have arrived so far */
     bool calm;          /* calls and replies (parcels) are delivered as soon as they are made */
 };
 
-/* Makes a brick whose files are in `directory`. Returns NULL after it has reported an error. The
- * brick listens at the path `socket` after brick_begin, which returns false after it has reported
- * an error. */
+/* brick_new makes a brick whose files are in `directory`, or returns NULL after it has reported an
+ * error. The brick listens at the path `socket` after brick_begin, which returns false after it has
+ * reported an error. */
 struct brick *brick_new (const char *volume, const char *directory, const char *socket,
                          uint64_t seed);
 void brick_free (struct brick *brick);
@@ -89,9 +88,9 @@ bool brick_is_up (const struct brick *brick);
  * reply. */
 void brick_deliver (struct brick *brick, unsigned nth);
 void brick_park_waiting (struct brick *brick);
-/* A parcel is a call or a reply on its way. If `calm` is true, delivers all parcels now, and each
- * later one as soon as it is made. If it is false, each later parcel waits until the test calls
- * brick_deliver for it. */
+/* A parcel is a call that has not been executed yet, or a reply that has not been sent yet. If
+ * `calm` is true, delivers all parcels now, and each later one as soon as it is made. If `calm` is
+ * false, each later parcel waits until the test calls brick_deliver for it. */
 void brick_calm (struct brick *brick, bool calm);
 /* Returns whether the file was open and had no name left when the brick was killed, so that it may
  * not exist any more. gfid: the file's gfid in calls and replies. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A client chooses the gfid of a new file and sends it to the server. A server of GlusterFS stores
- * that gfid on its disk. The storage of this brick, storage/posix, computes another gfid from the
- * file, so the brick converts between both by two tables in memory. */
+ * that gfid on its disk. The storage of this brick, storage/posix, computes its own gfid of the
+ * file instead, so the brick converts one gfid to the other by two tables in memory. */
 #include "conform/brick/brick.h"
 
 static gfid_t
@@ -24,8 +24,9 @@ brick_gfid_of_wire (const struct brick *brick, const gfid_t *wire)
     return brick_gfid_by (brick->local, wire);
 }
 
-/* Records that a file of the storage has the gfid `wire` in calls and replies. A file that has such
- * a gfid already keeps it: a create may have opened an existing file. */
+/* Records that the file with the gfid `local` in the storage has the gfid `wire` in calls and
+ * replies. If the file has such a gfid already, because a create has opened an existing file, that
+ * gfid stays. */
 void
 brick_gfid_choose (struct brick *brick, const gfid_t *local, const gfid_t *wire)
 {

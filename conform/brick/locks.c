@@ -19,7 +19,8 @@ struct brick_lock {
     char *domain;
     bool of_entry, writes;
     char *name;     /* of an entrylk: the name; NULL: all names of the directory */
-    off_t from, to; /* of an inodelk: offset of its first byte, and of the byte behind its last */
+    off_t from, to; /* of an inodelk: offsets of the first locked byte and of the byte behind the
+                     * last */
 };
 
 void

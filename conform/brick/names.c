@@ -20,8 +20,9 @@ brick_link (const loc_t *loc, inode_t *inode, const struct iatt *buf)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-/* Looks up the name of `place` in the storage, and links the inode found into the table of inodes.
- * Sets place->loc.inode to a new inode for the lookup. */
+/* Looks up the name of `place` in the storage, and links the inode that it finds into the table of
+ * inodes. Sets place->loc.inode to a new inode for the lookup. Returns a negative errno on
+ * failure. */
 static int
 brick_lookup_name (struct brick_request *q, brick_place_t *place, struct lookup_reply *got)
 {
@@ -64,7 +65,7 @@ brick_do_lookup (struct brick_request *q, const struct wire_lookup *call,
 /* --- new names -------------------------------------------------------------------------------- */
 
 /* Records the gfid that the client has sent in xdata for the new file, and links the file's inode
- * into the table of inodes. */
+ * into the table of inodes by the name in loc. */
 static void
 brick_link_new (struct brick_request *q, const loc_t *loc, inode_t *inode, const struct iatt *buf,
                 dict_t *xdata)
@@ -136,8 +137,8 @@ brick_do_create (struct brick_request *q, const struct wire_create *call,
 #define ONLY_LINKTO "unlink-only-if-dht-linkto-file"
 #define LINKTO_KEY "trusted.glusterfs.dht.linkto"
 
-/* Returns 0 or more if the name is that of a linkto of cluster/distribute. Otherwise returns a
- * negative errno, which is -EBUSY if the name is that of another file. */
+/* Returns a negative errno unless the name is that of a linkto of cluster/distribute: -EBUSY if the
+ * name is that of another file. */
 static int
 brick_refuse_file (struct brick_request *q, brick_place_t *place)
 {

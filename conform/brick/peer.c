@@ -48,8 +48,8 @@ brick_peer_send (struct brick_peer *peer, const GByteArray *record)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Removes the first record from the received bytes, and returns it without its mark. Returns NULL
- * if its end has not been received yet. */
+/* Removes the first record from the received bytes, and returns it without its record mark. Returns
+ * NULL if the end of the record has not been received yet. */
 static GByteArray *
 brick_record_take (struct brick_peer *peer)
 {

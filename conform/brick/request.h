@@ -25,7 +25,8 @@ struct brick_request {
     struct brick *brick;
     struct brick_peer *peer;
     struct client *client; /* client of the storage, with the identity of the caller */
-    struct xdr_in in;      /* reader of the call: its fields, then the data if it is a write */
+    struct xdr_in in;      /* reader of the bytes of the call: its fields, and behind them the data
+                            * of a write */
     struct xdr_out out;    /* fields of the reply */
     struct xdr_out tail;   /* bytes that follow the reply's fields: the data of a read, or the
                             * entries of a directory */
@@ -56,11 +57,11 @@ inode_t *brick_inode (struct brick_request *q, const gfid_t *wire);
 fd_t *brick_fd (struct brick_request *q, const struct wire_fd *wire, int *ret_r);
 /* Keeps the file open for the connection. Returns the number by which later calls name it. */
 uint64_t brick_keep_open (struct brick_request *q, fd_t *fd);
-/* Converts attributes of the storage to attributes for a reply: the gfid becomes the one that calls
- * and replies have for the file, which is not the storage's. */
+/* Returns the attributes `local`, which the storage gave, with the gfid that the file has in calls
+ * and replies. The storage has another gfid for the file (gfids.c). */
 struct iatt brick_iatt (struct brick_request *q, const struct iatt *local);
 
-/* A name in a directory, as a loc that brick_place_clear frees. */
+/* A name in a directory, as a loc whose references brick_place_clear drops. */
 typedef struct brick_place {
     loc_t loc; /* loc.parent is NULL if there is no such directory */
 } brick_place_t;
@@ -83,7 +84,7 @@ unsigned brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, co
 bool brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
 /* In xattrs.c. brick_make_xattrs sets the extended attributes in the xdata of a call on the file
- * that the call has made. The other functions return a new dict for the xdata of the reply, with
+ * that the call has made. The other functions return a new dict for the xdata of the reply. It has
  * the attributes and counts that the keys in `asked`, the xdata of the call, request. */
 void brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata);
 dict_t *brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked);

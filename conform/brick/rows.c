@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The procedures whose rows of rpc/wire/wire.def have FILE, OPEN or NEW in the column "in the
- * brick". Macros generate a function from each such row. It executes the operation on the storage
- * with the call's fields as arguments, and sets the reply's fields from the results. The xdata of
- * the call is not passed to the storage.
+ * brick". Macros generate a function from each such row. The function executes the operation on the
+ * storage with the call's fields as arguments, and sets the reply's fields from the results. The
+ * xdata of the call is not passed to the storage.
  */
 #include "conform/brick/request.h"
 
@@ -13,8 +13,8 @@
 
 /* --- from a call's fields to an operation's arguments ----------------------------------------- */
 
-/* For each kind of field, a macro BRICK_TAKE_<kind> that defines a variable with the name of the
- * operation's argument, and sets it from the call's field. */
+/* Each kind of field has a macro BRICK_TAKE_<kind>, which defines a variable with the name of the
+ * operation's argument, and sets the variable from the call's field. */
 #define BRICK_TAKE(kind_, name_) BRICK_TAKE_##kind_ (name_)
 #define BRICK_TAKE_LOC(name_)                                                                      \
     g_autoptr (inode_t) inode = brick_inode (q, &call->name_);                                     \
@@ -98,8 +98,8 @@ brick_reply_head (int r)
     return (struct wire_reply){ .op_ret = r < 0 ? -1 : r, .op_errno = r < 0 ? -r : 0 };
 }
 
-/* Defines a function that reads a call, executes it, and writes its reply. It does not execute a
- * malformed call; brick_serve then ends the program. */
+/* Defines a function that reads a call, executes it, and writes its reply. The function does not
+ * execute a malformed call; brick_serve then ends the whole program with an error. */
 #define BRICK_SERVE_HAND(name_)                                                                    \
     static void brick_serve_##name_ (struct brick_request *q)                                      \
     {                                                                                              \

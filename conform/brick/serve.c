@@ -74,7 +74,8 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
-    xdr_get_u32 (&in); /* skips which times to set, and the caller's clock: for features/utime */
+    xdr_get_u32 (&in); /* skips the flags of the times to set and the caller's clock, which only
+                        * features/utime uses */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
     groups = xdr_get_u32 (&in);
@@ -88,8 +89,7 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
         memcpy (&client->lk_owner, owner, MIN (owner_size, sizeof client->lk_owner));
 }
 
-/* Executes the call of a procedure. Returns accept_stat (RFC 5531) for the reply: 0, or
- * NO_SUCH_PROCEDURE. */
+/* Executes the call. Returns the accept_stat (RFC 5531) for its reply: 0, or NO_SUCH_PROCEDURE. */
 static uint32_t
 brick_serve_program (struct brick_request *q, uint32_t program, uint32_t procedure)
 {
@@ -130,7 +130,7 @@ brick_serve (struct brick_peer *peer, const GByteArray *record)
 
     q.in = xdr_in_of (record->data, record->len);
     xid = xdr_get_u32 (&q.in);
-    xdr_get_u32 (&q.in); /* the type of the message: a call */
+    xdr_get_u32 (&q.in); /* skips the type of the message: a call */
     xdr_get_u32 (&q.in); /* version of RPC */
     program = xdr_get_u32 (&q.in);
     xdr_get_u32 (&q.in); /* version of the program */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The procedure xattrop, and extended attributes in the xdata of other calls and replies. The
+/* The procedure xattrop, and extended attributes in the xdata of other calls and of replies. The
  * translators cluster/replicate and cluster/distribute use both. */
 #include "conform/brick/request.h"
 
@@ -111,7 +111,7 @@ brick_do_fxattrop (struct brick_request *q, const struct wire_fxattrop *call,
     return fd ? brick_xattrop (q, fd->inode, call->flags, call->dict, &reply->dict) : r;
 }
 
-/* --- attributes along with calls and replies -------------------------------------------------- */
+/* --- extended attributes in the xdata of calls and replies ------------------------------------ */
 
 static void
 brick_count_locks (struct brick_request *q, const gfid_t *gfid, dict_t *asked, dict_t *found)
@@ -140,9 +140,9 @@ brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked)
     return found;
 }
 
-/* A key in the xdata of a call that makes a file. Its value is the name of an attribute of the
- * parent directory. The xdata may have that attribute too, but it is not to be set on the new
- * file. */
+/* Key in the xdata of a call that makes a file. Its value is the name of an attribute of the parent
+ * directory. The xdata may also have that name as a key, with the value that the client expects the
+ * parent to have; the new file must not get that attribute. */
 #define GUARD "glusterfs.preop.parent.key"
 
 void

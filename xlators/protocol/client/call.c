@@ -39,16 +39,17 @@ client_drop (struct client_call *call)
     rpc_call_unref (&call->rpc);
 }
 
-/* Called for the reply, for an interrupt and for the end of frame-timeout. Returns true for the
- * first of them only, which then answers the frame. */
+/* Called when a call has its reply, when its caller is interrupted, and when its frame-timeout
+ * ends. Returns true for the first of these events only; the caller of this function then answers
+ * the frame. */
 static bool
 call_is_first (struct client_call *call)
 {
     return __atomic_fetch_add (&call->answers, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* Called for a reply that comes after an interrupt or a timeout has answered the frame. If the
- * reply grants the lock, releases the lock. */
+/* Called for the reply to a lock call whose frame an interrupt or a timeout has answered already.
+ * If the reply grants the lock, releases the lock. */
 static void
 client_answered_late (struct client_call *call, struct rpc_reply *reply)
 {
@@ -117,9 +118,9 @@ client_begin_own (xlator_t *this, struct rpc_connection *connection, enum wire_p
 }
 
 /* Writes the header of a call with the caller's identity. If features/utime is in this graph, the
- * call tells the server which times of the file to set, and to which time; otherwise the server
- * uses its own clock. The lock owner is the one that the kernel gave, or else the process id.
- * GlusterFS's clients do both in the same way. */
+ * header lists the times that the server has to set, of the file and of its directory, with their
+ * new value; otherwise the server uses its own clock. The lock owner is that of the kernel's
+ * request, or else the process id. GlusterFS's clients fill these fields in the same way. */
 static void
 call_identify (struct client_call *call, enum wire_procedure procedure)
 {
@@ -167,8 +168,8 @@ client_call_begin (call_frame_t *frame, xlator_t *this, enum wire_procedure proc
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Keeps its own reference to the connection, because the reply may arrive, and the call be freed,
- * before rpc_send returns. */
+/* Sends the call. Holds its own reference to the connection meanwhile, because the reply may
+ * arrive, and the call be freed, before rpc_send returns. */
 void
 client_send_now (struct client_call *call)
 {
@@ -217,9 +218,9 @@ call_interrupted (struct loop_task *task)
     client_drop (call);
 }
 
-/* Called for an interrupt while the lock of the caller's request is held. The frame cannot be
- * answered under that lock, so this function has the event loop's thread answer it. A second call
- * of this function, by client_end_waiting, has no effect. */
+/* Called when the caller is interrupted, while call_stack_t.lock is held. A frame must not be
+ * answered under that lock, so this function has the event loop's thread answer the frame. If the
+ * function is called a second time for a call (client_end_waiting), it does nothing. */
 static void
 call_interrupt (void *data)
 {
@@ -232,10 +233,10 @@ call_interrupt (void *data)
 }
 
 /* Called when a call for a lock has no reply after frame-timeout. Sends the unlock by call->undo,
- * and answers the operation with ETIMEDOUT. If the server has granted the lock already, the unlock
- * releases it. If the lock still waits on the server, the unlock has no effect, and
- * client_answered_late releases the lock after the grant. Neither unlock can release the lock of
- * another call, because no other call locks the same range or name for this owner. */
+ * and answers the operation with ETIMEDOUT. If the server has granted the lock already, this unlock
+ * releases the lock. If the call still waits for the lock on the server, the unlock has no effect
+ * there, and client_answered_late sends a second unlock after the grant. Neither unlock can release
+ * the lock of another call, because no other call locks the same range or name for this owner. */
 static void
 call_overdue (struct rpc_call *rpc)
 {

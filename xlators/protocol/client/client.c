@@ -132,8 +132,8 @@ client_check (xlator_t *this)
 /* Reads the certificates and keys for TLS. The option transport.socket.ssl-enabled decides whether
  * connections to the brick are encrypted. As in GlusterFS, connections to glusterd, which reports
  * the brick's port, are encrypted if the file TLS_SECURE_ACCESS exists on this machine. That file
- * can also set a depth of certificate chains; connections to the brick then allow at least that
- * depth. */
+ * can also set the greatest depth of certificate chains; connections to the brick then allow that
+ * depth too, if it is greater than their own option. */
 static int
 client_init_tls (xlator_t *this)
 {
@@ -169,7 +169,8 @@ client_init_tls (xlator_t *this)
     return 0;
 }
 
-/* Makes the name of this client for the server, from the process and the volume. */
+/* Makes the name by which the server knows this client, of a random number, the process id, and the
+ * names of the host and of the volume. */
 static void
 client_name (xlator_t *this)
 {
@@ -244,7 +245,7 @@ client_reconfigure (xlator_t *this, const void *new_private)
                                           * nanoseconds */
 
 /* Called when the mount begins to end. Limits ping-timeout to PATIENCE_AT_THE_END, so that a server
- * that no longer responds does not delay the end for longer. */
+ * that no longer responds delays the end of the mount by no more than that. */
 static void
 client_ending (xlator_t *this)
 {
@@ -279,8 +280,7 @@ client_notify (xlator_t *this, enum xlator_event event, void *data)
 }
 
 /* Sets the member of xlator_api.fops for one row of rpc/wire/wire.def. A row with NONE in the
- * column "in the client" is for a call that no operation of this translator sends, so it sets no
- * member. */
+ * column "in the client" sets no member, because its procedure belongs to no operation. */
 #define CLIENT_FOP(name_, number_, text_, client_, brick_) CLIENT_FOP_##client_ (name_)
 #define CLIENT_FOP_FILE(name_) .name_ = client_##name_,
 #define CLIENT_FOP_OPEN CLIENT_FOP_FILE

@@ -3,7 +3,7 @@
  * protocol/client: one brick of a GlusterFS volume, over the network.
  *
  *   operation -> client_begin_...: makes a call with the caller's identity and the file
- *                client_ask:       puts the arguments; waits for conflicting calls (order.c); sends
+ *                client_ask:       adds the arguments; waits for conflicting calls (order.c); sends
  *   reply     -> client_answered -> the operation's own function: client_get, then the unwind
  *
  * rpc/wire/wire.def has a row for each procedure, with the fields of its call and reply. ops/rows.c
@@ -46,10 +46,10 @@ struct client_file {
     int64_t number;  /* number by which the server knows the open file; valid only on the connection
                       * whose number is in `connection`; atomic */
     unsigned connection; /* number of the connection on which the file was opened, as counted in
-                          * client_session.connections;
-                          * changed on the event loop's thread only, under client_session.lock;
-                          * other threads read it under that lock */
-    bool lost;       /* the file could not be opened again on a new connection; atomic */
+                          * client_session.connections; changed on the event loop's thread only,
+                          * under client_session.lock; other threads read it under that lock */
+    bool lost;       /* the file could not be opened again on a new connection, or has a record lock
+                      * that was not set again there; atomic */
     GArray *locks;   /* record locks that were set through this fd, as struct gf_flock; NULL: no
                       * lock was set yet; guarded by client_session.files_lock */
     GList link, of_inode; /* links in client_session.files and in client_inode.files; guarded by
@@ -58,8 +58,8 @@ struct client_file {
 
 /* The data that this translator keeps for an inode. */
 struct client_inode {
-    pthread_mutex_t lock; /* client_private_t.held_lock may be taken while this lock is held; no
-                           * other lock of this translator may */
+    pthread_mutex_t lock; /* of the locks of this translator, only client_private_t.held_lock may be
+                           * taken while this one is held */
     struct byte_claims claims; /* byte ranges that calls read or write; guarded by `lock` */
     GQueue files; /* open files of the inode, as struct client_file; guarded by
                    * client_session.files_lock */
@@ -83,12 +83,13 @@ struct client_call {
     uint64_t request;     /* call_stack_t.unique of the operation; 0: no operation */
     bool by_gfid;         /* the call identifies its file by the gfid, so an ENOENT of the server is
                            * reported to the caller as ESTALE */
-    size_t after_file;    /* bytes in rpc.out before the arguments that follow the file's gfid; set
-                           * only for a procedure with client_manner.when_gone */
+    size_t after_file;    /* number of bytes in rpc.out up to the end of the file's gfid, where the
+                           * other arguments begin; set only for a procedure with
+                           * client_manner.when_gone */
     struct byte_claim claim; /* byte range that the call reads or writes; guarded by
                               * client_inode.lock */
-    struct client_inode *claimed; /* data of the inode whose bytes are in `claim`; NULL: the call
-                                   * has no claim */
+    struct client_inode *claimed; /* data of the inode whose byte range is in `claim`; NULL: the
+                                   * call has no claim */
     GList held;           /* link in client_private_t.held while `claim` waits for an earlier claim;
                            * guarded by client_private_t.held_lock */
     int64_t held_since;   /* time (clock_now) when `claim` began to wait; guarded by
@@ -108,8 +109,9 @@ struct client_call {
                                * again; with a reference; or NULL */
     struct iovec *payload;       /* of a write: array of the parts of its data */
     struct iobref *payload_ref;  /* of a write: the buffers with the data, with a reference */
-    void (*undo) (struct client_call *call); /* releases the lock that the call has taken; NULL: the
-                                              * call takes no lock */
+    void (*undo) (struct client_call *call); /* function that releases the lock of the call, if the
+                                              * server grants it after the operation was answered;
+                                              * NULL: a reply that late is ignored */
     bool waits;           /* the call may wait for a lock on the server, and an interrupt of the
                            * caller ends the wait */
     uint64_t owner;       /* bytes of the lock owner, as they are sent to the server */
@@ -131,8 +133,8 @@ enum session_state {
 /* The session with the server: session.c. Each member is guarded by `lock`, unless its comment
  * names another lock or thread. */
 struct client_session {
-    pthread_mutex_t lock;   /* the locks of a connection, of the event loop and of timers may be
-                             * taken while this lock is held; no other lock may */
+    pthread_mutex_t lock;   /* of all locks, only those of a connection, of the event loop and of
+                             * timers may be taken while this one is held */
     pthread_cond_t changed; /* signalled when `attempted`, `connection` or `again` changes */
     enum session_state state;
     struct rpc_connection *connection; /* the present connection, or NULL if there is none */
@@ -148,11 +150,12 @@ struct client_session {
                              * ceased to be SESSION_UP */
     struct rpc_numbers past; /* sums of the counters of all connections that have ended */
     char *problem;          /* reason why the last connection failed or was lost; or NULL */
-    unsigned connections;   /* number of connections made so far; also the number of the last one */
+    unsigned connections;   /* number of connections made so far; also the number of the last
+                             * connection */
     unsigned reopening;     /* number of calls of reopen.c that have no reply yet; used on the event
                              * loop's thread only */
 
-    pthread_mutex_t files_lock; /* no other lock of this translator is taken while it is held */
+    pthread_mutex_t files_lock; /* no other lock of this translator is taken under this one */
     GQueue files;               /* all open files, as struct client_file; guarded by `files_lock` */
 };
 
@@ -163,7 +166,7 @@ struct client_upcalls {
     struct itable *table; /* table of inodes, to find the inode of an upcall; NULL before the first
                            * lookup; atomic */
     struct work_item work;
-    pthread_mutex_t lock; /* no other lock of this translator is taken while it is held */
+    pthread_mutex_t lock; /* no other lock of this translator is taken under this one */
     pthread_cond_t idle;  /* signalled when `running` becomes false */
     GHashTable *pending;  /* inodes that other clients have changed: gfid_t -> flags of the upcalls;
                            * guarded by `lock` */
@@ -186,17 +189,20 @@ typedef struct {
     char *tls_certificate, *tls_key, *tls_ca_list, *tls_crl_path, *tls_ciphers, *tls_curves;
     int64_t tls_depth;
     struct tls_context *tls, *tls_of_glusterd; /* TLS contexts of connections to the brick and to
-                                                * glusterd; NULL: these are not encrypted */
+                                                * glusterd; NULL: those connections are not
+                                                * encrypted */
     bool send_gids, strict_locks, filter_o_direct; /* options of these names; atomic */
-    char process[128]; /* name that this client sends to the server as its own */
+    char process[128]; /* name by which the server knows this client; SETVOLUME sends it with the
+                        * number of the connection behind it */
     const char *brick; /* name of the brick in messages to users: "server:/brick"; never freed */
-    struct histogram round_trips; /* times from calls to their replies, in nanoseconds; written on
-                                   * the event loop's thread only */
-    pthread_mutex_t held_lock;    /* no other lock of this translator is taken while it is held */
+    struct histogram round_trips; /* histogram of the times between calls and their replies, in
+                                   * nanoseconds; written on the event loop's thread only */
+    pthread_mutex_t held_lock;    /* no other lock of this translator is taken under this one */
     GQueue held; /* calls that wait until an earlier call on the same bytes has its reply, as struct
                   * client_call; guarded by `held_lock` */
-    bool ready, looping; /* ready: client_init has called work_use; looping: its loop_use has
-                          * succeeded. client_fini undoes both. */
+    bool ready, looping; /* ready: client_init has initialized `session` and `upcalls`, and called
+                          * work_use; looping: its call of loop_use has succeeded; client_fini
+                          * undoes these steps */
     struct client_session session;
     struct client_upcalls upcalls;
     struct random_source random; /* for new gfids */
@@ -204,24 +210,27 @@ typedef struct {
 
 /* --- manner.c --------------------------------------------------------------------------------- */
 
-/* Whether a call reads or writes its file's data. order.c sends calls that conflict one by one. */
+/* Whether a call reads or writes its file's data. Of calls that conflict on the same bytes, order.c
+ * sends each only after the reply to the one before. */
 enum client_claims { CLIENT_CLAIMS_NOTHING, CLIENT_READS, CLIENT_WRITES };
 
 /* Facts about a procedure that decide how the client sends its calls. */
 struct client_manner {
-    /* times of the file and of its directory that the call sets on the server: RPC_CHANGES_* */
+    /* Flags RPC_CHANGES_*: the times of the file and of its directory that the server sets when it
+     * executes the call. */
     uint32_t times;
     enum client_claims claims;
-    /* The procedure that the client calls instead if the file is open; 0: none. It names the file
-     * by its number, because the server can find a file without a name by its number only. */
+    /* The procedure that the client calls in place of this one if the file is open; 0: none. Its
+     * calls name the file by the number of an open file, because that is the only way in which the
+     * server finds a file that has no name left. */
     enum wire_procedure when_open;
-    /* The procedure that the client calls after the server has answered that the file has no name,
-     * if the file is open; 0: none. Changes of owner, mode and ACL are first sent with the gfid:
-     * the brick's features/access-control ignores changes that come with the number of an open
-     * file, and would go on to check rights by the old values. */
+    /* The procedure that the client calls if this one has failed because the file has no name left,
+     * but the file is open; 0: none. Changes of owner, mode and ACL are first sent with the gfid:
+     * the brick's features/access-control does not notice changes that come with the number of an
+     * open file, and would continue to check rights by the old values. */
     enum wire_procedure when_gone;
-    /* A call may have the number WIRE_ANONYMOUS in place of an open file's number: the server then
-     * opens the file by its gfid for this call only. */
+    /* A call of the procedure may have the number WIRE_ANONYMOUS in place of the number of an open
+     * file; the server then opens the file by its gfid for this call only. */
     bool anonymous;
 };
 
@@ -229,14 +238,14 @@ const struct client_manner *client_manner_of (enum wire_procedure procedure);
 
 /* --- call.c ----------------------------------------------------------------------------------- */
 
-/* Makes a call for the frame's operation; the caller sends it by client_ask. Returns NULL if the
- * session is not up: the function has then answered the frame with ENOTCONN. */
+/* Makes a call for the frame's operation; the caller then sends the call (client_ask). Returns NULL
+ * if the session is not up; the function has then answered the frame with ENOTCONN. */
 struct client_call *client_call_begin (call_frame_t *frame, xlator_t *this,
                                        enum wire_procedure procedure, client_reply_fn *reply);
 
 /* Make a call on the given connection for the translator itself, without an operation.
- * client_begin_own makes a call of the program RPC_FILES, with a lock owner. client_begin_program
- * makes a call of another program. */
+ * client_begin_own makes a call of the program RPC_FILES, with the lock owner `owner`; if `owner`
+ * is NULL, the call has no lock owner. client_begin_program makes a call of another program. */
 struct client_call *client_begin_own (xlator_t *this, struct rpc_connection *connection,
                                       enum wire_procedure procedure, const void *owner,
                                       size_t owner_size, client_reply_fn *reply);
@@ -251,16 +260,17 @@ struct client_range {
     size_t size;
 };
 
-/* Completes a call and sends it. The call has its first argument, the file, already; this function
- * appends the other arguments from `put`, the procedure's struct of arguments. It sends the call
- * when every earlier call that conflicts on the range has its reply; range NULL: at once. The
- * caller must not use the call afterwards. If the call is NULL, nothing happens. */
+/* Completes a call and sends it. The call must have its first argument, the file, already; this
+ * function appends the other arguments from `put`, the procedure's struct of arguments. If `range`
+ * is not NULL and client_manner.claims is set for the procedure, the call is sent only after every
+ * earlier call that conflicts on that range has its reply. The caller must not use the call
+ * afterwards. If the call is NULL, nothing happens. */
 void client_ask (struct client_call *call, enum wire_procedure procedure, const void *put,
                  const struct client_range *range);
 
-/* Send a call; the caller must not use it afterwards. client_send first waits for earlier calls
- * whose claims conflict with the call's claim. client_send_now does not: the call has no claim, or
- * its claim need not wait any more. */
+/* Send a call; the caller must not use the call afterwards. client_send first waits for earlier
+ * calls whose claims conflict with the claim of this call. client_send_now sends at once, and is
+ * for calls that have no claim, or whose claim need not wait any more. */
 void client_send (struct client_call *call);
 void client_send_now (struct client_call *call);
 
@@ -275,10 +285,10 @@ void client_send_lock (struct client_call *call, bool waits,
 struct client_call *client_begin_undo (const struct client_call *call,
                                        enum wire_procedure procedure);
 
-/* Answers all operations whose calls wait for a lock with EINTR, as an interrupt does. */
+/* Answers with EINTR, as after an interrupt, each operation whose call waits for a lock. */
 void client_end_waiting (xlator_t *this);
 
-/* Returns the client_call that contains rpc. */
+/* Returns the client_call whose member `rpc` is at this address. */
 struct client_call *client_call_of (struct rpc_call *rpc);
 
 /* Frees a call that was not sent. */
@@ -307,11 +317,11 @@ client_reply_fn client_ignore_reply;
 void client_session_init (xlator_t *this);
 void client_session_fini (xlator_t *this);
 void client_session_begin (xlator_t *this); /* starts to connect */
-void client_session_wait (xlator_t *this);  /* waits for the end of the first attempt */
+void client_session_wait (xlator_t *this);  /* waits until the first attempt to connect has ended */
 void client_session_end (xlator_t *this);   /* closes the connection, and waits until it is
                                              * closed */
 
-/* Returns the connection, with a reference, or NULL if the state is not SESSION_UP. */
+/* Returns the session's connection, with a reference, or NULL if the state is not SESSION_UP. */
 struct rpc_connection *client_session_connection (xlator_t *this);
 
 /* client_session_connection_now returns the present connection, in any state of the session.
@@ -320,15 +330,15 @@ struct rpc_connection *client_session_connection (xlator_t *this);
 struct rpc_connection *client_session_connection_now (xlator_t *this);
 struct rpc_connection *client_session_connection_of (const struct client_file *file);
 
-/* Sets the number that the server has given the file on the present connection. Called on the event
- * loop's thread only. */
+/* Stores in `file` the number by which the server knows the open file on the present connection.
+ * Called on the event loop's thread only. */
 void client_session_number_file (struct client_file *file, int64_t number);
 
 /* Sets the connection's timeouts to the options frame-timeout and ping-timeout, the latter limited
  * to ping_max nanoseconds; ping_max 0: no limit. */
 void client_session_set_timeouts (xlator_t *this, int64_t ping_max);
 
-/* Move the session to its next state. They are called on the event loop's thread:
+/* Move the session to its next state. These functions are called on the event loop's thread:
  * client_session_move when the portmapper has sent the brick's port, client_session_agreed when the
  * server has accepted SETVOLUME, and client_session_up when all files are open again. */
 void client_session_move (xlator_t *this, struct rpc_connection *connection, unsigned port);
@@ -358,21 +368,24 @@ struct client_call *client_begin_file (call_frame_t *frame, xlator_t *this, cons
 struct client_call *client_begin_gfid (call_frame_t *frame, xlator_t *this, const gfid_t *gfid,
                                        enum wire_procedure procedure, client_reply_fn *reply);
 
-/* If the server has answered that the file has no name, the file is open, and
- * client_manner.when_gone of the call's procedure is set, sends a second call that names the file
- * by its number. Returns true if it did so: the second call then answers the frame. */
+/* Called for each reply. If the server has answered that the file has no name, but the file is
+ * open, and client_manner.when_gone of the call's procedure is set, sends a second call, which
+ * names the file by the number of the open file. Returns true if it has sent the second call; that
+ * call's reply then answers the frame. */
 bool client_ask_again (struct client_call *call, const struct rpc_reply *reply);
 
-/* Called when the server has opened the file of call->fd: keeps the number that the server gave it.
- * If the fd is open already, has the server close the new number. cluster/distribute may open the
- * same fd twice, for two operations that find a moved file at the same time. */
+/* Called when the server has opened the file of call->fd: keeps the number by which the server
+ * knows the open file. If the fd has a valid number already, has the server close the new one.
+ * cluster/distribute may open the same fd twice, for two operations that find a moved file at the
+ * same time. */
 void client_file_opened (struct client_call *call, const gfid_t *gfid, int64_t number);
 struct client_file *client_file_ref (struct client_file *file);
 void client_file_unref (struct client_file *file);
 
-/* Finds the number with which a call of the procedure has to name an open file. This is
- * WIRE_ANONYMOUS if the file could not be opened again on a new connection, no record lock was set
- * through it, and client_manner.anonymous is set. Returns 0 or a positive errno. */
+/* Finds the number by which a call of the procedure has to name the open file. The number is
+ * WIRE_ANONYMOUS if the file could not be opened again on a new connection, no record lock was ever
+ * set through it, and client_manner.anonymous is set. Returns 0, or a positive errno if no number
+ * is valid. */
 int client_file_number (xlator_t *this, fd_t *fd, enum wire_procedure procedure,
                         int64_t *ret_number);
 
@@ -386,17 +399,18 @@ void client_release (xlator_t *this, fd_t *fd);
 /* --- ops -------------------------------------------------------------------------------------- */
 
 /* In lock-ops.c. client_lock_command converts a command of fcntl(2) to its number on the wire.
- * client_lock_own makes a call for the translator itself that sets a record lock for the owner in
- * `lock`; the caller sends the call. */
+ * client_lock_own makes a call for the translator itself, which sets the record lock `lock` for the
+ * owner lock->l_owner; the caller sends the call. */
 uint32_t client_lock_command (int cmd);
 struct client_call *client_lock_own (xlator_t *this, struct rpc_connection *connection,
                                      const struct wire_fd *fd, const struct gf_flock *lock,
                                      client_reply_fn *reply);
 
 /* In entry-ops.c. client_with_gfid returns a dict with the pairs of xdata and the gfid for a new
- * object, with a reference. client_begin_new makes a call that makes an object at loc.
- * client_new_inode returns the inode of the new object, with a reference, or NULL after it has
- * answered the frame because the server sent no valid attributes. */
+ * object, with a reference. client_begin_new makes a call that makes an object at loc, or a link to
+ * the object at loc. client_new_inode returns the inode of the new object or link, with a
+ * reference; or NULL if the server sent no valid attributes, after it has answered the frame with
+ * EIO. */
 dict_t *client_with_gfid (xlator_t *this, dict_t *xdata);
 struct client_call *client_begin_new (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                                       enum wire_procedure procedure, client_reply_fn *reply);
@@ -406,8 +420,8 @@ inode_t *client_new_inode (struct client_call *call, const struct iatt *buf);
 
 void client_upcalls_init (xlator_t *this);
 void client_upcalls_fini (xlator_t *this);
-/* Called when the session is up again: upcalls were missed meanwhile, so this invalidates all
- * inodes in the caches above. */
+/* Called when the session is up again. Upcalls may have been missed while it was down, so this
+ * function invalidates all inodes in the caches of the translators above and of the kernel. */
 void client_upcalls_missed (xlator_t *this);
 /* After client_upcalls_end, no thread starts to pass upcalls on. client_upcalls_wait waits until
  * the thread that passes upcalls on, if there is one, has finished. */
@@ -422,8 +436,9 @@ void client_forget (xlator_t *this, inode_t *inode);
 
 /* Returns the inode for the attributes in a reply, with a reference: `given` if its gfid is that of
  * the attributes; else the inode with that gfid in the table of inodes; else `given` if it has no
- * gfid yet; else a new inode. Returns NULL if the attributes have no gfid, or if the inode with
- * that gfid has another type. */
+ * gfid yet; else a new inode. Returns NULL if the attributes have no gfid or no type, or if the
+ * inode with that gfid has another type; but a linkto of cluster/distribute may have another
+ * type. */
 inode_t *client_inode_of_iatt (inode_t *given, const struct iatt *buf);
 
 /* client_claim records the range that a call reads or writes, so that client_send makes the call
@@ -444,15 +459,14 @@ void client_why_failed (xlator_t *this, const call_frame_t *frame, GString *out)
 /* Returns the brick's name in messages to users, such as "server:/brick"; it is never freed. */
 const char *client_brick (const client_private_t *priv);
 
-/* Stores the failure of a call in its frame, where client_why_failed finds it. Called before the
+/* Stores in a call's frame the reason why the call failed, for client_why_failed. Called before the
  * frame is answered. */
 void client_note_failure (struct client_call *call, const struct rpc_reply *reply,
                           int32_t op_errno);
 
-/* client_note_answer is called when a call has its reply: measures the time that the reply took,
- * and calls server_call_answered. frame: the frame that waits for the call, or NULL. error:
- * rpc_reply.error. client_note_sent is called just before a call is sent: calls
- * server_call_sent. */
+/* client_note_answer, called when a call has its reply, measures the time that the reply took, and
+ * passes it to server_call_answered. frame: the frame that waits for the call, or NULL. error:
+ * rpc_reply.error. client_note_sent, called just before a call is sent, calls server_call_sent. */
 void client_note_answer (struct client_call *call, const call_frame_t *frame, int error);
 void client_note_sent (struct client_call *call);
 

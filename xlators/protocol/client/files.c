@@ -76,8 +76,9 @@ client_file_close (const struct client_file *file)
     rpc_connection_unref (connection);
 }
 
-/* Drops a reference; the last one closes the file on the server. A call that names the file has a
- * reference too, so the server gets the RELEASE after it has replied to that call. */
+/* Drops a reference to the open file. If that was the last reference, has the server close the
+ * file. A call keeps a reference in client_call.file, so the server gets the RELEASE only after it
+ * has replied to that call. */
 void
 client_file_unref (struct client_file *file)
 {
@@ -274,8 +275,8 @@ client_lock_add (GArray *locks, const struct gf_flock *like, off_t from, off_t t
     g_array_append_val (locks, lock);
 }
 
-/* Removes the range `cut` from those locks that belong to the owner of `cut`. The part of a lock
- * outside the range stays. */
+/* Removes the range of `cut` from those of the locks that have the owner of `cut`. The parts of a
+ * lock outside that range stay. */
 static void
 client_locks_cut (GArray *locks, const struct gf_flock *cut)
 {
@@ -291,9 +292,9 @@ client_locks_cut (GArray *locks, const struct gf_flock *cut)
     }
 }
 
-/* Removes the range `cut` from the locks of its owner in all open files of the inode. A record lock
- * belongs to the inode and the owner, so the owner may unlock it through another open file than the
- * one through which it was set. */
+/* Removes the range of `cut` from the locks that its owner has in any open file of the inode. A
+ * record lock belongs to the inode and the owner, so the owner may set it through one open file and
+ * unlock it through another. */
 static void
 client_locks_cut_locked (client_private_t *priv, const inode_t *inode, const struct gf_flock *cut)
 {

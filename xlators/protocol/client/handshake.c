@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The handshake: the calls at the beginning of a connection. On the event loop's thread.
+ * The handshake: the calls at the beginning of a connection. The event loop's thread makes them.
  *
  *   DUMP         asks for the server's programs
  *   PORTBYBRICK  asks the portmapper (glusterd) for the brick's port; the session then ends this
@@ -19,7 +19,8 @@ enum { DUMP_DUMP = 1, HANDSHAKE_SETVOLUME = 1, PORTMAP_PORTBYBRICK = 1 };
 
 #define TEXT_MAX 4096
 
-/* Ends the connection during the handshake. The log and reports show the formatted reason. */
+/* Ends the connection because the handshake failed. The formatted text is the reason in the log and
+ * in reports. */
 static void G_GNUC_PRINTF (2, 3)
 handshake_refuse (struct client_call *call, const char *format, ...)
 {
@@ -32,8 +33,9 @@ handshake_refuse (struct client_call *call, const char *format, ...)
     rpc_hang_up (call->connection, reason);
 }
 
-/* Returns true if the server has replied to the call `question`. Otherwise ends the connection with
- * a reason; but not if the connection is lost already, which the session reports. */
+/* Returns true if the server has replied to the call. question: the name of its procedure. If the
+ * call has failed, ends the connection with a reason that names the procedure; but if the call
+ * failed because the connection was lost, does nothing, because the session reports the loss. */
 static bool
 handshake_is_answered (struct client_call *call, const struct rpc_reply *reply,
                        const char *question)
@@ -90,9 +92,9 @@ setvolume_reply (struct client_call *call, struct rpc_reply *reply)
         client_session_agreed (call->this, call->connection);
 }
 
-/* Returns a new name for this connection, to send to the server. A server hands the open files and
- * locks of an old connection over to a new connection of the same name, so each connection gets
- * another name. */
+/* Returns the name of the client for SETVOLUME on this connection. If a new connection had the name
+ * of an old one, a server would hand over to it the open files and locks of the old one, so each
+ * connection gets another name. */
 static char *
 connection_name (client_private_t *priv)
 {
@@ -172,8 +174,8 @@ portbybrick_send (struct client_call *dumped)
 
 /* --- DUMP ------------------------------------------------------------------------------------- */
 
-/* Whether the server has the programs RPC_FILES and RPC_PORTMAP, in the versions that this client
- * uses. */
+/* For each of the programs RPC_FILES and RPC_PORTMAP: whether the server has it, in the version
+ * that this client uses. */
 struct programs {
     bool files, portmap;
 };

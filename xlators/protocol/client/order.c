@@ -47,7 +47,8 @@ client_forget (xlator_t *this, inode_t *inode)
 
 /* Returns whether the attributes look like those of a linkto of cluster/distribute: an empty
  * regular file with only the sticky bit set. A linkto has the gfid of an object on another brick,
- * which may have another type, so its type must not be compared with that of the inode. */
+ * and that object may be of any type, so a linkto's type may differ from that of the gfid's
+ * inode. */
 static bool
 iatt_is_linkto (const struct iatt *buf)
 {
@@ -79,7 +80,7 @@ client_claim (struct client_call *call, const struct client_range *range, bool w
     call->claim = byte_claim_of (range->offset, range->size, writes, call);
 }
 
-/* Adds the call, whose claim is waiting, to a list: client_waits_for reads that list. */
+/* Adds a call whose claim has to wait to client_private_t.held, where client_waits_for finds it. */
 static void
 call_hold (struct client_call *call)
 {
@@ -117,8 +118,8 @@ client_claim_enter (struct client_call *call)
     return may_go;
 }
 
-/* Starts the claim of the first waiting call that conflicts with no earlier call any more. Returns
- * the call, or NULL if there is none. */
+/* Finds the first waiting call that no longer conflicts with an earlier one, marks its claim as
+ * started, and returns the call, for the caller to send. Returns NULL if there is no such call. */
 static struct client_call *
 claim_next_locked (struct client_inode *kept)
 {

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* Marks a file that could not be opened again, or whose record lock could not be set again. Another
- * client may have held that lock meanwhile, and may have changed the file, so operations on the
- * file's descriptors fail from now on. */
+/* Marks an open file as lost, because it could not be opened again on the new connection, or has a
+ * record lock that was not set again there. Another client may have held that lock meanwhile, and
+ * may have changed the file, so operations on the file's descriptors fail from now on. */
 static void
 file_lose (xlator_t *this, struct client_file *file, const char *reason)
 {
@@ -107,9 +107,9 @@ reopen (xlator_t *this, struct rpc_connection *connection, struct client_file *f
     client_send_now (call);
 }
 
-/* Returns the files that are to be opened again, each with a reference. With the option
- * strict-locks, files that have a record lock are left out, and operations on their descriptors
- * fail from now on. */
+/* Returns the files that have to be opened again on the new connection, each with a reference. With
+ * the option strict-locks, files that have a record lock are left out, and operations on their
+ * descriptors fail from now on. */
 static GPtrArray *
 files_to_open (xlator_t *this)
 {

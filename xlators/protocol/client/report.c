@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reports for users: the state of the brick, which call an operation waits for, and why it
- * failed. */
+/* Reports for users: the state of the brick, the call that an operation waits for, and the reason
+ * why an operation failed. */
 #include "client.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ client_brick (const client_private_t *priv)
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Returns the state of the server for reports. While the server cannot be reached, the session
- * alternates between SESSION_CONNECTING and SESSION_DOWN. Users see SERVER_CONNECTING only for the
- * first attempts, and SERVER_DOWN from then on. */
+ * alternates between SESSION_CONNECTING and SESSION_DOWN. Users see SERVER_CONNECTING only during
+ * an attempt before which at most one connection in a row has failed, and SERVER_DOWN otherwise. */
 static enum server_state
 state_locked (const struct client_session *session)
 {
@@ -92,7 +92,8 @@ client_dump (xlator_t *this, GString *out)
 struct waiting {
     const call_frame_t *frame;
     bool found, lock;
-    int64_t since, asked; /* rpc_call.since and rpc_call.asked; asked 0: the call has no slot yet */
+    int64_t since, asked; /* rpc_call.since and rpc_call.asked; asked 0: the call waits for one of
+                           * the connection's RPC_WINDOW slots, and is not sent yet */
 };
 
 static bool
@@ -101,8 +102,9 @@ waiting_see (struct rpc_call *rpc, void *data)
     struct waiting *waiting = data;
     const struct client_call *call = client_call_of (rpc);
 
-    /* An interrupt or a timeout may have answered this call's frame. Its memory may then be in use
-     * for a frame of another request, so an equal address means nothing. */
+    /* If call->answers is above 0, an interrupt or a timeout has answered the call's frame. The
+     * memory of that frame may then be in use for another request, so equal addresses do not mean
+     * the same frame. */
     if (call->frame != waiting->frame || __atomic_load_n (&call->answers, __ATOMIC_ACQUIRE) > 0)
         return false;
     waiting->found = true;
@@ -133,8 +135,9 @@ append_waiting (const client_private_t *priv, const struct waiting *waiting,
                                 numbers->asked);
 }
 
-/* Appends for which brick the frame waits, if its call has been passed to rpc_send. The connection
- * may still hold the call back. */
+/* Appends the name of the brick that the frame waits for, if its call has been passed to rpc_send.
+ * The call may not be on the network yet, because the connection limits the number of calls without
+ * a reply. */
 static void
 append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -151,8 +154,8 @@ append_sent (xlator_t *this, const call_frame_t *frame, GString *out)
         append_waiting (this->private, &waiting, &numbers, out);
 }
 
-/* Appends that the frame waits for an earlier call on the same bytes, if order.c holds its call
- * back. */
+/* If order.c holds the frame's call back, appends that the frame waits for an earlier call on the
+ * same bytes. */
 static void
 append_held (xlator_t *this, const call_frame_t *frame, GString *out)
 {
@@ -182,7 +185,7 @@ client_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
 
 /* --- why an operation failed ------------------------------------------------------------------ */
 
-/* How a call failed. It is stored in the frame of the operation, as frame->local. */
+/* The reason why a call failed, kept in frame->local of the operation's frame. */
 struct client_failure {
     enum wire_procedure procedure;
     int error;      /* rpc_reply.error; 0: the server has replied, and `op_errno` is its errno */
@@ -259,8 +262,8 @@ client_note_sent (struct client_call *call)
     server_call_sent (&sent);
 }
 
-/* Does not add calls that may wait for a lock to priv->round_trips, because the time of their
- * replies depends on the client that holds the lock. */
+/* Leaves calls that may wait for a lock out of priv->round_trips, because the time of such a call
+ * depends on the client that holds the lock, not on the server. */
 void
 client_note_answer (struct client_call *call, const call_frame_t *frame, int error)
 {

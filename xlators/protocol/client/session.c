@@ -49,8 +49,8 @@ session_again (void *data)
     pthread_mutex_unlock (&session->lock);
 }
 
-/* Logs why a connection ended or an attempt to connect failed. If several attempts in a row fail
- * for the same reason, only the first is logged as an error. */
+/* Logs the reason why a connection ended or an attempt to connect failed. If several attempts in a
+ * row fail for the same reason, only the first is logged as an error. */
 static void
 session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 {
@@ -70,7 +70,7 @@ session_tell (xlator_t *this, bool was_up, bool news, const char *reason)
 struct ended {
     /* was_up: client_session.state was SESSION_UP; moving, ending: as in client_session */
     bool was_up, moving, ending;
-    bool news; /* the reason is another one than that of the previous failure */
+    bool news; /* the reason of this failure differs from that of the failure before */
 };
 
 static struct ended
@@ -104,9 +104,9 @@ session_sum_locked (struct client_session *session)
     session->past.received += ended.received;
 }
 
-/* Drops the connection, and starts the timer of the next attempt to connect. Once this function has
- * released the session's lock, client_session_end may return and the session may be freed, so the
- * function does not use the session any more. */
+/* Drops the connection, and starts the timer of the next attempt to connect. The function does not
+ * use the session after it has released the session's lock, because client_session_end may then
+ * return, and the session be freed. */
 static void
 session_try_again (xlator_t *this, const struct ended *ended)
 {
@@ -224,7 +224,8 @@ client_session_up (xlator_t *this)
     if (again)
         client_upcalls_missed (this);
     pthread_mutex_lock (&session->lock);
-    /* client_session_wait waits for this. It must not return before CHILD_UP was passed on. */
+    /* client_session_wait returns when `attempted` is true, and must not return before CHILD_UP has
+     * been passed on. */
     session->attempted = true;
     thread_cond_broadcast (&session->changed);
     pthread_mutex_unlock (&session->lock);

@@ -24,8 +24,8 @@ enum {
     UPCALL_ENTRYLK = 11,
 };
 
-/* Flags of an upcall, as in GlusterFS 10.3. They say what another client has changed of the
- * inode. */
+/* Flags of an upcall, as in GlusterFS 10.3. Each flag but UP_FORGET names a change that another
+ * client has made to the inode or its directory. */
 enum {
     UP_NLINK = 1 << 0,
     UP_MODE = 1 << 1,
@@ -66,10 +66,10 @@ client_upcalls_fini (xlator_t *this)
 
 /* --- passing upcalls on, on a thread of core/work --------------------------------------------- */
 
-/* Returns which cached data of an inode (INVALIDATE_*) an upcall with these flags makes invalid.
- * With UP_FORGET, the brick reports that it has dropped the inode from memory and will send no more
- * upcalls for it, so all cached data are invalid. It also sends UP_FORGET for each file that this
- * client itself removes. */
+/* Returns the kinds of cached data (INVALIDATE_*) that an upcall with these flags makes invalid for
+ * the inode. UP_FORGET means that the brick has dropped the inode from its memory and will send no
+ * more upcalls for it, so everything cached for the inode becomes invalid. The brick sends
+ * UP_FORGET also for each file that this client itself removes. */
 static unsigned
 upcall_changes_of (const inode_t *inode, uint32_t flags)
 {
@@ -108,8 +108,9 @@ tell_all (struct client_upcalls *upcalls)
     xlator_pass_on (upcalls->this, XLATOR_INVALIDATE, &changed);
 }
 
-/* Takes the pending upcalls and returns them. Returns NULL if there are none; `running` is then
- * false, and the thread has to return. *ret_any: all inodes are to be invalidated. */
+/* Takes all pending upcalls out of `upcalls`, and returns them. If there are none, returns NULL and
+ * sets `running` to false; the thread that passes upcalls on then has to end. Sets *ret_any to
+ * whether all inodes have to be invalidated. */
 static GHashTable *
 pending_take (struct client_upcalls *upcalls, bool *ret_any)
 {
@@ -152,7 +153,7 @@ upcalls_run (struct work_item *work)
 /* --- calls of the server, on the loop's thread ------------------------------------------------ */
 
 /* Adds an upcall for the inode with this gfid, or for all inodes if gfid is NULL. Starts a thread
- * to pass it on, if none is running. */
+ * of core/work to pass the upcalls on, unless one is running or the mount ends. */
 static void
 upcalls_add (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
 {
@@ -175,16 +176,16 @@ upcalls_add (struct client_upcalls *upcalls, const gfid_t *gfid, uint32_t flags)
     }
 }
 
-#define OLD_IATT_SIZE 100 /* bytes of attributes in the format of GlusterFS 3, which begins with the
-                           * gfid */
+#define OLD_IATT_SIZE 100 /* number of bytes of a file's attributes in the format of GlusterFS 3;
+                           * the gfid comes first */
 
-/* Adds upcalls for the directories of a name that was removed or renamed. The server's upcall names
- * only the inode that had the name, but contains the attributes of the directory, or of both
- * directories. */
+/* Adds an upcall for each directory of a name that was removed or renamed. The server's upcall
+ * gives only the gfid of the file that had the name, but contains the attributes of its directory,
+ * or of both directories of a rename. */
 static void
 names_heard (struct client_upcalls *upcalls, struct xdr_in *in)
 {
-    xdr_get_u32 (in); /* the server's cache-invalidation-timeout, in seconds */
+    xdr_get_u32 (in); /* skips the server's cache-invalidation-timeout, in seconds */
     xdr_get_fixed (in, OLD_IATT_SIZE);
     for (int i = 0; i < 2; i++) {
         const gfid_t *directory = xdr_get_fixed (in, OLD_IATT_SIZE);
@@ -194,8 +195,9 @@ names_heard (struct client_upcalls *upcalls, struct xdr_in *in)
     }
 }
 
-/* Receives an upcall for an inode that another client has changed. Its gfid may be that of any
- * inode of the brick, so the table of inodes may have no such inode. */
+/* Receives an upcall for an inode that another client has changed. The inode may be any of the
+ * brick; if it is not in the table of inodes when the upcall is passed on, nothing is cached for
+ * it, and the upcall is ignored. */
 static void
 change_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -204,7 +206,7 @@ change_heard (xlator_t *this, struct xdr_in *in)
     uint32_t flags;
     gfid_t gfid;
 
-    xdr_get_u32 (in); /* the kind of event, which is always a change */
+    xdr_get_u32 (in); /* skips the kind of event, which is always a change */
     flags = xdr_get_u32 (in);
     if (in->failed || gfid_parse (text, &gfid) < 0)
         return;
@@ -215,7 +217,7 @@ change_heard (xlator_t *this, struct xdr_in *in)
 }
 
 /* Receives the report that another client waits for an inodelk which this client holds. The fields
- * are gfid, lock, pid and lock domain. */
+ * of the report are gfid, lock, pid and lock domain. */
 static void
 inodelk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -235,7 +237,7 @@ inodelk_heard (xlator_t *this, struct xdr_in *in)
 }
 
 /* Receives the report that another client waits for an entrylk which this client holds. The fields
- * are gfid, type, pid, name and lock domain. */
+ * of the report are gfid, type, pid, name and lock domain. */
 static void
 entrylk_heard (xlator_t *this, struct xdr_in *in)
 {
@@ -255,8 +257,8 @@ entrylk_heard (xlator_t *this, struct xdr_in *in)
     xlator_pass_on (this, XLATOR_LOCK_CONTENDED, &wanted);
 }
 
-/* Least time between two state dumps, in nanoseconds. Requests before its end are ignored, so that
- * a hostile server cannot fill the disk with dumps. */
+/* Least time between two state dumps, in nanoseconds. A request for a dump that comes earlier is
+ * ignored, so that a hostile server cannot fill the disk with dumps. */
 #define DUMP_PAUSE 10000000000LL
 
 static void

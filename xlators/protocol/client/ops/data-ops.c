@@ -78,7 +78,8 @@ writev_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_writev, &got);
 }
 
-/* Makes the call send its data from the caller's buffers. The call keeps a reference to them. */
+/* Makes the call send its data from the caller's buffers, without a copy. The call keeps a
+ * reference to the buffers. */
 static void
 writev_lend (struct client_call *call, const struct iovec *vector, int32_t count, size_t size,
              struct iobref *iobref)
@@ -131,9 +132,10 @@ copy_file_range_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_copy_file_range, &got);
 }
 
-/* Copies a range of one file to another. Only the range of the destination is claimed (order.c),
- * because calls with two claims each could wait for each other. A concurrent write to the source
- * may therefore be executed before or after the copy, as on a local file system. */
+/* Copies a range of one file to another. The call claims only the range of the destination
+ * (order.c), because two calls that claim two ranges each could wait for each other. A concurrent
+ * write to the source may therefore be executed before or after the copy, as on a local file
+ * system. */
 void
 client_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t off_in,
                         fd_t *fd_out, off_t off_out, size_t len, uint32_t flags, dict_t *xdata)

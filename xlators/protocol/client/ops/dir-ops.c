@@ -14,7 +14,7 @@
 #define ENTRIES_MAX 65536    /* most entries in a valid reply; no server of GlusterFS sends that
                               * many */
 
-/* Returns whether these bytes from the server are a possible name of a directory's entry. */
+/* Returns whether these bytes from the server can be the name of a directory's entry. */
 static bool
 name_is_sound (const char *name, size_t size)
 {
@@ -45,8 +45,9 @@ get_entry (struct xdr_in *in)
     return entry;
 }
 
-/* Returns whether the file may be a linkto of cluster/distribute, which is a regular file with only
- * the sticky bit set. The object of the same gfid on another brick may have another type. */
+/* Returns whether the attributes may be those of a linkto of cluster/distribute: a regular file
+ * with only the sticky bit set. A linkto has the gfid of an object on another brick, and that
+ * object may be of any type, so a linkto's type may differ from that of the gfid's inode. */
 static bool
 may_be_linkto (const struct iatt *buf)
 {
@@ -63,8 +64,9 @@ ino_of_dots (const gf_dirent_t *entry, const inode_t *directory, const gfid_t *g
     return wire_ino_of_gfid (itself ? &directory->gfid : gfid);
 }
 
-/* Reads the attributes and the dict of an entry. Returns whether the server sent valid attributes:
- * it sends a null gfid if the entry was removed while the server listed the directory. */
+/* Reads the attributes and the dict of an entry, and sets its inode number. Returns whether the
+ * attributes are valid and the entry is not "." or "..". The server sends a null gfid if the entry
+ * was removed while the server listed the directory. */
 static bool
 get_entry_attributes (struct xdr_in *in, gf_dirent_t *entry, const inode_t *directory,
                       struct iatt *ret_buf)
@@ -97,8 +99,8 @@ entry_find_inode (gf_dirent_t *entry, struct itable *table, const struct iatt *b
     entry->d_stat = *buf;
 }
 
-/* Reads the entries of a reply, and returns their number. inodes: also sets the inode and the
- * attributes of each entry. */
+/* Reads the entries of a reply, and returns their number. If `inodes` is true, also sets the inode
+ * and the attributes of each entry. */
 static int
 get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent_t **ret_entries)
 {
@@ -117,8 +119,9 @@ get_entries (struct xdr_in *in, const inode_t *directory, bool inodes, gf_dirent
     return n;
 }
 
-/* Returns the op_errno for the answer to the caller: ENOENT if the server reports by its op_errno
- * that the reply has the directory's last entries, else 0. */
+/* Returns the op_errno for the answer to the caller. As in GlusterFS, ENOENT in a reply with
+ * success means that its entries are the last ones of the directory, and is passed on; any other
+ * op_errno becomes 0. */
 static int
 list_end_of (int32_t op_errno)
 {

@@ -9,8 +9,8 @@
 
 #define NEW_GFID_KEY "gfid-req"
 
-/* Adds a random gfid to xdata, unless xdata has a gfid already: a translator above that makes the
- * object on several bricks chooses one gfid for all bricks. */
+/* Returns xdata with a random gfid added, unless it has a gfid already: a translator above that
+ * makes the object on several bricks chooses one gfid for all of them. */
 dict_t *
 client_with_gfid (xlator_t *this, dict_t *xdata)
 {
@@ -26,10 +26,10 @@ client_with_gfid (xlator_t *this, dict_t *xdata)
     return dict;
 }
 
-/* Makes a call for a new object, and keeps the object's inode in the call. A brick applies the
- * umask of a call only if it has features/access-control. The bridge (src/fuse) has therefore
- * applied the umask to the mode already, unless the directory has a default ACL, which takes its
- * place. */
+/* Makes a call for a new object or link, and keeps in the call the inode of loc, which for a link
+ * is the location of the existing file. A brick applies the umask of a call only if it has
+ * features/access-control. The bridge (src/fuse) has therefore applied the umask to the mode
+ * already, unless the directory has a default ACL; the ACL then takes the place of the umask. */
 struct client_call *
 client_begin_new (call_frame_t *frame, xlator_t *this, const loc_t *loc,
                   enum wire_procedure procedure, client_reply_fn *reply)
@@ -62,7 +62,8 @@ client_create_answer (struct client_call *call, struct wire_create_reply *got, i
 {
     g_autoptr (inode_t) linked = inode_link (inode, NULL, NULL, &got->buf);
 
-    if (!call->fd->inode) /* another brick's reply may have set the inode before */
+    if (!call->fd->inode) /* if several bricks got this create for one fd, another reply may have
+                           * set the inode */
         call->fd->inode = inode_ref (linked);
     client_file_opened (call, &got->buf.ia_gfid, (int64_t) got->number);
     STACK_UNWIND (create, call->frame, 0, 0, call->fd, linked, &got->buf, &got->preparent,

@@ -71,8 +71,8 @@ flush_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_flush, &got);
 }
 
-/* Flushes an open file. A server only releases the owner's record locks on FLUSH, so the client
- * sends FLUSH only if an operation has ever requested a record lock on this file. */
+/* Flushes an open file. All that a server does on FLUSH is to release the owner's record locks, so
+ * the client sends FLUSH only if an operation has ever requested a record lock on this file. */
 void
 client_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {

@@ -9,11 +9,11 @@
 
 static client_reply_fn lookup_reply;
 
-/* Returns whether the client repeats a lookup with a new gfid in its xdata. If a brick is killed
- * while it makes an object, the name can remain without a gfid. Each lookup of the name then fails
- * with ENODATA, so users cannot even remove it; a lookup with a gfid in its xdata makes the brick
- * give the object that gfid. A translator with several children needs the same gfid on all its
- * bricks, so below such a translator the client does not choose one. */
+/* Returns whether the client repeats a failed lookup of a name, with a new gfid in its xdata. If a
+ * brick is killed while it makes an object, the name can remain without a gfid. Each lookup of the
+ * name then fails with ENODATA, so users cannot even remove it; a lookup with a gfid in its xdata
+ * makes the brick give the object that gfid. A translator above with several children needs the
+ * same gfid on all its bricks, so below such a translator the client does not choose one. */
 static bool
 lookup_may_mend (const struct client_call *call, const struct rpc_reply *reply)
 {
@@ -84,9 +84,9 @@ client_lookup_file (call_frame_t *frame, xlator_t *this, inode_t *inode, const g
     lookup_send (frame, this, inode, &put);
 }
 
-/* Looks up ".." in a directory. The protocol has no such lookup, so this function takes the parent
- * from the table of inodes, and looks that up. If the table has no name of the directory, the
- * operation fails with ESTALE. */
+/* Looks up ".." in a directory. The protocol has no lookup of "..", so this function takes the
+ * parent from the table of inodes, and looks up the parent by its gfid. If the table has no name of
+ * the directory, the operation fails with ESTALE. */
 static void
 lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *xdata)
 {
@@ -101,8 +101,8 @@ lookup_above (call_frame_t *frame, xlator_t *this, inode_t *directory, dict_t *x
         frame_fail (frame, ESTALE);
 }
 
-/* Looks up a name in a directory. The call does not contain the gfid of loc->inode, because the
- * name may belong to another file by now. */
+/* Looks up a name in a directory. The call contains only the gfid of the directory and the name,
+ * not the gfid of loc->inode, because the name may belong to another file by now. */
 static void
 client_lookup_name (call_frame_t *frame, xlator_t *this, const loc_t *loc, dict_t *xdata)
 {
@@ -170,9 +170,9 @@ statfs_ask (call_frame_t *frame, xlator_t *this, inode_t *inode, const gfid_t *g
     client_ask (call, WIRE_statfs, &put, NULL);
 }
 
-/* Receives the reply to a STATFS. The server cannot find a file that has lost its last name; then
- * the client repeats the call for the root. All files of a brick are on one file system, so the
- * root's reply is valid for the file too. */
+/* Receives the reply to a STATFS. If the server cannot find the file, because the file has lost its
+ * last name, the client repeats the call for the root. All files of a brick are on one file system,
+ * so the root's reply is valid for the file too. */
 static void
 statfs_reply (struct client_call *call, struct rpc_reply *reply)
 {

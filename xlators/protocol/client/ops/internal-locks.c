@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operations inodelk and entrylk. By these, translators such as cluster/replicate lock bytes of
- * a file and names in a directory. A lock belongs to the connection on which it was taken, like a
- * record lock, and the server drops it when that connection ends. */
+/* The operations inodelk and entrylk, by which translators such as cluster/replicate lock bytes of
+ * a file and names in a directory. A lock belongs to the connection on which it was taken, as a
+ * record lock does, and the server drops the lock when that connection ends. */
 #include "../client.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The operations lk and flock, which set record locks. A lock belongs to the connection on which it
- * was set, and the server drops it when that connection ends. flock(2) is sent as a record lock on
- * the whole file, as in GlusterFS's clients. */
+ * was set, and the server drops the lock when that connection ends. A flock(2) is sent as a record
+ * lock on the whole file, as in GlusterFS's clients. */
 #include "../client.h"
 
 #include <errno.h>
@@ -79,8 +79,9 @@ flock_reply (struct client_call *call, struct rpc_reply *reply)
     wire_clear_reply (WIRE_lk, &got);
 }
 
-/* Sends an LK. For an unlock, first removes the range from the record locks that reopen.c will set
- * again: the call fails while the session is down, and the lock must not come back afterwards. */
+/* Sends an LK. For an unlock, first removes the range from the record locks that reopen.c sets
+ * again on a new connection. If the session is down, the unlock fails, but the server has dropped
+ * the lock with the old connection, and reopen.c must not set it again. */
 static void
 lk_ask (call_frame_t *frame, xlator_t *this, fd_t *fd, int cmd, struct gf_flock lock,
         dict_t *xdata, client_reply_fn *reply)

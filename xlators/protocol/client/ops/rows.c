@@ -13,8 +13,9 @@
 
 /* --- from an operation's arguments to a call's fields ----------------------------------------- */
 
-/* For each kind of field, a macro CLIENT_PUT_<kind> that sets the field in `put` from the argument
- * of the same name. If the protocol cannot express the argument, it sets `error` to an errno. */
+/* Each kind of field has a macro CLIENT_PUT_<kind>, which sets the field of `put` from the
+ * operation's argument of the same name. If the protocol cannot express the argument, the macro
+ * sets `error` to an errno. */
 #define CLIENT_PUT(kind_, name_) CLIENT_PUT_##kind_ (name_)
 #define CLIENT_PUT_LOC(name_) /* put by client_begin_file */
 #define CLIENT_PUT_FD(name_)  /* put by client_begin_fd */
@@ -34,15 +35,16 @@
 #define CLIENT_PUT_NEW_XDATA(name_)                                                                \
     g_autoptr (dict_t) with_gfid = client_with_gfid (this, name_);                                 \
     put.name_ = with_gfid;
-/* For a rename. The protocol has no flags of renameat2(2), so any flag fails with EINVAL. */
+/* For a rename: the protocol has no flags of renameat2(2), so a rename with any flag fails with
+ * EINVAL. */
 #define CLIENT_PUT_NO_FLAGS(name_) error = name_ == 0 ? 0 : EINVAL;
-/* For a fallocate. The call can express no mode but 0 and FALLOC_FL_KEEP_SIZE, so the operation
- * fails with any other mode. Discard and zerofill have procedures of their own. */
+/* For a fallocate: the procedure has no modes but 0 and FALLOC_FL_KEEP_SIZE, so an operation with
+ * another mode fails. Discard and zerofill have procedures of their own. */
 #define CLIENT_PUT_KEEP_SIZE(name_)                                                                \
     put.name_ = name_ & FALLOC_FL_KEEP_SIZE ? 1 : 0;                                               \
     error = name_ & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : 0;
-/* For setattr and fsetattr. A server ignores a new size in these calls, so the operation fails if
- * it has one. truncate changes the size instead. */
+/* For setattr and fsetattr: a server ignores a new size in these calls, so an operation with a new
+ * size fails with EOPNOTSUPP. A truncate changes the size. */
 #define CLIENT_PUT_CHANGES(name_)                                                                  \
     put.name_ = wire_changes_of (name_, valid);                                                    \
     error = valid & IATT_SIZE ? EOPNOTSUPP : 0;
@@ -60,10 +62,10 @@
 
 #define CLIENT_ARGUMENT(kind_, name_) , C_##kind_ name_
 
-/* Defines both functions of a row. begin_: an expression that makes the call, or is NULL after it
- * has answered the frame. inode_: the inode whose data the call reads or writes, or NULL. get_: an
- * expression that reads the reply; it is true on success, else it answers the frame with the
- * error. */
+/* Defines the two functions of a row: the operation, and the one that receives the reply. begin_:
+ * an expression that makes the call, or is NULL after it has answered the frame. inode_: the inode
+ * whose data the call reads or writes, or NULL. get_: an expression that reads the reply; it is
+ * true on success, else it answers the frame with the error. */
 #define CLIENT_ROW(op_, begin_, inode_, get_)                                                      \
     static void client_##op_##_reply (struct client_call *call, struct rpc_reply *reply)           \
     {                                                                                              \
