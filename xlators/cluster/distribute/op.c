@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Beginning and end of an operation of several steps, and functions that many operations need. */
+/* Functions that begin and end an operation of several steps, and functions that many operations
+ * need. */
 #include "distribute.h"
 
 #include <string.h>
 
-/* Process ID in the requests that distribute makes itself. A brick grants such a request the rights
- * of root, and counts it for no user. */
+/* Process ID in the requests that distribute makes itself. A brick grants such a request the
+ * rights of root, and takes it for one of GlusterFS itself, not of a user. */
 #define OWN_PID (-4)
 
-#define OWN_SLOTS 8 /* slots beyond two for each subvolume: a rename has up to six locks */
+#define OWN_SLOTS 8 /* answer slots besides two for each subvolume: a rename has up to 6 locks */
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
@@ -29,8 +30,8 @@ op_new (call_frame_t *frame, xlator_t *this, size_t size, const loc_t *loc, cons
     return op;
 }
 
-/* Returns the frame of a request of distribute's own, which it makes at the first call. The address
- * of that request is the owner of the operation's locks, as in GlusterFS. */
+/* Returns the frame of a request of distribute's own. The first call makes the request. The
+ * address of the request is the lock owner of the operation's locks, as in GlusterFS. */
 call_frame_t *
 op_own (struct op *op)
 {

@@ -5,9 +5,10 @@
  *
  *   sticky and setgid   (the marks of a move) the rebalance copies the file: the copy must get the
  *                       change, too
- *   01000, or no file   the file has moved: the client looks it up, and repeats the operation there
+ *   01000, or no file   (01000 is the mode of a linkto) the file has moved: the client looks it up,
+ *                       and repeats the operation on its new subvolume
  *
- * A stub keeps the arguments of the call, since the steps in rebalance.c need them again.
+ * A stub keeps the arguments of the call, since the steps in rebalance.c may repeat the call.
  */
 #include "../distribute.h"
 
@@ -68,9 +69,9 @@ call_spans (const struct call *call, const struct file_op *file)
     return call->fd_out && inode_cached (call->this, call->fd_out->inode) != file->child;
 }
 
-/* Returns whether a success of the call is followed by FILE_CHECK: the answers to changes of xattrs
- * and to locks have no mode that shows a move. A file with locks does not move, so an unlock needs
- * no check. */
+/* Returns whether FILE_CHECK must follow if the call succeeds. It must after changes of xattrs
+ * and after locks, since their answers have no mode that would show a move. A file with locks
+ * does not move, so an unlock needs no check. */
 static bool
 call_checks (const struct call *call)
 {
@@ -81,7 +82,7 @@ call_checks (const struct call *call)
         || (flock && !(flock->operation & LOCK_UN));
 }
 
-/* Returns a set of IATT_*: those of owner, group and mode that the call sets. */
+/* Returns a set of IATT_* with those of owner, group and mode that the call sets. */
 static uint32_t
 call_rights (const struct call *call)
 {
@@ -116,7 +117,7 @@ file_any_fop (const struct call *call)
         call_fail (call, EXDEV);
     } else if (file->fd && file->inode->ia_type != IA_IFDIR && fd_ctx_get (file->fd, call->this)
                && !fd_is_open_on (call->this, file->fd, file->child)) {
-        file_go (file, file->child); /* the file has moved since it was opened */
+        file_go (file, file->child); /* the file has moved since the fd was opened */
     } else {
         call_wind (call, priv->children[file->child], NULL);
     }
@@ -124,16 +125,18 @@ file_any_fop (const struct call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns whether the operation is repeated on the copy that a rebalance is making: an fsync, since
- * the copy's data must be synced, too, and a change of attributes, which the copy needs. */
+/* Returns whether the operation must be repeated on the copy that a rebalance is making. That is
+ * so for an fsync, since the copy's data must be synced, too, and for a setattr, since the copy
+ * needs the new attributes. */
 static bool
 op_is_for_both (enum fop op)
 {
     return op == FOP_fsync || op == FOP_setattr || op == FOP_fsetattr;
 }
 
-/* Returns whether the operation has changed data, which the rebalance may have copied before; or
- * owner, group or mode, which the rebalance sets on the copy to the values that it read before. */
+/* Returns whether the operation has changed data, owner, group or mode of the file. A rebalance
+ * that copies the file may have read the old data before, and sets the old owner, group and mode
+ * on the copy. */
 static bool
 file_op_changes (const struct file_op *file, const struct answer *answer)
 {
@@ -148,7 +151,8 @@ answer_attributes (const struct answer *answer)
     return answer->post ? answer->post : answer->buf;
 }
 
-/* Returns whether a subvolume returns this error if it no longer has the file, or the open file. */
+/* Returns whether the answer has an error that a subvolume returns if it no longer has the file,
+ * or the open file. */
 static bool
 error_may_be_of_move (const struct answer *answer)
 {
@@ -172,8 +176,8 @@ lost_marks (const struct answer *answer)
         && iatt_is_moving (answer->pre) && !iatt_is_moving (answer->post);
 }
 
-/* Returns whether the call has given a new mode to a linkto, since the file had moved before.
- * Clients do not recognise it as a linkto any more. */
+/* Returns whether the call has changed the mode of a linkto: the file had moved before the call.
+ * Clients recognise a linkto by its mode, so they no longer recognise this one. */
 static bool
 lost_linkto (const struct answer *answer)
 {
@@ -214,10 +218,10 @@ file_keep (struct file_op *file, const struct answer *answer)
     return file->answer;
 }
 
-/* The operation was done on the file and then on the copy, and the subvolume of the copy has
- * answered. If both subvolumes succeeded, the caller gets the answer of the file's subvolume. If
- * the copy is missing, either the rebalance has abandoned the move, or the file has moved once
- * more: a lookup finds the file. */
+/* Handles the answer of the copy's subvolume, after the operation was done on the file and then
+ * on the copy. If both succeeded, the caller gets the answer of the file's subvolume. If the
+ * copy is missing, either the rebalance has abandoned the move, or the file has moved once more:
+ * a lookup finds the file. */
 static void
 file_both_answered (struct file_op *file, const struct answer *answer)
 {
@@ -241,8 +245,8 @@ file_both_answered (struct file_op *file, const struct answer *answer)
     answer_fail (answer, answer->op_errno);
 }
 
-/* Returns the first steps of rebalance.c (FILE_*) to run before the answer is passed on; 0:
- * none. */
+/* Returns which steps of rebalance.c (a set of FILE_*) must run first before the answer is
+ * passed on; 0: none. */
 static unsigned
 file_todo_after (const struct file_op *file, const struct answer *answer)
 {

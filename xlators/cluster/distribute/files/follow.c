@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A step for an open file that moves to another subvolume: it opens each of the file's fds there,
- * too. */
+/* A step of operations on an open file that a rebalance moves: the step opens each of the file's
+ * fds on the file's new subvolume, too. */
 #include "../distribute.h"
 
 #include <fcntl.h>

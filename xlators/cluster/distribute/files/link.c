@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* link: the new name is made on the subvolume that has the file. If the new name's hashed subvolume
- * is another one, that gets a linkto before the name is made, so that lookups find the name at
- * once. */
+/* link: the new name is made on the subvolume that has the file. If the hashed subvolume of the
+ * new name is another one, the operation first makes a linkto there, so that lookups find the
+ * new name at once. */
 #include "../distribute.h"
 
 struct linking {
@@ -24,8 +24,8 @@ linking_clear (struct op *op)
 
 /* --- look, plan ------------------------------------------------------------------------------- */
 
-/* Looks up the file, and the directory of the new name: a rebalance may have moved the file, or
- * changed the layout, since the caller's lookup. */
+/* Looks up the file, and the directory of the new name: since the caller's lookup, a rebalance
+ * may have moved the file, or changed the layout. */
 static void
 linking_look (void *local)
 {
@@ -104,7 +104,8 @@ linking_undo_linkto (void *local)
 
 /* --- link ------------------------------------------------------------------------------------- */
 
-/* "force-replace": the brick replaces a stale linkto of the new name, but not a file. */
+/* The key "force-replace" makes the brick replace a stale linkto of the new name. It does not
+ * make the brick replace a file. */
 static void
 linking_link (void *local)
 {
@@ -134,8 +135,8 @@ linking_linked (void *local)
 
 /* --- check linkto, and the answer ------------------------------------------------------------- */
 
-/* Makes the linkto again if it has vanished. A client of GlusterFS that looked the new name up
- * before the link found a linkto without a file, and may have removed it. */
+/* Makes the linkto again if it has vanished: a client of GlusterFS that looked the new name up
+ * before the link found a linkto without a file, and may have removed that linkto. */
 static void
 linking_check_linkto (void *local)
 {

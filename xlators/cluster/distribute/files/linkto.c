@@ -2,7 +2,8 @@
 /*
  * Linktos: empty files on the hashed subvolume of a name, with the name of the subvolume that has
  * the data. Distribute makes and removes linktos with its own identity, not with the caller's. It
- * gives a linkto the owner and the group of the file, so that the caller may rename it.
+ * gives a linkto the owner and the group of the file, so that a caller who may rename the file may
+ * also rename the linkto.
  *
  * One step of a table makes a linkto. The step is repeated for each of these calls to the
  * subvolume:
@@ -12,7 +13,7 @@
  *     |                +-- the same linkto --> end
  *     +--> own --> end
  *
- * "own" sets the owner of the linkto.
+ * "make" is a mknod, "look" a lookup of the name, "remove" an unlink; "own" sets the owner.
  */
 #include "../distribute.h"
 
@@ -39,7 +40,8 @@ linkto_wind_make (struct op *op)
     linkto_put_back (op, linkto->on, linkto->to, linkto->loc, &linkto->gfid);
 }
 
-/* Judges the mknod. Returns the next phase, LINKTO_BEGIN if the step ends, or a negative errno. */
+/* Judges the answer to the mknod of the linkto. Returns the next phase, LINKTO_BEGIN if the step
+ * ends, or a negative errno. */
 static int
 linkto_after_make (struct op *op)
 {
@@ -62,9 +64,10 @@ linkto_wind_look (struct op *op)
     loc_wipe_path (&loc);
 }
 
-/* Judges the lookup of a name that exists. If it is the linkto that was to be made, the step ends.
- * A linkto of another file, or to another subvolume, is removed next, unless it names a subvolume
- * that this client doesn't know. */
+/* Judges the answer to a lookup of the linkto's name. If the name is already the linkto that the
+ * step is to make, the step ends. If it is a linkto of another file, or to another subvolume,
+ * the next phase removes it. Anything else is kept, also a linkto that names a subvolume which
+ * this client doesn't know, and the step fails with EEXIST. */
 static int
 linkto_after_look (struct op *op)
 {
@@ -92,8 +95,8 @@ linkto_wind_remove (struct op *op)
     AS_SELF (op, op->linkto.on, unlink, op->linkto.loc, 0, only);
 }
 
-/* Returns the inode with a gfid. If the table has none, returns a new inode that is not linked,
- * since the type of the file isn't known. */
+/* Returns the inode with this gfid. If the inode table has none, returns a new inode, which is
+ * not linked into the table, since the type of the file isn't known. */
 static inode_t *
 inode_of_gfid (struct itable *table, const gfid_t *gfid)
 {

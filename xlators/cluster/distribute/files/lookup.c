@@ -3,16 +3,17 @@
  * Lookup of a name, or of an inode.
  *
  *   the hashed subvolume has    a file       the lookup ends
- *                               a linkto     the subvolume that the linkto names is asked
- *                               a directory  all subvolumes are asked: lookup-directory.c
- *                               nothing      all subvolumes are asked, unless the layout proves
+ *                               a linkto     a lookup on the subvolume that the linkto names
+ *                               a directory  a lookup on all subvolumes: lookup-directory.c
+ *                               nothing      a lookup on all subvolumes, unless the layout proves
  *                                            that no other subvolume has the file
  *
- * If all subvolumes were asked and one has the file, its linkto is missing or wrong, so the hashed
- * subvolume gets one. A linkto without a file is removed.
+ * If only the lookup on all subvolumes finds the file, its linkto is missing or wrong, so one is
+ * made on the hashed subvolume. A linkto without a file is removed.
  *
- * Objects that were made on the bricks themselves, not by a client, have no gfid. A lookup gives
- * them one, under the lock of the name; a directory gets the same gfid on all subvolumes.
+ * Files and directories that were made on the bricks themselves, not by a client, have no gfid. A
+ * lookup takes the lock of the name and gives them one; a directory gets the same gfid on all
+ * subvolumes.
  */
 #include "../distribute.h"
 
@@ -50,7 +51,8 @@ lookup_answer (void *local)
     STACK_UNWIND (lookup, op->frame, 0, 0, lookup->inode, &lookup->buf, lookup->found, parent);
 }
 
-/* Copies the answer of subvolume `child`, which has the data of the file, into `lookup`. */
+/* Copies the answer of subvolume `child`, which has the data of the file, into `lookup`, and
+ * stores `child` as the file's cached subvolume. */
 static void
 lookup_take (struct distribute_lookup *lookup, int child, const struct lookup_reply *reply)
 {
@@ -72,7 +74,7 @@ reply_is_file (xlator_t *this, const struct lookup_reply *reply)
     return !is_linkto;
 }
 
-/* --- a file that was found by asking all ------------------------------------------------------ */
+/* --- a file that only the lookup on all subvolumes found -------------------------------------- */
 
 static void
 lookup_make_linkto (void *local)
@@ -91,7 +93,10 @@ static const struct step lookup_link_steps[] = {
     {},
 };
 
-/* Returns whether a lookup that begins at the hashed subvolume finds the file. */
+/* Returns whether the next lookup of the name will find the file without a lookup on all
+ * subvolumes: the hashed subvolume has the file, or has the right linkto of it. Also returns
+ * true if there can be no linkto: the lookup is not of a name, or no subvolume has the hash of
+ * the name. */
 static bool
 lookup_leads (const struct distribute_lookup *lookup, int cached)
 {
@@ -151,8 +156,9 @@ lookup_check (void *local)
     lookup_all_as_self (local, ((const struct distribute_lookup *) local)->wanted);
 }
 
-/* Judges lookups under the lock of the name, which keeps clients from making the file. If a
- * subvolume has the file nevertheless, the whole lookup is repeated. */
+/* Judges the lookups on all subvolumes, which were wound under the lock of the name. The lock
+ * keeps clients from making the file. If a subvolume has the file nevertheless, the linkto is
+ * kept, and the whole lookup is repeated. */
 static int
 lookup_checked (void *local)
 {
@@ -178,8 +184,9 @@ lookup_unlink (void *local)
     AS_SELF (&lookup->op, (unsigned) lookup->hashed, unlink, &lookup->op.loc, 0, only);
 }
 
-/* A brick refuses the unlink (EBUSY) if a rebalance has made the linkto the file: the lookup is
- * repeated. */
+/* Judges the unlink of a linkto without a file. If the unlink fails, the whole lookup is
+ * repeated: the brick returns EBUSY if a rebalance has meanwhile turned the linkto into the
+ * file. If the linkto is gone, the lookup fails with ENOENT. */
 static int
 lookup_unlinked (void *local)
 {
@@ -204,8 +211,9 @@ static const struct step lookup_unlink_steps[] = {
 
 /* --- objects without a gfid ------------------------------------------------------------------- */
 
-/* Gives a gfid to the objects of the name that have none: the gfid that the directory has on other
- * subvolumes, or else a new one. */
+/* Gives a gfid to the files and directories of the name that have none: the gfid that the
+ * directory has on other subvolumes, or else a new one. A brick sets the gfid at a lookup with
+ * "gfid-req". */
 static void
 lookup_set_gfid (void *local)
 {
@@ -257,11 +265,12 @@ lookup_linkto_is_foreign (struct distribute_lookup *lookup)
     return true;
 }
 
-/* No subvolume has shown the file: repeats the lookup, or fails it. At the end of a move, the
- * rebalance makes the linkto the file, and removes the old file. If one subvolume answered before
- * that and the other after it, neither showed the file, so one round of answers proves nothing. If
- * the hashed subvolume has nothing of the name, the name does not exist even if other subvolumes
- * are down, as in GlusterFS: a file there would have a linkto. */
+/* Repeats the lookup, or fails it, after no subvolume's answer had the file. One round of
+ * answers proves nothing. At the end of a move, the rebalance turns the linkto on the new
+ * subvolume into the file, and removes the old file. If the new subvolume answered before that
+ * moment, and the old one after it, neither answer has the file. If the name does not exist on
+ * the hashed subvolume, the lookup fails with ENOENT even if other subvolumes are down, as in
+ * GlusterFS: a file on another subvolume would have a linkto. */
 static void
 lookup_lost (struct distribute_lookup *lookup)
 {
@@ -307,8 +316,9 @@ lookup_log_copies (const struct distribute_lookup *lookup, const char *what)
             loc_path ((loc_t *) &op->loc), what, copies->str);
 }
 
-/* Chooses the subvolume that has the file: the hashed one, or else the first. For a moment two
- * subvolumes have the file, with one gfid, while it is renamed or a rebalance moves it. */
+/* Returns the subvolume that has the file: the hashed one if it has the file, or else the first
+ * one that does; NO_CHILD: none. For a moment, two subvolumes may have the file with the same
+ * gfid: while it is renamed, or while a rebalance moves it. */
 static int
 lookup_choose (const struct distribute_lookup *lookup, const struct fan_answer *answers,
                bool *ret_one_gfid)
@@ -418,9 +428,11 @@ lookup_linked_answered (call_frame_t *frame)
     }
 }
 
-/* Returns whether a name that is missing on its hashed subvolume exists nowhere. That is so if the
- * layout has the commit hash of the volume: since the last rebalance, each file that is elsewhere
- * has a linkto. But a file whose cached subvolume is known is searched on all subvolumes. */
+/* Returns whether a name that is missing on its hashed subvolume exists on no other either. With
+ * the option lookup-optimize, that is so if the layout of the directory has the commit hash of
+ * the volume: since the last rebalance, each file on another subvolume has a linkto. Without
+ * lookup-optimize, the option lookup-unhashed decides. A file whose cached subvolume is known is
+ * always searched on all subvolumes. */
 static bool
 lookup_trusts_absence (const struct distribute_lookup *lookup)
 {
@@ -480,8 +492,9 @@ static const struct step lookup_layout_steps[] = {
     {},
 };
 
-/* Fails the lookup with ENOENT, but first checks that the hashed subvolume still has the range that
- * this client knows: a rebalance may have given the hash to another subvolume. */
+/* Fails the lookup with ENOENT. First checks that the hashed subvolume still has the range of
+ * hashes that this client knows. If not, a rebalance may have given the hash to another
+ * subvolume, and the lookup is repeated with the new layout. */
 static void
 lookup_absent (struct distribute_lookup *lookup)
 {
@@ -544,7 +557,8 @@ lookup_fresh (struct distribute_lookup *lookup)
                  lookup->wanted);
 }
 
-/* Takes the answer of the subvolume that had the file before the lookup. */
+/* Takes the answer of the subvolume that was the file's cached subvolume when the lookup began.
+ * If that no longer has the file, looks it up on other subvolumes. */
 static void
 lookup_cached_answered (call_frame_t *frame)
 {

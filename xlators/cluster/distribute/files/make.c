@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * create, mknod, symlink: the file is made on its hashed subvolume. If that subvolume is full or
- * leaves the volume, the file is made on another one, and the hashed subvolume gets a linkto.
+ * create, mknod, symlink: the file is made on its hashed subvolume. If that subvolume is short of
+ * space or is being decommissioned, the file is made on another one, and the hashed subvolume gets
+ * a linkto.
  *
- * A create carries the range that this client knows of the directory (op_guard). The brick refuses
- * the create if its range is another one. The client then looks the directory up, and tries again.
+ * The xdata of a create on the hashed subvolume has the range of hashes that this subvolume has in
+ * the directory, as far as this client knows (op_guard). The brick refuses the create if the
+ * directory has another range there. The client then looks the directory up, and tries again.
  */
 #include "../distribute.h"
 
@@ -21,7 +23,7 @@ struct making_op {
     char *target;  /* target of a symbolic link */
     unsigned hashed, child;
     bool linkto_made; /* the operation has made a linkto on `hashed` */
-    gfid_t gfid;      /* gfid of the new file and of its linkto, if it has one */
+    gfid_t gfid;      /* gfid of the new file and of its linkto; set if a linkto is made */
     /* members for the answer */
     inode_t *inode;
     struct iatt buf, preparent, postparent;
@@ -41,8 +43,10 @@ making_clear (struct op *op)
 
 /* --- plan ------------------------------------------------------------------------------------- */
 
-/* Returns whether the layout must be read again before the file is made. A brick refuses a create
- * if the layout has changed, but it does not refuse a mknod or a symlink. */
+/* Returns whether the client must read the layout again before it makes the file. That is so if
+ * no known range has the hash of the name. It is also so for a mknod or a symlink, unless the
+ * layout was read just now: a brick refuses a create if the layout has changed, but not a mknod
+ * or a symlink. */
 static bool
 making_needs_layout (const struct making_op *making, int hashed)
 {
@@ -150,8 +154,8 @@ making_failed (struct making_op *making, int op_errno, dict_t *xdata)
         (making_)->xdata = dict_ref ((reply_)->xdata);                                             \
     } while (0)
 
-/* Returns whether the create has opened an existing linkto. The operation then fails with ESTALE,
- * so that the caller looks the name up, and finds the file. */
+/* Returns whether the create has opened an existing linkto, not a new file. The operation then
+ * fails with ESTALE, so that the caller looks the name up, and finds the file. */
 static bool
 making_opened_linkto (const struct making_op *making)
 {
@@ -178,7 +182,7 @@ making_made (void *local)
     else
         MAKING_TAKE (making, &answer->symlink);
     if (making_opened_linkto (making)) {
-        making->linkto_made = false; /* the undo must not remove it */
+        making->linkto_made = false; /* the undo must not remove the existing linkto */
         return -ESTALE;
     }
     inode_set_cached (op->this, making->inode, (int) making->child);
@@ -273,8 +277,8 @@ making_tmpfile_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     STACK_UNWIND (tmpfile, frame, op_ret, op_errno, fd, inode, buf, xdata);
 }
 
-/* Fails if there are several subvolumes: a file without a name has no hash that chooses one of
- * them. GlusterFS's servers do not support tmpfile anyway. */
+/* Fails with EOPNOTSUPP if there are several subvolumes: the file has no name, so no hash
+ * chooses one of them. GlusterFS's servers do not support tmpfile anyway. */
 void
 dht_tmpfile (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
              mode_t umask, fd_t *fd, dict_t *xdata)

@@ -2,14 +2,15 @@
 /*
  * Steps of an operation on a file that a rebalance moves, or has moved, while the file is in use.
  * The answer to the operation shows the move (files.c). Before the answer is passed on, the table
- * of steps at the end of this file is run:
+ * of steps at the end of this source file is run:
  *
  *   the rebalance copies the file   the operation is done on the copy, too; or the client makes the
  *                                   rebalance abandon the move, and waits for the end of the move
- *   the file has moved              the client looks it up, and repeats the operation there
+ *   the file has moved              the client looks the file up, and repeats the operation on its
+ *                                   new subvolume
  *
- * file->todo has the steps to run; the judge of a step sets the next ones. At the end the call is
- * wound again, or the kept answer is passed on.
+ * file->todo is the set of steps to run; the judge of a step sets the next ones. At the end the
+ * call is wound again, or the kept answer is passed on.
  */
 #include "../distribute.h"
 
@@ -31,14 +32,15 @@ marks_strip (struct iatt *buf)
         buf->ia_prot &= ~(uint32_t) MARKS;
 }
 
-/* Defines the `when` of a step: it runs if file->todo has one of the flags todo_. */
+/* Defines the function name_, the `when` of a step: the step runs if file->todo has one of the
+ * flags todo_. */
 #define TODO(name_, todo_)                                                                         \
     static bool name_ (void *local)                                                                \
     {                                                                                              \
         return ((const struct file_op *) local)->todo & (todo_);                                   \
     }
 
-/* --- ask target: to which subvolume the file is being copied ---------------------------------- */
+/* --- ask target: find the subvolume to which the file is being copied ------------------------- */
 
 TODO (file_asks, FILE_ASK_FOR_BOTH | FILE_ASK_FOR_END | FILE_ASK_FOR_MARK)
 
@@ -53,9 +55,10 @@ file_ask_target (void *local)
     loc_wipe_path (&loc);
 }
 
-/* Reads the target from the answer: while the file is being copied, an attribute of it has the
- * target's name. Returns 0 or an errno: ENODATA if the file isn't being copied (any more), ENOENT
- * or ESTALE if it has moved. */
+/* Reads the target of the move, the subvolume to which the file is being copied, from the
+ * answer: while the file is being copied, its linkto attribute has the target's name. Returns 0
+ * or an errno: ENODATA if the file isn't being copied (any more), ENOENT or ESTALE if it has
+ * moved. */
 static int
 file_read_target (struct file_op *file)
 {
@@ -90,9 +93,10 @@ file_look_for (struct file_op *file, int op_errno)
     file->todo = FILE_FIND;
 }
 
-/* Judges the target for an operation that has to be done on the file and on the copy. If the
- * rebalance is copying the file, the operation is done on the copy next. If the file has moved, it
- * is looked up. If there is no copy, the kept answer is passed on. */
+/* Sets the next step of an operation that has to be done on the file and on its copy. error is
+ * the result of file_read_target. If the rebalance is copying the file, the operation is done on
+ * the copy next. If the file has moved, the client looks it up. If there is no copy, the kept
+ * answer is passed on. */
 static int
 file_target_of_both (struct file_op *file, int error)
 {
@@ -107,9 +111,10 @@ file_target_of_both (struct file_op *file, int error)
     return 0;
 }
 
-/* Judges the target for an operation that has to wait for the end of the move. If the file names no
- * target, the rebalance has abandoned the move, or a user has set the mode bits that mark a move.
- * Another move may be beginning, so a truncate and a change of owner, group or mode wait
+/* Sets the next steps of an operation that has to wait for the end of the move. error is the
+ * result of file_read_target. With ENODATA the file has no target: the rebalance has abandoned
+ * the move, or a user has set the mode bits that mark a move. The kept answer is passed on then.
+ * But another move may be beginning, so a truncate and a change of owner, group or mode wait
  * nevertheless. */
 static int
 file_target_of_copy (struct file_op *file, int error)
@@ -130,11 +135,12 @@ file_target_told (void *local)
         return file_target_of_both (file, error);
     if (file->todo == FILE_ASK_FOR_END)
         return file_target_of_copy (file, error);
-    file->todo = error ? FILE_WAIT : FILE_MARK; /* error: a user may have set the marks' bits */
+    /* On error there may be no move: a user may have set the mode bits that mark one. */
+    file->todo = error ? FILE_WAIT : FILE_MARK;
     return 0;
 }
 
-/* --- mark, restore linkto: a setattr has removed the mode bits of a move or of a linkto ------- */
+/* --- mark, restore linkto: set mode bits that a setattr has removed --------------------------- */
 
 static void
 file_set_mode (struct file_op *file, uint32_t prot)
@@ -184,9 +190,10 @@ file_restored (void *local)
 
 /* --- protect the copy, and wait for the end of the move --------------------------------------- */
 
-/* An attribute of the copy. While it is set, the brick refuses the rebalance's writes to the copy,
- * so the rebalance abandons the move: it may have read the file's data before the operation changed
- * them. */
+/* Name of an attribute that this client sets on the copy. While the copy has it, the brick
+ * refuses the rebalance's writes to the copy, so the rebalance abandons the move. A finished
+ * move could lose the operation's change: the rebalance may have read the file's data before the
+ * change. */
 #define PROTECT "trusted.glusterfs.protect.writes"
 
 TODO (file_protects, FILE_PROTECT)
@@ -209,8 +216,8 @@ file_follows_copy (void *local)
     return file_protects (local) && ((const struct file_op *) local)->fd;
 }
 
-/* Opens the fds on the copy, too: they stay usable even if another client removes the file as soon
- * as it has moved. */
+/* Opens the fds of the file on the copy, too: they stay usable even if another client removes
+ * the file as soon as the move has ended. */
 static void
 file_follow_copy (void *local)
 {
@@ -237,9 +244,9 @@ file_unprotects (void *local)
     return file_waits (local) && ((const struct file_op *) local)->target != NO_CHILD;
 }
 
-/* Removes the attribute PROTECT. This client has the data lock, so no rebalance moves the file.
- * If the attribute stayed, and the copy had become the file, no rebalance could move the file
- * again. */
+/* Removes the attribute PROTECT from the copy. That is safe, since this client holds the data
+ * lock: no rebalance moves the file. It is needed, since the copy may have become the file: no
+ * rebalance could ever move a file with that attribute again. */
 static void
 file_unprotect (void *local)
 {
@@ -260,7 +267,7 @@ file_unlocked (void *local)
     return 0;
 }
 
-/* --- check: where the operation was done ------------------------------------------------------ */
+/* --- check: see whether the file had moved before the operation ------------------------------- */
 
 TODO (file_checks, FILE_CHECK)
 
@@ -284,9 +291,9 @@ answer_stat (const struct fan_answer *answer)
     return answer->op == FOP_fstat ? &answer->fstat.buf : &answer->stat.buf;
 }
 
-/* Returns whether the file has not the owner, group or mode that the call has set. Either a
- * rebalance that abandoned the move has set those that it had read before, or this client has set
- * the marks of the move after the rebalance had removed them. */
+/* Returns whether owner, group or mode of the file are not those that the call has set. Either a
+ * rebalance that abandoned the move has set the values that it had read before the call, or this
+ * client has set the marks of the move after the rebalance had removed them. */
 static bool
 rights_differ (const struct file_op *file, const struct iatt *buf)
 {
@@ -324,8 +331,9 @@ file_checked (void *local)
 
 TODO (file_unlocks, FILE_UNLOCK)
 
-/* Releases the lock that the call has taken on the linkto: the file had moved, so the lock would
- * keep no other owner away. */
+/* Releases the record locks that the lock owner has on the linkto. The file had moved before the
+ * call took its lock there; other clients lock the file on its new subvolume, so a lock on the
+ * linkto keeps nobody away. */
 static void
 file_unlock (void *local)
 {
@@ -338,7 +346,7 @@ file_unlock (void *local)
     AS_SELF (op, (unsigned) file->child, lk, file->fd, F_SETLK, &all, NULL);
 }
 
-/* --- find: where the file is now -------------------------------------------------------------- */
+/* --- find: look the file up, to find its subvolume -------------------------------------------- */
 
 TODO (file_finds, FILE_FIND)
 
@@ -352,8 +360,9 @@ file_look (void *local)
     loc_wipe_path (&loc);
 }
 
-/* Returns whether the file was removed after it had moved, but the fd is open on the subvolume to
- * which it had moved. */
+/* Is called after a lookup did not find the file. Returns whether the fd is open on the
+ * subvolume to which the file had moved: the file was removed there, but the fd can still be
+ * used. */
 static bool
 file_lives_on (const struct file_op *file)
 {
@@ -361,9 +370,9 @@ file_lives_on (const struct file_op *file)
         && fd_is_open_on (file->op.this, file->fd, file->target);
 }
 
-/* Judges the lookup of the moved file. If the lookup fails, the operation fails, too, even if the
- * first subvolume reported success. The change on the first subvolume is lost: it went to a linkto,
- * or to the old file after the rebalance had copied it. */
+/* Judges the lookup of a file that may have moved. If the lookup fails, the operation fails,
+ * too, even if the first subvolume reported success. The change on the first subvolume is lost:
+ * it went to a linkto, or to the old file after the rebalance had copied it. */
 static int
 file_found (void *local)
 {
@@ -388,12 +397,12 @@ file_found (void *local)
     return 0;
 }
 
-/* --- empty the linkto of data that the call has written to it on the file's old subvolume ----- */
+/* --- empty the linkto on the old subvolume, if the call has written data to it ---------------- */
 
 TODO (file_empties, FILE_EMPTY)
 
-/* Reads the attributes of the linkto that the move has left on `answered`. It may have no name any
- * more, so the fd is used if there is one. */
+/* Reads the attributes of the linkto that the move has left on `answered`. If the call has an
+ * fd, reads them through the fd, since the linkto may have no name any more. */
 static void
 file_look_at_remains (void *local)
 {
@@ -413,7 +422,8 @@ file_look_at_remains (void *local)
     loc_wipe_path (&loc);
 }
 
-/* Only a linkto is truncated. Anything else is the file itself, and its data would be lost. */
+/* Skips the truncate unless `answered` still has a linkto: a truncate of the file itself would
+ * lose its data. */
 static int
 file_remains_told (void *local)
 {
@@ -427,11 +437,11 @@ file_remains_told (void *local)
     return 0;
 }
 
-/* Truncates the linkto that a move has left on a brick while the file was open there: the operation
- * has written data to it. When a client later gives the file a name that hashes to this brick, this
- * inode becomes the linkto of that name, and the next move to the brick would find the old data in
- * it. A move writes to the linkto on its target, so the truncate is done under the data lock, which
- * keeps every rebalance from moving the file. */
+/* Truncates the linkto that a move has left on a brick while the file was open there, since the
+ * operation has written data to that linkto. When a client later gives the file a name that
+ * hashes to this brick, the linkto of that name is a hard link to the same inode, and the next
+ * move to this brick would find the old data in it. The truncate is done under the data lock,
+ * which keeps every rebalance from moving the file: a move writes to the linkto on its target. */
 static void
 file_empty (void *local)
 {
@@ -446,7 +456,7 @@ file_empty (void *local)
     loc_wipe_path (&loc);
 }
 
-/* --- follow: open the fds where the file is now ----------------------------------------------- */
+/* --- follow: open the fds on the subvolume that has the file now ------------------------------ */
 
 static bool
 file_follows (void *local)
@@ -464,8 +474,8 @@ file_follow (void *local)
     follow_run (&file->op, file->inode, file->fd, (unsigned) file->child);
 }
 
-/* If the file is missing on `child`, it has moved on, or the rebalance has abandoned the copy: the
- * client looks it up again. */
+/* Judges the answers to the opens of the fds on `child`. If the file is missing there, it has
+ * moved again, or the rebalance has abandoned the copy: the client looks the file up again. */
 static int
 file_followed (void *local)
 {
@@ -494,7 +504,7 @@ file_resume (struct file_op *file)
     call_resume (call);
 }
 
-/* Ends the operation with the answer that was kept, or else with op_errno. */
+/* Ends the operation: passes on the answer that was kept, or fails with op_errno if none was. */
 static void
 file_keep_answer (struct file_op *file)
 {

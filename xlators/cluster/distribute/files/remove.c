@@ -5,10 +5,10 @@
  *
  * A rebalance that copies the file takes no lock that keeps an unlink away. It has made the copy
  * under the same name, and would finish the move although the file is gone. So if the file was
- * being moved when it was removed, all other subvolumes are asked for the name. A copy is removed
- * as a linkto; but if the rebalance has finished the move, the copy has become the file, and is
- * removed as a file. If the rebalance makes the copy later, it removes the copy itself, since the
- * file is gone.
+ * being moved when it was removed, the client looks the name up on all other subvolumes. While the
+ * move is unfinished, the copy is a linkto, and is removed as a linkto. If the rebalance has
+ * finished the move, the copy has become the file, and is removed as a file. If the rebalance makes
+ * the copy later, the rebalance itself removes the copy, since the file is gone.
  *
  * The attributes that the file had when it was removed show whether it was being moved. The hash of
  * its name does not: the layout of the directory may have changed.
@@ -17,15 +17,16 @@
 
 #include <string.h>
 
-/* Key in the xdata of the unlink and of its answer. It makes the brick add the last attributes of
- * the removed file to the answer. For that, the brick opens the file with the caller's rights. */
+/* Key in the xdata of the unlink and of its answer. The key makes the brick add the last
+ * attributes of the removed file to the answer. To read them, the brick opens the file with the
+ * caller's rights. */
 #define LAST_ATTRIBUTES "dht-get-iatt-in-xattr"
 
 struct removal {
     struct op op;
     bool removed; /* an unlink of the name has succeeded on a subvolume */
-    bool blind;   /* the last attributes aren't known: the caller may not open the file */
-    bool *copies; /* by subvolume: it has a copy, which is to be removed */
+    bool blind;   /* LAST_ATTRIBUTES isn't used: the caller has no right to open the file */
+    bool *copies; /* by subvolume: it has a copy that a rebalance made, which is to be removed */
     unsigned n_copies;
     int32_t xflag;
     int cached;   /* cached subvolume, or NO_CHILD */
@@ -42,8 +43,9 @@ removal_clear (struct op *op)
     g_free (removal->copies);
 }
 
-/* Returns the result of a judge for the error of a call: if the name was removed on one subvolume,
- * and the file is missing on another, the unlink has succeeded. */
+/* Returns what the judge of a step returns for a call that failed with op_errno. If an unlink of
+ * the name has succeeded before, and op_errno means that the file is missing, the operation ends
+ * with success. Else it fails. */
 static int
 removal_failed (const struct removal *removal, int op_errno)
 {
@@ -70,8 +72,9 @@ removal_look (void *local)
     loc_wipe_path (&loc);
 }
 
-/* If the file was removed, and the name now stands for a file with another gfid, another client has
- * made that file, and the unlink ends. */
+/* Judges the lookup of the name. If this operation has removed the file, and the name now stands
+ * for a file with another gfid, another client has made that file, and the unlink ends with
+ * success. */
 static int
 removal_looked (void *local)
 {
@@ -96,8 +99,8 @@ removal_has_inode (void *local)
     return ((const struct op *) local)->loc.inode;
 }
 
-/* Opens the fds of the file on the cached subvolume, unless they are open there: once its name is
- * removed, the file can't be opened there. */
+/* Opens the fds of the file on its cached subvolume, unless they are open there already: once
+ * the file's name is removed, the file can't be opened there. */
 static void
 removal_follow (void *local)
 {
@@ -160,8 +163,8 @@ removal_was_moving (const struct removal *removal)
     return iatt_is_moving (&last) || iatt_may_be_linkto (&last);
 }
 
-/* Removes the linkto on the hashed subvolume. If the file was being moved, looks the name up on all
- * others, to find copies. */
+/* Removes the linkto on the hashed subvolume. If the file was being moved, also looks the name
+ * up on all other subvolumes, to find copies. */
 static void
 removal_sweep (void *local)
 {
@@ -195,10 +198,10 @@ answer_is_copy (const struct op *op, const struct fan_answer *answer)
         && gfid_equal (&answer->lookup.buf.ia_gfid, &op->loc.inode->gfid);
 }
 
-/* Notes which subvolumes have a copy that a rebalance was making. If there is none, but a copy has
- * become the file, the rebalance has finished the move. The removal then begins again with its
- * first step, so that the file is unlinked with the caller's identity; copies are unlinked with
- * distribute's own. */
+/* Records which subvolumes have a copy that a rebalance was making: the next step removes these
+ * copies as distribute itself. If there is none, but the rebalance has finished the move, a copy
+ * has become the file. The operation then begins again with its first step, so that this file is
+ * unlinked with the caller's identity. */
 static int
 removal_swept (void *local)
 {
@@ -228,7 +231,7 @@ removal_swept (void *local)
 
 /* --- unlink copies, and the answer ------------------------------------------------------------ */
 
-/* Removes the copies. A brick refuses if the copy has become the file meanwhile. */
+/* Removes the copies. A brick refuses the unlink if its copy has meanwhile become the file. */
 static void
 removal_unlink_copies (void *local)
 {

@@ -4,7 +4,8 @@
  * subvolumes of the old and of the new name; Cd is the cached subvolume of a file that the new name
  * replaces. The file stays on C:
  *
- *   C = Cd            unlink the linkto of the new name on Hd; rename on C; make its linkto on Hd
+ *   C = Cd            unlink the linkto of the new name on Hd; rename on C; make a new linkto of
+ *                     the new name on Hd
  *   C = Hd            rename on C
  *   else              make a linkto of the old name on Hd, if it has none; link the new name on C;
  *                     rename the linkto on Hd: from this moment on, the new name has the file
@@ -12,7 +13,7 @@
  *
  * Locks on the data of both files, and on both names, keep other clients' renames and a rebalance
  * away. The contexts of the inodes decide which locks are taken. Lookups under the locks check that
- * these were the right ones; if not, the operation begins again.
+ * the right locks were taken; if not, the operation begins again.
  */
 #include "../distribute.h"
 
@@ -25,12 +26,12 @@ struct renaming {
         int new_cached; /* cached subvolume of the replaced file, or NO_CHILD */
     } plan;
     inode_t *replaced; /* inode of the file that is replaced, with a reference; or NULL */
-    unsigned where;    /* subvolume on which the rename is done */
-    bool linkto_unlinked; /* the operation has removed the linkto of the new name on its hashed
-                           * subvolume */
+    unsigned where;    /* subvolume to which the rename is wound */
+    bool linkto_unlinked; /* the operation has removed the linkto on the hashed subvolume of the new
+                           * name */
     bool linkto_made;  /* a linkto of the old name was made on the new name's hashed subvolume */
     bool linked;       /* the file has the new name, too, on its cached subvolume */
-    bool link_exists;  /* the link has failed: that subvolume has a file of the new name */
+    bool link_exists;  /* the cached subvolume has a file of the new name: link failed (EEXIST) */
     struct iatt buf, old_pre, old_post, new_pre, new_post;
     dict_t *xdata;
 };
@@ -46,7 +47,8 @@ renaming_clear (struct op *op)
 
 /* --- refresh, plan ---------------------------------------------------------------------------- */
 
-/* Sets `plan` by the contexts of the inodes. Returns 0 or a negative errno. */
+/* Sets `plan` to the cached and hashed subvolumes that follow from the contexts of the inodes.
+ * Returns 0 or a negative errno. */
 static int
 renaming_read (struct renaming *renaming)
 {
@@ -112,8 +114,8 @@ renaming_plan (void *local)
 
 /* --- check ------------------------------------------------------------------------------------ */
 
-/* Stores the results of the lookups of both names, and makes a new plan of them (struct renaming):
- * which subvolumes are cached and hashed now. Returns 0 or a negative errno. */
+/* Stores the results of the lookups of both names, and sets `plan` (struct renaming) again,
+ * since the lookups have updated the contexts of the inodes. Returns 0 or a negative errno. */
 static int
 renaming_find (struct renaming *renaming)
 {
@@ -144,7 +146,8 @@ plan_is_same (const struct renaming_plan *a, const struct renaming_plan *b)
         && a->new_cached == b->new_cached;
 }
 
-/* If the plan has changed, the locks are the wrong ones, and the operation begins again. If both
+/* Judges the lookups that were done under the locks. If they show other cached or hashed
+ * subvolumes than before, the wrong locks were taken, and the operation begins again. If both
  * names are names of one file, a rename does nothing, as POSIX demands. */
 static int
 renaming_check (void *local)
@@ -174,8 +177,8 @@ renaming_replaces (void *local)
     return ((const struct renaming *) local)->replaced;
 }
 
-/* The replaced file may be open. Its fds are opened on Cd before its name is removed there:
- * afterwards it could not be opened. */
+/* The file that the rename replaces may be open. Opens its fds on its cached subvolume before
+ * the rename removes its name there: afterwards the file could not be opened. */
 static void
 renaming_follow (void *local)
 {
@@ -185,7 +188,7 @@ renaming_follow (void *local)
                 (unsigned) renaming->plan.new_cached);
 }
 
-/* --- C = Cd: unlink the linkto of the new name on Hd ------------------------------------------ */
+/* --- both files on one subvolume: unlink the linkto of the new name --------------------------- */
 
 static bool
 renaming_is_in_place (void *local)
@@ -216,8 +219,8 @@ renaming_linkto_unlinked (void *local)
     return answer->op_ret < 0 && !is_missing (answer->op_errno) ? -answer->op_errno : 0;
 }
 
-/* Undo: puts the linkto back. The new name still stands for the other file, which a lookup would
- * not find without the linkto. */
+/* Undo: makes again the linkto that the step has removed. The new name still stands for the file
+ * that the rename was to replace, and a lookup would not find that file without the linkto. */
 static void
 renaming_restore_linkto (void *local)
 {
@@ -228,7 +231,7 @@ renaming_restore_linkto (void *local)
                          &renaming->op.newloc, &renaming->replaced->gfid);
 }
 
-/* --- linkto of the old name on the new hashed subvolume, link of the new name on the cached --- */
+/* --- new name hashed elsewhere: linkto of the old name, link of the new name ------------------ */
 
 static bool
 renaming_crosses (void *local)
@@ -238,7 +241,8 @@ renaming_crosses (void *local)
     return renaming->where != renaming->plan.cached;
 }
 
-/* Runs even if Hd is Hs: after a rebalance, Hs may have no linkto of the old name. */
+/* Makes a linkto of the old name on the new name's hashed subvolume. Runs even if both names
+ * have the same hashed subvolume: after a rebalance, the linkto may be missing there. */
 static void
 renaming_make_linkto (void *local)
 {
@@ -269,9 +273,10 @@ renaming_undo_linkto (void *local)
         AS_SELF (&renaming->op, renaming->plan.new_hashed, unlink, &renaming->op.loc, 0, only);
 }
 
-/* Makes the link with distribute's own rights: a brick has stricter rules for a caller's link than
- * for a rename, and the new name's hashed subvolume checks later that the caller may rename.
- * "force-replace": the link replaces a stale linkto of the new name. */
+/* Makes the link with distribute's own rights, since a brick has stricter rules for a caller's
+ * link than for a rename. The rename on the new name's hashed subvolume, a later step, checks
+ * that the caller may rename. With "force-replace", the link replaces a stale linkto of the new
+ * name. */
 static void
 renaming_link (void *local)
 {
@@ -294,10 +299,12 @@ renaming_linked (void *local)
     return renaming->linked || renaming->link_exists ? 0 : -answer->op_errno;
 }
 
-/* For the undo of the link: returns whether the new name on C may be removed. It is a second name
- * of the same file. But if the connection to Hd was lost, Hd may have renamed the linkto. The new
- * name then stays if the old name has no other linkto (Hs = Hd), or if the linkto has replaced the
- * file of the new name (Cd = Hd). */
+/* For the undo of the link: returns whether the new name on the file's cached subvolume may be
+ * removed. That name is a second name of the file. But if the connection to the new name's
+ * hashed subvolume was lost, the linkto may have been renamed there. The new name must then stay
+ * in two cases: the renamed linkto was the only linkto of the old name, since both names have
+ * the same hashed subvolume; or the renamed linkto has replaced the old file of the new name,
+ * which was on that subvolume. */
 static bool
 renaming_may_unlink (const struct renaming *renaming)
 {
@@ -336,8 +343,9 @@ renaming_look_at_link (void *local)
     loc_wipe_path (&loc);
 }
 
-/* The existing file may be the link of an earlier rename that lost its connection to Hd. It has the
- * same gfid then, and serves as the link. */
+/* Judges the lookup of the new name on the cached subvolume, where the link failed with EEXIST.
+ * The existing file may be the link of an earlier rename that lost its connection to the hashed
+ * subvolume. It has the gfid of the renamed file then, and serves as the link. */
 static int
 renaming_link_told (void *local)
 {
@@ -378,7 +386,7 @@ renaming_renamed (void *local)
     return 0;
 }
 
-/* --- C = Cd: linkto of the new name on Hd ----------------------------------------------------- */
+/* --- both files on one subvolume: make the linkto of the new name ----------------------------- */
 
 static void
 renaming_make_new_linkto (void *local)
@@ -392,10 +400,10 @@ renaming_make_new_linkto (void *local)
 
 /* --- clean ------------------------------------------------------------------------------------ */
 
-/* Removes linktos of the old name, and of the replaced file, on all other subvolumes: after a
- * rebalance there may be some on the former hashed subvolumes. All linktos of a file on one
- * subvolume are names of one inode. So if the file moved to that subvolume, a stale one would
- * become a name of the file. */
+/* Removes linktos of the old name, and those of the new name that belonged to the replaced file,
+ * on all other subvolumes: after a rebalance there may be some on the former hashed subvolumes.
+ * All linktos of a file on one subvolume are names of one inode. So if the file moved to that
+ * subvolume, a stale linkto would become a name of the file. */
 static void
 renaming_clean_linktos (struct renaming *renaming, dict_t *only)
 {
@@ -413,8 +421,8 @@ renaming_clean_linktos (struct renaming *renaming, dict_t *only)
     }
 }
 
-/* Removes the names that the rename has left. The answers to unlinks of the old name are in the
- * first n slots, those to unlinks of the new name in the next n. */
+/* Removes the names that must not remain after the rename. The answer to the unlink of the old
+ * name on subvolume i is in slot i, that to the unlink of the new name in slot n + i. */
 static void
 renaming_clean (void *local)
 {
@@ -454,8 +462,8 @@ renaming_cleaned (void *local)
 
 /* --- stat, and the answer --------------------------------------------------------------------- */
 
-/* Reads the attributes of the file for the answer: the rename on Hd has returned those of a
- * linkto. */
+/* Reads the attributes of the file for the answer: if the linkto was renamed, the answer to that
+ * rename has the attributes of the linkto. */
 static void
 renaming_stat (void *local)
 {
@@ -511,7 +519,7 @@ static const struct step renaming_steps[] = {
     {},
 };
 
-/* --- an old name that the caller has not looked up -------------------------------------------- */
+/* --- rename of a name whose cached subvolume is not known: look it up first ------------------- */
 
 static bool
 renaming_knows (xlator_t *this, inode_t *inode)
