@@ -83,9 +83,10 @@ void brick_made (struct brick_request *q, const loc_t *loc, inode_t *inode, cons
 unsigned brick_locks_of_inode (const struct brick *brick, const gfid_t *gfid, const char *domain);
 bool brick_name_is_locked (const struct brick *brick, const gfid_t *parent, const char *name);
 
-/* In xattrs.c. brick_make_xattrs sets the extended attributes in the xdata of a call on the file
- * that the call has made. The other functions return a new dict for the xdata of the reply. It has
- * the attributes and counts that the keys in `asked`, the xdata of the call, request. */
+/* In xattrs.c. brick_make_xattrs takes the extended attributes from the xdata of a call that made a
+ * file, and sets them on that file. The other functions return a new dict for the xdata of the
+ * reply. It has the attributes and counts that the keys in `asked`, the xdata of the call,
+ * request. */
 void brick_make_xattrs (struct brick_request *q, inode_t *inode, dict_t *xdata);
 dict_t *brick_asked_xattrs (struct brick_request *q, inode_t *inode, dict_t *asked);
 dict_t *brick_asked_of_lookup (struct brick_request *q, const struct lookup_reply *reply,

@@ -74,8 +74,8 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
     client->pid = (pid_t) xdr_get_u32 (&in);
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
-    xdr_get_u32 (&in); /* skips the flags of the times to set and the caller's clock, which only
-                        * features/utime uses */
+    xdr_get_u32 (&in); /* skips two members that only features/utime uses: the flags that name the
+                        * times to change (32 bits), and the caller's clock (96 bits) */
     xdr_get_u32 (&in);
     xdr_get_u64 (&in);
     groups = xdr_get_u32 (&in);

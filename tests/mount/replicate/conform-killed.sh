@@ -15,8 +15,8 @@ replicate_volfile
 {
     cat "$SOURCE_DIR/tests/mount/brick/brick.allow"
     printf '\n%s\n%s\n%s\n' 'case *' 'why  the brick is killed' \
-        "line *@(c1: lost the connection|c1 can't be used|not be changed on a copy: ENOTCONN\
-|fsync failed on c1: @(ENOTCONN|ESTALE)\
+        "line *@(c1: lost the connection|c1 can't be used\
+|a copy's changelog could not be changed: ENOTCONN|fsync failed on c1: @(ENOTCONN|ESTALE)\
 |could not be kept over the loss of the connection: Stale file handle)*"
 } >allow
 cases=$(amount '@(data|links)/!(a deep tree)' \

@@ -156,7 +156,7 @@ struct following {
     inode_t *inode;  /* inode of the file; with a reference */
     GPtrArray *fds;  /* fds to open on `child`; with references; NULL: the step has not begun */
     guint begun;     /* number of elements at the start of `fds` whose open was answered */
-    unsigned asked;  /* number of elements after these whose open was wound, but not answered */
+    unsigned asked;  /* number of elements after the first `begun` whose open is not answered */
 };
 
 struct op {
@@ -530,7 +530,7 @@ enum {
     FILE_ASK_FOR_BOTH = 1 << 0, /* find the copy of a move, and do the operation on it, too */
     FILE_ASK_FOR_END = 1 << 1,  /* find the copy, make the rebalance abandon the move, and wait */
     FILE_ASK_FOR_MARK = 1 << 2, /* find the copy, then FILE_MARK: a setattr has removed the marks */
-    FILE_MARK = 1 << 3,         /* set the mode bits that mark a moving file again */
+    FILE_MARK = 1 << 3,         /* set again the mode bits that mark a moving file */
     FILE_RESTORE = 1 << 4,      /* undo the call's change of the mode of a linkto */
     FILE_PROTECT = 1 << 5,      /* make the brick refuse the rebalance's writes to the copy */
     FILE_WAIT = 1 << 6,         /* wait for the end of a move, by taking the data lock */

@@ -192,8 +192,8 @@ typedef struct {
                                                 * glusterd; NULL: those connections are not
                                                 * encrypted */
     bool send_gids, strict_locks, filter_o_direct; /* options of these names; atomic */
-    char process[128]; /* name by which the server knows this client; SETVOLUME sends it with the
-                        * number of the connection behind it */
+    char process[128]; /* name by which the server knows this client; SETVOLUME sends it, followed
+                        * by the number of the connection */
     const char *brick; /* name of the brick in messages to users: "server:/brick"; never freed */
     struct histogram round_trips; /* histogram of the times between calls and their replies, in
                                    * nanoseconds; written on the event loop's thread only */

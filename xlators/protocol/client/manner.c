@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of struct client_manner, which decides how the client sends calls of each procedure.
- * Calls of a procedure without an entry set no times, are not replaced by calls with the number of
- * an open file, and do not wait for other calls on the same data. */
+ * If a procedure has no entry, its calls change no times of files, name a file by its gfid also
+ * while the file is open, and do not wait for other calls on the same data. */
 #include "client.h"
 
 #define TIMES_OF_NEW                                                                               \

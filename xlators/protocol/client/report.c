@@ -26,7 +26,7 @@ client_brick (const client_private_t *priv)
 
 /* Returns the state of the server for reports. While the server cannot be reached, the session
  * alternates between SESSION_CONNECTING and SESSION_DOWN. Users see SERVER_CONNECTING only during
- * an attempt before which at most one connection in a row has failed, and SERVER_DOWN otherwise. */
+ * the first attempt to connect and the one after a single failure, and SERVER_DOWN otherwise. */
 static enum server_state
 state_locked (const struct client_session *session)
 {

@@ -138,7 +138,8 @@ lookup_retry (void *local)
     lookup_fresh (lookup);
 }
 
-/* Winds lookups of the name to all subvolumes, as distribute itself. */
+/* Winds lookups of the name to all subvolumes, with distribute's own identity (root) in place of
+ * the caller's. */
 static void
 lookup_all_as_self (struct op *op, dict_t *wanted)
 {

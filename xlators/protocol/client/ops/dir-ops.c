@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define LIST_MAX (128 << 10) /* most bytes of entries that a call requests; the server only
-                              * estimates the size of its entries */
+#define LIST_MAX (128 << 10) /* most bytes of entries that a call requests; the reply may have
+                              * more, since the server estimates the size of an entry */
 #define ENTRIES_MAX 65536    /* most entries in a valid reply; no server of GlusterFS sends that
                               * many */
 
