@@ -348,7 +348,9 @@ dict_t *xdata_without_healing (void);
  * attributes that distribute needs in the answer. */
 dict_t *xdata_lookup (const dht_private_t *priv, dict_t *xdata, inode_t *inode);
 
-/* --- lookup.c, lookup-directory.c, heal.c ----------------------------------------------------- */
+/* --- lookup.c, lookup-heals.c, lookup-directory.c, heal.c ------------------------------------- */
+
+#define LOOKUP_TRIES 3 /* times that a lookup is repeated, at most */
 
 struct distribute_lookup {
     struct op op;
@@ -388,6 +390,19 @@ struct distribute_lookup {
 lookup_fop dht_lookup;
 void lookup_all (struct distribute_lookup *lookup);      /* winds the lookup to all subvolumes */
 void lookup_answer (void *lookup);
+void lookup_retry (void *lookup); /* begins the lookup anew */
+
+/* Returns whether the subvolume that sent the reply has the file itself: no directory or linkto. */
+bool lookup_reply_is_file (xlator_t *this, const struct lookup_reply *reply);
+
+/* Each of these takes the lock of the name, and mends. lookup_link makes a linkto on the hashed
+ * subvolume, and answers the lookup. lookup_unlink removes a linkto without a file; the lookup then
+ * fails, or is repeated. lookup_give_gfids gives a gfid to the files and directories that have
+ * none, and repeats the lookup. */
+void lookup_link (struct distribute_lookup *lookup);
+void lookup_unlink (struct distribute_lookup *lookup);
+void lookup_give_gfids (struct distribute_lookup *lookup);
+
 void lookup_directory (struct distribute_lookup *lookup); /* called after lookup_all found one */
 void heal_directory (struct distribute_lookup *lookup);
 
@@ -508,60 +523,6 @@ void following_clear (struct op *op);
 
 /* --- files.c, rebalance.c --------------------------------------------------------------------- */
 
-#define TRIES 5 /* maximum number of attempts to find a file that a rebalance moves */
-
-/* Steps of rebalance.c.
- *
- * FILE_ASK_FOR_END: the operation has changed data, owner, group or mode of a file while a
- * rebalance copies the file. The operation is not repeated on the copy, for two reasons. The
- * rebalance would set the old owner and mode on the copy. And if the rebalance abandoned the
- * move, data that clients had written to the copy would stay there, and be in the file after the
- * next move. So the client makes the rebalance abandon the move, waits for the end of the move,
- * and repeats the operation if the file has moved nevertheless.
- *
- * FILE_RESTORE: the operation has given a new mode to the linkto that the move of a file has
- * left. Clients recognise a linkto by its mode. Without that mode, they would not notice the
- * move, and would continue to use the fds that are open on the linkto.
- *
- * FILE_WAIT: the operation has truncated a file that has no marks of a move. A rebalance gives
- * the copy the size of the file a moment before it sets the marks. If the truncate came between
- * the two, the copy would keep the old size. */
-enum {
-    FILE_ASK_FOR_BOTH = 1 << 0, /* find the copy of a move, and do the operation on it, too */
-    FILE_ASK_FOR_END = 1 << 1,  /* find the copy, make the rebalance abandon the move, and wait */
-    FILE_ASK_FOR_MARK = 1 << 2, /* find the copy, then FILE_MARK: a setattr has removed the marks */
-    FILE_MARK = 1 << 3,         /* set again the mode bits that mark a moving file */
-    FILE_RESTORE = 1 << 4,      /* undo the call's change of the mode of a linkto */
-    FILE_PROTECT = 1 << 5,      /* make the brick refuse the rebalance's writes to the copy */
-    FILE_WAIT = 1 << 6,         /* wait for the end of a move, by taking the data lock */
-    FILE_CHECK = 1 << 7,        /* stat the file: see whether it had moved before the operation */
-    FILE_UNLOCK = 1 << 8,       /* release a record lock that was taken on a linkto */
-    FILE_FIND = 1 << 9,         /* look the file up, to find its subvolume */
-    FILE_EMPTY = 1 << 10,       /* truncate to 0 bytes the linkto that the move has left behind */
-    FILE_GO = 1 << 11,          /* open the file on `child`, and repeat the call there */
-};
-
-/* State of an operation that is wound to one subvolume, mostly an operation on a file. */
-struct file_op {
-    struct op op;
-    unsigned todo;              /* set of FILE_*: the steps that are still to run */
-    struct call_stub *call;     /* arguments of the call, which may be repeated; or NULL */
-    struct answer_stub *answer; /* answer of subvolume `answered`, kept while steps run, or NULL;
-                                 * afterwards it is passed on, or the call is repeated */
-    int answered;               /* subvolume that has sent `answer`, or NO_CHILD */
-    inode_t *inode;             /* inode of the file; with a reference */
-    fd_t *fd;                   /* fd of the call, with a reference; or NULL */
-    int child;                  /* subvolume to which the call is wound */
-    int target;                 /* subvolume to which the file is being copied, or NO_CHILD */
-    bool chosen;                /* `child` is already set for the repeated call */
-    bool both;                  /* the call is repeated on the copy of a move, on `child` */
-    bool settled;               /* any move that began before the call has ended */
-    bool dirty;                 /* the call has written data to a linkto on `answered` */
-    bool checks;                /* FILE_CHECK follows if the call succeeds */
-    uint32_t rights;            /* set of IATT_*: those of owner, group, mode that the call sets */
-    struct iatt changed;        /* attributes of the file after the call, if `rights` is not 0 */
-};
-
 any_fop_t file_any_fop;
 any_fop_cbk_t file_any_fop_cbk;
 
@@ -569,32 +530,6 @@ any_fop_cbk_t file_any_fop_cbk;
  * subvolume; for a directory its MDS, or the first subvolume that is up if the MDS is down or
  * not known. Returns NO_CHILD if there is none. */
 int inode_home (xlator_t *this, inode_t *inode);
-
-/* Looks the file up, since it may have moved. If it has, repeats the operation on its new
- * subvolume. If not, passes the kept answer on, or fails with op_errno if no answer was kept. */
-void file_find (struct file_op *file, int op_errno);
-
-/* Returns whether an operation takes or releases record locks. A flock counts: GlusterFS's
- * protocol carries it as a record lock on the whole file. */
-static inline bool
-op_locks (enum fop op)
-{
-    return op == FOP_lk || op == FOP_flock;
-}
-
-static inline bool
-op_truncates (enum fop op)
-{
-    return op == FOP_truncate || op == FOP_ftruncate;
-}
-
-/* Repeats the kept call on subvolume `child`. For a call on an fd, first opens the fds of the
- * file on `child`. */
-void file_go (struct file_op *file, int child);
-
-/* Runs the steps in `todo`, a set of FILE_*. Then passes the kept answer on, or winds the call
- * again. */
-void file_do (struct file_op *file, unsigned todo);
 
 /* A rebalance marks a file that it moves with two mode bits, setgid and sticky. iatt_is_moving
  * returns whether both bits are set; marks_strip removes them, so that the caller does not see

@@ -26,11 +26,13 @@ xlators_cluster_distribute_so_SOURCES = \
     %D%/directories/mkdir.c \
     %D%/directories/rename-directory.c \
     %D%/directories/rmdir.c \
+    %D%/files/file-op.h \
     %D%/files/files.c \
     %D%/files/follow.c \
     %D%/files/link.c \
     %D%/files/linkto.c \
     %D%/files/lookup.c \
+    %D%/files/lookup-heals.c \
     %D%/files/make.c \
     %D%/files/rebalance.c \
     %D%/files/remove.c \

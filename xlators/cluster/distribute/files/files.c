@@ -10,7 +10,7 @@
  *
  * A stub keeps the arguments of the call, since the steps in rebalance.c may repeat the call.
  */
-#include "../distribute.h"
+#include "file-op.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -8,12 +8,7 @@
  *                               nothing      a lookup on all subvolumes, unless the layout proves
  *                                            that no other subvolume has the file
  *
- * If only the lookup on all subvolumes finds the file, its linkto is missing or wrong, so one is
- * made on the hashed subvolume. A linkto without a file is removed.
- *
- * Files and directories that were made on the bricks themselves, not by a client, have no gfid. A
- * lookup takes the lock of the name and gives them one; a directory gets the same gfid on all
- * subvolumes.
+ * What the lookup finds wrong with the name, it mends: lookup-heals.c.
  */
 #include "../distribute.h"
 
@@ -63,35 +58,7 @@ lookup_take (struct distribute_lookup *lookup, int child, const struct lookup_re
     inode_set_cached (lookup->op.this, lookup->inode, child);
 }
 
-static bool
-reply_is_file (xlator_t *this, const struct lookup_reply *reply)
-{
-    bool is_linkto = true;
-
-    if (reply->op_ret < 0 || reply->buf.ia_type == IA_IFDIR)
-        return false;
-    linkto_target (this, &reply->buf, reply->xdata, &is_linkto);
-    return !is_linkto;
-}
-
 /* --- a file that only the lookup on all subvolumes found -------------------------------------- */
-
-static void
-lookup_make_linkto (void *local)
-{
-    struct distribute_lookup *lookup = local;
-    struct op *op = &lookup->op;
-
-    linkto_run (op, (unsigned) lookup->hashed,
-                (unsigned) inode_cached (op->this, lookup->inode), &op->loc,
-                &lookup->buf.ia_gfid, &lookup->buf);
-}
-
-static const struct step lookup_link_steps[] = {
-    STEP_LOCK ("lock"),
-    STEP ("make linkto", lookup_make_linkto, linkto_try),
-    {},
-};
 
 /* Returns whether the next lookup of the name will find the file without a lookup on all
  * subvolumes: the hashed subvolume has the file, or has the right linkto of it. Also returns
@@ -119,17 +86,14 @@ lookup_found (struct distribute_lookup *lookup, int cached, const struct lookup_
     gf_log (op->this, GF_LOG_DEBUG, "'%s' is on %s; its hashed subvolume %s gets a linkto",
             loc_path (&op->loc), op->priv->children[cached]->name,
             op->priv->children[lookup->hashed]->name);
-    lock_name (op, (unsigned) lookup->hashed, &op->loc);
-    op_run (op, lookup_link_steps, lookup_answer);
+    lookup_link (lookup);
 }
 
-/* --- a linkto without a file ------------------------------------------------------------------ */
+/* --- no file ---------------------------------------------------------------------------------- */
 
 static void lookup_fresh (struct distribute_lookup *lookup);
 
-#define AGAIN 3
-
-static void
+void
 lookup_retry (void *local)
 {
     struct distribute_lookup *lookup = local;
@@ -138,118 +102,11 @@ lookup_retry (void *local)
     lookup_fresh (lookup);
 }
 
-/* Winds lookups of the name to all subvolumes, with distribute's own identity (root) in place of
- * the caller's. */
-static void
-lookup_all_as_self (struct op *op, dict_t *wanted)
-{
-    g_autoptr (inode_t) any = inode_new (op->loc.parent->table);
-    loc_t loc = { .inode = any, .parent = op->loc.parent, .name = op->loc.name };
-
-    for (unsigned i = 0; i < op->priv->n; i++)
-        AS_SELF (op, i, lookup, &loc, wanted);
-    loc_wipe_path (&loc);
-}
-
-static void
-lookup_check (void *local)
-{
-    lookup_all_as_self (local, ((const struct distribute_lookup *) local)->wanted);
-}
-
-/* Judges the lookups on all subvolumes, which were wound under the lock of the name. The lock
- * keeps clients from making the file. If a subvolume has the file nevertheless, the linkto is
- * kept, and the whole lookup is repeated. */
-static int
-lookup_checked (void *local)
-{
-    struct op *op = local;
-
-    for (unsigned i = 0; i < op->priv->n; i++) {
-        const struct lookup_reply *reply = &op->seq.fan.answers[i].lookup;
-
-        if (reply->op_ret < 0 && !is_missing (reply->op_errno))
-            return -reply->op_errno;
-        if (reply_is_file (op->this, reply))
-            return STEP_END;
-    }
-    return 0;
-}
-
-static void
-lookup_unlink (void *local)
-{
-    struct distribute_lookup *lookup = local;
-    g_autoptr (dict_t) only = xdata_only_linkto ();
-
-    AS_SELF (&lookup->op, (unsigned) lookup->hashed, unlink, &lookup->op.loc, 0, only);
-}
-
-/* Judges the unlink of a linkto without a file. If the unlink fails, the whole lookup is
- * repeated: the brick returns EBUSY if a rebalance has meanwhile turned the linkto into the
- * file. If the linkto is gone, the lookup fails with ENOENT. */
-static int
-lookup_unlinked (void *local)
-{
-    struct distribute_lookup *lookup = local;
-    struct op *op = &lookup->op;
-    const struct fan_answer *answer = &op->seq.fan.answers[lookup->hashed];
-
-    if (answer->op_ret < 0 && !is_missing (answer->op_errno) && op->tries < AGAIN)
-        return 0;
-    if (answer->op_ret >= 0)
-        gf_log (op->this, GF_LOG_INFO, "'%s' on %s was a linkto without a file; removed",
-                loc_path (&op->loc), op->priv->children[lookup->hashed]->name);
-    return -ENOENT;
-}
-
-static const struct step lookup_unlink_steps[] = {
-    STEP_LOCK ("lock"),
-    STEP ("check", lookup_check, lookup_checked),
-    STEP ("unlink linkto", lookup_unlink, lookup_unlinked),
-    {},
-};
-
-/* --- objects without a gfid ------------------------------------------------------------------- */
-
-/* Gives a gfid to the files and directories of the name that have none: the gfid that the
- * directory has on other subvolumes, or else a new one. A brick sets the gfid at a lookup with
- * "gfid-req". */
-static void
-lookup_set_gfid (void *local)
-{
-    struct op *op = local;
-    g_autoptr (dict_t) wanted = dict_copy (((const struct distribute_lookup *) local)->wanted);
-    gfid_t gfid = random_gfid (&op->priv->random);
-
-    for (unsigned i = 0; i < op->priv->n; i++)
-        if (op->fan.answers[i].op == FOP_lookup && op->fan.answers[i].op_ret >= 0)
-            gfid = op->fan.answers[i].lookup.buf.ia_gfid;
-    dict_set (wanted, "gfid-req", gfid.b, sizeof gfid.b);
-    lookup_all_as_self (op, wanted);
-}
-
-static const struct step lookup_name_steps[] = {
-    STEP_LOCK ("lock"),
-    STEP ("give gfid", lookup_set_gfid, step_ignore),
-    {},
-};
-
 static bool
 lookup_may_name (const struct distribute_lookup *lookup, int chosen)
 {
     return lookup->no_gfid && chosen == NO_CHILD && !lookup->named && lookup->by_name
         && lookup->heals && lookup->hashed != NO_CHILD;
-}
-
-static void
-lookup_begin_name (struct distribute_lookup *lookup)
-{
-    struct op *op = &lookup->op;
-
-    lookup->named = true;
-    lock_name (op, (unsigned) lookup->hashed, &op->loc);
-    op_run (op, lookup_name_steps, lookup_retry);
 }
 
 static bool
@@ -282,16 +139,14 @@ lookup_lost (struct distribute_lookup *lookup)
         op_fail (op, EIO);
     else if (lookup->down && !lookup->absent)
         op_fail (op, lookup->down);
-    else if (lookup->by_name ? was_there && op->tries < AGAIN : op->tries == 0)
+    else if (lookup->by_name ? was_there && op->tries < LOOKUP_TRIES : op->tries == 0)
         lookup_retry (lookup);
     else if (!lookup->by_name)
         op_fail (op, ESTALE);
     else if (!lookup->has_linkto || !lookup->heals)
         op_fail (op, ENOENT);
-    else {
-        lock_name (op, (unsigned) lookup->hashed, &op->loc);
-        op_run (op, lookup_unlink_steps, lookup_retry);
-    }
+    else
+        lookup_unlink (lookup);
 }
 
 /* --- asking all ------------------------------------------------------------------------------- */
@@ -330,7 +185,7 @@ lookup_choose (const struct distribute_lookup *lookup, const struct fan_answer *
     for (unsigned i = 0; i < lookup->op.priv->n; i++) {
         const struct lookup_reply *reply = &answers[i].lookup;
 
-        if (!reply_is_file (lookup->op.this, reply))
+        if (!lookup_reply_is_file (lookup->op.this, reply))
             continue;
         if (chosen != NO_CHILD
             && !gfid_equal (&reply->buf.ia_gfid, &answers[chosen].lookup.buf.ia_gfid))
@@ -382,7 +237,7 @@ lookup_all_answered (call_frame_t *frame)
     lookup_count (lookup, &directories);
     chosen = lookup_choose (lookup, op->fan.answers, &one_gfid);
     if (lookup_may_name (lookup, chosen)) {
-        lookup_begin_name (lookup);
+        lookup_give_gfids (lookup);
     } else if (directories > 0 && chosen != NO_CHILD) {
         lookup_log_copies (lookup, "is a directory and a file");
         op_fail (op, EIO);
@@ -420,7 +275,7 @@ lookup_linked_answered (call_frame_t *frame)
 
     if (reply->op_ret < 0 && !is_missing (reply->op_errno)) {
         op_fail (op, reply->op_errno);
-    } else if (reply_is_file (op->this, reply)
+    } else if (lookup_reply_is_file (op->this, reply)
                && gfid_equal (&reply->buf.ia_gfid, &lookup->linkto_gfid)) {
         lookup_take (lookup, lookup->linked, reply);
         lookup_answer (lookup);
@@ -532,7 +387,7 @@ lookup_hashed_answered (call_frame_t *frame)
         lookup_hashed_failed (lookup, reply->op_errno);
         return;
     }
-    if (reply_is_file (op->this, reply)) {
+    if (lookup_reply_is_file (op->this, reply)) {
         lookup_take (lookup, lookup->hashed, reply);
         lookup_answer (lookup);
         return;
@@ -567,7 +422,7 @@ lookup_cached_answered (call_frame_t *frame)
     struct op *op = &lookup->op;
     const struct lookup_reply *reply = &op->fan.answers[lookup->asked].lookup;
 
-    if (reply_is_file (op->this, reply)
+    if (lookup_reply_is_file (op->this, reply)
         && gfid_equal (&reply->buf.ia_gfid, &op->loc.inode->gfid)) {
         lookup_take (lookup, lookup->asked, reply);
         lookup_answer (lookup);

@@ -12,7 +12,7 @@
  * file->todo is the set of steps to run; the judge of a step sets the next ones. At the end the
  * call is wound again, or the kept answer is passed on.
  */
-#include "../distribute.h"
+#include "file-op.h"
 
 #include <fcntl.h>
 #include <string.h>
