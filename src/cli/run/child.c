@@ -5,11 +5,14 @@
  *
  * Signals of the terminal (Ctrl-C, Ctrl-\, a hang-up) reach the command by themselves, and this
  * process does nothing about them; one that another process has sent is passed on. When the command
- * stops, so does this process, and the shell that waits for it has the terminal again.
+ * stops, so does this process, and the shell that waits for it has the terminal again. The shell
+ * continues both by one SIGCONT. After one for this process alone the command is still stopped, so
+ * it is passed on; a second one would interrupt the command again.
  */
 #include "cli/run/run.h"
 
 #include "core/base/printable.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -59,7 +62,6 @@ child_look (pid_t child, int *ret_status, void (*lost) (pid_t pid, void *data), 
     while ((pid = waitpid (-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (pid == child && WIFSTOPPED (status)) {
             kill (getpid (), SIGSTOP);
-            kill (child, SIGCONT);
         } else if (pid == child) {
             *ret_status = WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
             return true;
@@ -105,7 +107,8 @@ child_run (char *const *argv, const char *directory, void (*lost) (pid_t pid, vo
     while (!child_look (child, &status, lost, data)) {
         if (sigwaitinfo (&set, &info) < 0)
             continue;
-        if (info.si_signo != SIGCHLD && info.si_code <= 0)
+        if (info.si_signo != SIGCHLD && info.si_code <= 0
+            && (info.si_signo != SIGCONT || process_is_stopped (child)))
             kill (child, info.si_signo);
     }
     child_signals_end (&set, &mask);
