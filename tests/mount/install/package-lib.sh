@@ -81,7 +81,8 @@ layer () {
 }
 
 package_systems () {
-    local suite=$1 wanted
+    local wanted
+    suite=$1 # machine_begin needs it too
     need_command debootstrap flock xz
     # shellcheck source=tools/elsewhere
     . "$SOURCE_DIR/tools/elsewhere"
