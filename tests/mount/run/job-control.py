@@ -15,7 +15,7 @@ class Shell:
     """A bash at a terminal."""
 
     def __init__(self):
-        self.screen = ""
+        self.screen = self.wanted = ""
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
@@ -23,6 +23,7 @@ class Shell:
     def type(self, text, answer):
         """Waits until the answer is on the screen, and returns what is before it. The terminal
         shows the text as well."""
+        self.wanted = answer
         os.write(self.terminal, text.encode())
         while answer not in self.screen:
             self.screen += os.read(self.terminal, 4096).decode(errors="replace")
@@ -46,8 +47,9 @@ def state(pid):
 
 
 def main():
-    signal.alarm(100)  # only ends a test that hangs
     shell = Shell()
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"no {shell.wanted!r}: {shell.screen!r}"))
+    signal.alarm(100)  # only ends a test that hangs
     shell.type(shlex.join(sys.argv[1:]) + "\n", "begun")
     shell.type("\x1a", "Stopped")
     for job in children(shell.pid):
