@@ -13,6 +13,20 @@ mkfifo -m 666 go
 export HOME=$TEST_DIR/home XDG_RUNTIME_DIR=
 DIR=$TEST_DIR/dir
 
+# Waits to be stopped and continued, and then for a line. SIGCONT is blocked, so that none is missed.
+cat >stopped.py <<'END'
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT])
+print("begun", flush=True)
+signal.sigwait([signal.SIGCONT])
+print("continued", flush=True)
+line = sys.stdin.readline()
+with open(sys.argv[1], "w") as file:
+    file.write(line)
+print("continued twice" if signal.SIGCONT in signal.sigpending() else "got " + line, flush=True)
+sys.exit(4)
+END
+
 # as WHO: sets $as, the words before a command of WHO.
 as () {
     as=()
@@ -96,11 +110,9 @@ for who in root user; do
             touch $DIR/begun; while :; do sleep 0.1; done\"" /dev/null)"
 
     # Ctrl-Z stops the command and windlass run as one job of the shell, and fg continues it.
-    expect "what Ctrl-Z stops" "$(printf 'bash: stopped\ndaemon: runs\nwindlass: stopped')" "$(
+    expect "what Ctrl-Z stops" "$(printf 'daemon: runs\npython3: stopped\nwindlass: stopped')" "$(
         "${as[@]}" "$SOURCE_DIR/tests/mount/run/job-control.py" "$WINDLASS" run rot-13 "$DIR" \
-            -- bash -c 'trap "echo conti\"\"nued" CONT; echo be""gun
-                until read -r line; do :; done; echo "$line" >"$0/file"; echo "got $line"; exit 4' \
-            "$DIR" 2>&1)"
+            -- python3 "$TEST_DIR/stopped.py" "$DIR/file" 2>&1)"
     expect "what was written then" uryyb "$(cat "$DIR/file")"
 done
 

@@ -21,14 +21,12 @@ class Shell:
             os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
 
     def type(self, text, answer):
-        """Waits until the answer is on the screen, and returns what is before it. The terminal
-        shows the text as well."""
+        """Waits until the answer is on the screen. The terminal shows the text as well."""
         self.wanted = answer
         os.write(self.terminal, text.encode())
         while answer not in self.screen:
             self.screen += os.read(self.terminal, 4096).decode(errors="replace")
-        before, self.screen = self.screen.split(answer, 1)
-        return before
+        self.screen = self.screen.split(answer, 1)[1]
 
 
 def children(pid):
@@ -55,8 +53,7 @@ def main():
     for job in children(shell.pid):
         print(*sorted(map(state, [job, *children(job)])), sep="\n")
     shell.type("fg\n", "continued")
-    if "continued" in shell.type("hello\n", "got hello"):
-        print("the command was continued twice")
+    shell.type("hello\n", "got hello")
     shell.type('exec echo "status" $?\n', "status 4")
 
 
