@@ -64,6 +64,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/passthrough.c \
     %D%/core/edge/passthrough.h \
     %D%/core/edge/stack.c \
+    %D%/core/edge/stack-wait.c \
     %D%/core/edge/stack.h \
     %D%/core/edge/stub.c \
     %D%/core/edge/reply.c \

@@ -123,6 +123,7 @@ struct bridge {
     enum bridge_state state;
     struct privileges_ask asks[PRIVILEGES_ASKS];
     unsigned timers; /* pending timers that refer to the bridge, which lives until they are done */
+    GQueue interruptions; /* of struct interruption (threads/interrupt.c) */
     struct request_threads threads;
     struct device_readers device;
 };

@@ -204,7 +204,7 @@ report_one (const call_stack_t *root, void *data)
 static bool
 wait_for_answers (struct bridge *bridge)
 {
-    const bool ended = stack_wait_for_end (true, clock_now () + PATIENCE);
+    const bool ended = stack_wait_for_end (STACKS_GONE, clock_now () + PATIENCE);
 
     xlators_pin ();
     stack_foreach (report_one, bridge);

@@ -107,7 +107,7 @@ START_TEST (without_a_worker_the_end_of_a_graph_lets_go_of_calls)
 
     ck_assert_int_eq (timers_start (), 0);
     threads_forbid ();
-    held_stop (delayed_calls);
+    held_notify (delayed_calls, XLATOR_ENDING);
     delayed_ask (s);
     ck_assert_str_eq (went_on_in, "timer");
     delayed_stack_free (s);

@@ -33,7 +33,7 @@ ender_run (void *data)
             continue;
         stack_done (root);
         if (ender->keeps)
-            stack_keep (-1);
+            stack_keep (NULL, -1);
     }
     return NULL;
 }
@@ -50,9 +50,10 @@ START_TEST (the_end_of_the_last_request_wakes_who_waits_for_it)
         const int64_t since = clock_now ();
 
         if (ender.keeps)
-            stack_keep (1);
+            stack_keep (NULL, 1);
         __atomic_store_n (&ender.root, stack_new (&waiting_leaf), __ATOMIC_RELEASE);
-        ck_assert (stack_wait_for_end (ender.keeps, since + patience));
+        ck_assert (stack_wait_for_end (ender.keeps ? STACKS_IDLE : STACKS_ANSWERED,
+                                       since + patience));
         ck_assert_int_lt (clock_now () - since, patience / 2);
     }
     pthread_join (thread, NULL);
@@ -66,13 +67,43 @@ START_TEST (who_waits_for_the_end_of_all_requests_waits_until_a_time)
 
     mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
     root = stack_new (&waiting_leaf);
-    ck_assert (!stack_wait_for_end (false, clock_now () + 1000000));
-    stack_keep (1);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now () + 1000000));
+    stack_keep (NULL, 1);
     stack_done (root);
-    ck_assert (stack_wait_for_end (false, clock_now () + 1000000));
-    ck_assert (!stack_wait_for_end (true, clock_now () + 1000000));
-    stack_keep (-1);
-    ck_assert (stack_wait_for_end (true, clock_now ()));
+    ck_assert (stack_wait_for_end (STACKS_ANSWERED, clock_now () + 1000000));
+    ck_assert (!stack_wait_for_end (STACKS_IDLE, clock_now () + 1000000));
+    stack_keep (NULL, -1);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    mock_free (&waiting_leaf);
+}
+END_TEST
+
+/* A request that waits for a lock of its caller, and the calls that are kept for it, hinder no
+ * move. */
+START_TEST (only_the_last_level_waits_for_requests_that_wait_for_locks)
+{
+    call_stack_t *waiter, *other;
+
+    mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
+    waiter = stack_new (&waiting_leaf);
+    stack_keep (waiter, 1);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_lock_waits (waiter, 1);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    ck_assert (!stack_wait_for_end (STACKS_GONE, clock_now ()));
+    other = stack_new (&waiting_leaf);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_keep (other, 1);
+    stack_done (other);
+    ck_assert (stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    ck_assert (!stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    stack_keep (other, -1);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    stack_lock_waits (waiter, -1);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_keep (waiter, -1);
+    stack_done (waiter);
+    ck_assert (stack_wait_for_end (STACKS_GONE, clock_now ()));
     mock_free (&waiting_leaf);
 }
 END_TEST
@@ -85,6 +116,7 @@ TEST_PROGRAM (test_wait_for_end)
     tcase_set_timeout (tcase, 120);
     tcase_add_loop_test (tcase, the_end_of_the_last_request_wakes_who_waits_for_it, 0, 2);
     tcase_add_test (tcase, who_waits_for_the_end_of_all_requests_waits_until_a_time);
+    tcase_add_test (tcase, only_the_last_level_waits_for_requests_that_wait_for_locks);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

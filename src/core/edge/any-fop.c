@@ -24,6 +24,7 @@
 
 struct answer_stub {
     call_frame_t *frame;
+    call_stack_t *root; /* of the frame, which another request may use before the stub is freed */
     enum fop op;
     void *reply; /* struct FOP_reply */
 };
@@ -269,8 +270,8 @@ answer_keep (const struct answer *answer)
 {
     struct answer_stub *stub = g_malloc0 (sizeof *stub + reply_size (answer->op));
 
-    *stub = (struct answer_stub){ answer->frame, answer->op, stub + 1 };
-    stack_keep (1);
+    *stub = (struct answer_stub){ answer->frame, answer->frame->root, answer->op, stub + 1 };
+    stack_keep (stub->root, 1);
     if (ops[answer->op].answer_keep (answer, stub->reply) < 0)
         g_clear_pointer (&stub, answer_stub_destroy);
     return stub;
@@ -286,9 +287,11 @@ answer_resume_at (struct answer_stub *stub, const struct call_site *site)
 void
 answer_stub_destroy (struct answer_stub *stub)
 {
+    call_stack_t *root = stub->root;
+
     reply_drop (stub->op, stub->reply);
     g_free (stub);
-    stack_keep (-1);
+    stack_keep (root, -1);
 }
 
 void

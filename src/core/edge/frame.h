@@ -190,6 +190,8 @@ struct call_stack {
      * may therefore answer the request. Storage still acts as the caller. */
     bool checked;
     struct interrupt_watch *on_interrupt; /* watches to call; lock */
+    unsigned kept;       /* calls and answers of this request that are set aside. Atomic */
+    unsigned lock_waits; /* calls of this request that wait for a caller's lock. Atomic */
 
     pthread_mutex_t lock;         /* a leaf; not taken on the path of a linear stack */
     struct strand *strands;       /* lock */
@@ -280,10 +282,18 @@ void stack_taken (call_stack_t *root);
 /* Returns how many requests are in use. */
 unsigned stack_count (void);
 
-/* Returns how many calls and answers are set aside (stubs). A stub lives a little longer than its
- * request, and holds inodes: a graph may be freed when both counts are 0. */
+/* stack_count_kept returns how many calls and answers are set aside (stubs), and how many calls a
+ * job is about to make. A stub lives a little longer than its request, and holds inodes: a graph
+ * may be freed when both counts are 0. stack_keep adds by, 1 or -1, to that count. root is the
+ * request of the stub, or NULL for a job, which counts each of its calls from the moment when it
+ * learns that no hold has begun until the answer. */
 unsigned stack_count_kept (void);
-void stack_keep (int by); /* adds by, 1 or -1, to that count; for the code that makes stubs */
+void stack_keep (call_stack_t *root, int by);
+
+/* Records that a call of the request waits until another owner of a lock releases it (by 1), or no
+ * longer waits (by -1, before the answer). For the translator that sets an lk or flock aside. Such
+ * a request does not hinder a move to another graph. Its file stays with the old one. */
+void stack_lock_waits (call_stack_t *root, int by);
 
 /* Returns a text that describes the request, with a line for each frame that is not answered yet,
  * the deepest first. g_free it. */

@@ -32,8 +32,6 @@ static struct {
     call_stack_t *all;    /* push only, atomic */
     uint64_t unique;      /* atomic */
     unsigned misuses;     /* atomic */
-    unsigned kept;        /* atomic */
-    unsigned awaited;     /* threads in stack_wait_for_end; atomic */
     pthread_key_t key;
 } stack_pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -344,61 +342,6 @@ stack_retire (call_stack_t *root)
     return oldest;
 }
 
-/* --- waiting for the end of all requests ------------------------------------------------------ */
-
-/* A request ends with unique = 0, and then looks at stack_pool.awaited; a waiting thread raises
- * stack_pool.awaited, and then looks at each unique. thread_barrier orders the two, so that the end
- * costs no barrier: either the waiting thread sees that the request has ended, or the request sees
- * that a thread waits. In the second case stack_tell_waiting takes the lock, under which the
- * waiting thread looks and begins to wait: so the signal can't come between. The same holds for
- * stack_pool.kept.
- *
- * Where the kernel has no such barrier, the waiting thread looks again after WAIT_SLICE. */
-#define WAIT_SLICE INT64_C (10000000) /* nanoseconds */
-
-static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
-static pthread_cond_t waiting_changed;
-
-static void __attribute__ ((constructor))
-waiting_init (void)
-{
-    thread_cond_init (&waiting_changed);
-}
-
-static void __attribute__ ((noinline))
-stack_tell_waiting (void)
-{
-    pthread_mutex_lock (&waiting_lock);
-    thread_cond_broadcast (&waiting_changed);
-    pthread_mutex_unlock (&waiting_lock);
-}
-
-/* Called after a request has ended, or is no longer kept. */
-static inline void
-stack_has_ended (void)
-{
-    thread_keep_order ();
-    if (G_UNLIKELY (__atomic_load_n (&stack_pool.awaited, __ATOMIC_RELAXED)))
-        stack_tell_waiting ();
-}
-
-bool
-stack_wait_for_end (bool kept, int64_t until)
-{
-    bool ordered, idle;
-
-    __atomic_add_fetch (&stack_pool.awaited, 1, __ATOMIC_SEQ_CST);
-    ordered = thread_barrier ();
-    pthread_mutex_lock (&waiting_lock);
-    while (!(idle = stack_count () == 0 && (!kept || stack_count_kept () == 0))
-           && clock_now () < until)
-        (void) thread_cond_wait_until (&waiting_changed, &waiting_lock,
-                                       ordered ? until : MIN (until, clock_now () + WAIT_SLICE));
-    pthread_mutex_unlock (&waiting_lock);
-    __atomic_sub_fetch (&stack_pool.awaited, 1, __ATOMIC_SEQ_CST);
-    return idle;
-}
-
 /* --- the end of a request --------------------------------------------------------------------- */
 
 void (*stack_background_done) (const call_stack_t *root);
@@ -526,20 +469,6 @@ stack_interrupt_over (call_stack_t *root)
     pthread_mutex_lock (&root->lock);
     root->interrupted = false;
     pthread_mutex_unlock (&root->lock);
-}
-
-unsigned
-stack_count_kept (void)
-{
-    return __atomic_load_n (&stack_pool.kept, __ATOMIC_ACQUIRE);
-}
-
-void
-stack_keep (int by)
-{
-    __atomic_add_fetch (&stack_pool.kept, by, __ATOMIC_ACQ_REL);
-    if (by < 0)
-        stack_has_ended ();
 }
 
 void

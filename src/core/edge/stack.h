@@ -5,6 +5,8 @@
 
 #include "core/edge/frame.h"
 
+#include "core/time/thread.h"
+
 #include <errno.h>
 
 #define STRAND_FRAMES 8
@@ -40,10 +42,31 @@ struct watcher;
 extern const struct watcher watch_log;
 unsigned watch_bit_locked (const struct watcher *watcher);
 
-/* Waits until no request is in use, and if kept is true until no call is set aside; or until a time
- * of clock_now. Returns whether that is so. Meanwhile each request that ends takes a lock; while no
- * thread waits, it only looks at a flag. */
-bool stack_wait_for_end (bool kept, int64_t until);
+/* How far the requests of the process have ended; each includes those before it. A request of which
+ * a call waits for a lock of its caller counts for STACKS_GONE alone. */
+enum stacks_end {
+    STACKS_ANSWERED, /* no request is in use */
+    STACKS_IDLE,     /* no call is set aside */
+    STACKS_GONE,     /* no request waits for a lock */
+};
+
+/* Waits until that is so, or until a time of clock_now. Returns whether it is. Meanwhile each
+ * request that ends takes a lock; while no thread waits, it only looks at a flag. */
+bool stack_wait_for_end (enum stacks_end end, int64_t until);
+
+/* Number of threads in stack_wait_for_end; atomic. */
+extern unsigned stack_awaited;
+
+/* Wakes them. stack_has_ended does so if there are any; call it after a request has ended, is no
+ * longer kept, or begins to wait for a lock. */
+void stack_tell_waiting (void);
+static inline void
+stack_has_ended (void)
+{
+    thread_keep_order ();
+    if (G_UNLIKELY (__atomic_load_n (&stack_awaited, __ATOMIC_RELAXED)))
+        stack_tell_waiting ();
+}
 
 /* Returns how many requests have been allocated: at least as many as were ever in use at a time. */
 unsigned stack_count_made (void);

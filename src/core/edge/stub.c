@@ -13,6 +13,7 @@
 
 struct call_stub {
     call_frame_t *frame;
+    call_stack_t *root; /* of the frame, which another request may use before the stub is freed */
     enum fop op;
     ret_fn_t fn;
     void (*resume) (call_stub_t *stub);
@@ -26,11 +27,12 @@ stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
     call_stub_t *stub = g_malloc0 (sizeof *stub + args_size);
 
     stub->frame = frame;
+    stub->root = frame->root;
     stub->op = op;
     stub->fn = fn;
     stub->args = stub + 1;
     AUDIT (STUB, stub, 1);
-    stack_keep (1);
+    stack_keep (stub->root, 1);
     return stub;
 }
 
@@ -83,10 +85,12 @@ call_resume (call_stub_t *stub)
 void
 call_stub_destroy (call_stub_t *stub)
 {
+    call_stack_t *root = stub->root;
+
     stub->drop (stub);
     AUDIT (STUB, stub, -1);
     g_free (stub);
-    stack_keep (-1);
+    stack_keep (root, -1);
 }
 
 call_frame_t *

@@ -35,7 +35,7 @@ struct held_calls {
     unsigned going;                 /* lock: calls taken out of waiting whose go_on has not
                                      * returned */
     unsigned timers;                /* atomic: pending timers; drops to 0 under the lock */
-    bool stopped;                   /* lock: new calls are not held */
+    bool stopped, paused;           /* lock: new calls are not held */
 };
 
 static void
@@ -156,8 +156,8 @@ held_begin_locked (struct held *one, int64_t nanoseconds)
 
     g_queue_push_tail (&calls->waiting, one);
     one->place = calls->waiting.tail;
-    if (calls->stopped) {
-        held_take_locked (one, HELD_STOPPED);
+    if (calls->stopped || calls->paused) {
+        held_take_locked (one, calls->stopped ? HELD_STOPPED : HELD_RELEASED);
         return;
     }
     if (nanoseconds >= 0) {
@@ -244,7 +244,17 @@ held_waits_for (struct held_calls *calls, const call_frame_t *frame,
     pthread_mutex_unlock (&calls->lock);
 }
 
-void
+static void
+held_pause (struct held_calls *calls, bool paused)
+{
+    pthread_mutex_lock (&calls->lock);
+    calls->paused = paused;
+    if (paused)
+        held_release_locked (calls, NULL, NULL, HELD_RELEASED);
+    pthread_mutex_unlock (&calls->lock);
+}
+
+static void
 held_stop (struct held_calls *calls)
 {
     pthread_mutex_lock (&calls->lock);
@@ -253,13 +263,24 @@ held_stop (struct held_calls *calls)
     pthread_mutex_unlock (&calls->lock);
 }
 
-void
+static void
 held_wait (struct held_calls *calls)
 {
     pthread_mutex_lock (&calls->lock);
     while (calls->going || __atomic_load_n (&calls->timers, __ATOMIC_ACQUIRE))
         thread_cond_wait (&calls->quiet, &calls->lock);
     pthread_mutex_unlock (&calls->lock);
+}
+
+void
+held_notify (struct held_calls *calls, enum xlator_event event)
+{
+    if (event == XLATOR_HOLDING || event == XLATOR_HOLD_OVER)
+        held_pause (calls, event == XLATOR_HOLDING);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        held_stop (calls);
+    if (event == XLATOR_PARENT_DOWN)
+        held_wait (calls);
 }
 
 void

@@ -11,13 +11,14 @@
 #define WINDLASS_CORE_WORK_DELAYED_H
 
 #include "core/edge/stub.h"
+#include "core/edge/translator.h"
 
 /* Why the holding of a call ended. */
 enum held_end {
     HELD_DUE,         /* the time is over */
-    HELD_RELEASED,    /* held_release */
+    HELD_RELEASED,    /* held_release; or the mount moves to another graph */
     HELD_INTERRUPTED, /* the caller no longer waits */
-    HELD_STOPPED,     /* held_stop: the graph ends */
+    HELD_STOPPED,     /* the graph ends */
 };
 
 #define HELD_FOR_EVER (-1)
@@ -51,9 +52,10 @@ unsigned held_count (struct held_calls *calls, bool (*which) (const void *data, 
 void held_waits_for (struct held_calls *calls, const call_frame_t *frame,
                      void (*more) (const void *data, GString *out), GString *out);
 
-/* held_stop releases all calls; from now on added calls go on at once. held_wait waits until all
+/* For the translator's notify, which passes the event on afterwards. XLATOR_HOLDING releases all
+ * calls (HELD_RELEASED), and until XLATOR_HOLD_OVER added calls go on at once. XLATOR_ENDING and
+ * XLATOR_PARENT_DOWN release them for good (HELD_STOPPED); PARENT_DOWN also waits until all
  * released calls have gone on. */
-void held_stop (struct held_calls *calls);
-void held_wait (struct held_calls *calls);
+void held_notify (struct held_calls *calls, enum xlator_event event);
 
 #endif

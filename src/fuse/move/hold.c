@@ -13,9 +13,15 @@
  */
 #include "fuse/move/hold.h"
 
+#include "core/base/printable.h"
 #include "core/edge/stack.h"
+#include "core/report/request-snapshot.h"
 #include "core/time/thread.h"
+#include "fuse/move/old-graphs.h"
 #include "fuse/threads/threads.h"
+
+#define FIRST_TRY 10000000             /* nanoseconds of the first try to hold */
+#define PATIENCE (10LL * 1000000000)   /* maximum nanoseconds of all tries */
 
 /* Nanoseconds between two checks for busy threads in hold_begin, if the kernel has no
  * membarrier(2). Without membarrier(2) a thread at the end of its request may not see that requests
@@ -105,20 +111,108 @@ hold_begin (struct bridge *bridge, int64_t until)
     return !busy;
 }
 
-bool
-hold_answered (int64_t until)
-{
-    return stack_wait_for_end (false, until);
-}
-
-bool
-hold_idle (int64_t until)
-{
-    return stack_wait_for_end (true, until);
-}
-
 void
 hold_end (struct bridge *bridge)
 {
     hold_set (bridge, false);
+}
+
+/* --- tries ------------------------------------------------------------------------------------ */
+
+/* After a move the new graph, too, gets XLATOR_HOLD_OVER. */
+static void
+hold_tell_graphs (const struct bridge *bridge, enum xlator_event event)
+{
+    xlator_notify (bridge->graph->top, event, NULL);
+    for (const GSList *at = bridge->old_graphs; at; at = at->next)
+        xlator_notify (((const struct old_graph *) at->data)->graph->top, event, NULL);
+}
+
+void
+hold_over (struct bridge *bridge)
+{
+    hold_end (bridge);
+    hold_tell_graphs (bridge, XLATOR_HOLD_OVER);
+}
+
+/* Returns whether all requests are answered, and no call is kept; requests are held then. */
+static bool
+hold_try (struct bridge *bridge, int64_t until, void (*settle) (void *data), void *data)
+{
+    hold_tell_graphs (bridge, XLATOR_HOLDING);
+    if (!hold_begin (bridge, until) || !stack_wait_for_end (STACKS_ANSWERED, until))
+        return false;
+    settle (data);
+    return stack_wait_for_end (STACKS_IDLE, until);
+}
+
+struct hold_search {
+    const call_stack_t *oldest; /* request that a hold waits for; NULL: none was found yet */
+};
+
+LOOKS_AT_RUNNING_REQUESTS static void
+hold_search_look (const call_stack_t *root, void *data)
+{
+    struct hold_search *search = data;
+
+    if (__atomic_load_n (&root->lock_waits, __ATOMIC_RELAXED) == 0
+        && (!search->oldest || root->begin < search->oldest->begin))
+        search->oldest = root;
+}
+
+static void
+hold_append_request (const struct seen_request *seen, GString *answer)
+{
+    const struct seen_frame *last = NULL;
+
+    for (unsigned i = 0; i < seen->n; i++)
+        last = seen->frames[i].last ? &seen->frames[i] : last;
+    g_string_append_printf (answer, "%s", fop_name (seen->op));
+    if (*seen->path)
+        line_append (g_string_append (answer, " of "), seen->path, SEEN_PATH);
+    process_append (g_string_append (answer, " by "), seen->pid);
+    g_string_append_printf (answer, " was under way for %.1f s", seen->age / 1e9);
+    if (!last)
+        return;
+    line_append (g_string_append (answer, ", in '"), last->xl->name, 256);
+    seen_waits_for (seen, last, g_string_append (answer, "', where it waits for "));
+}
+
+/* Appends which request is in the way: the oldest. */
+static void
+hold_append_hindrance (const struct bridge *bridge, GString *answer)
+{
+    struct hold_search search = { 0 };
+    struct seen_request seen;
+
+    xlators_pin ();
+    stack_foreach (hold_search_look, &search);
+    if (search.oldest && stack_see (search.oldest, true, &seen))
+        hold_append_request (&seen, answer);
+    else
+        g_string_append (answer, "a translator kept a call aside");
+    xlators_unpin ();
+    g_string_append_printf (answer, "; it hindered the move for %d s; 'windlass inflight %s' lists "
+                                    "all requests\n",
+                            (int) (PATIENCE / 1000000000), bridge->mountpoint);
+}
+
+int
+hold_idle (struct bridge *bridge, void (*settle) (void *data), void *data, int64_t *ret_since,
+           GString *answer)
+{
+    const int64_t end = clock_now () + PATIENCE;
+
+    for (int64_t span = FIRST_TRY;; span *= 2) {
+        *ret_since = clock_now ();
+        if (hold_try (bridge, MIN (end, *ret_since + span), settle, data))
+            return 0;
+        if (clock_now () >= end)
+            break;
+        hold_over (bridge);
+        g_usleep ((gulong) span / 4 / 1000);
+    }
+    hold_append_hindrance (bridge, answer);
+    hold_over (bridge);
+    return -EAGAIN;
 }

@@ -5,8 +5,8 @@
  *   1. The new graph looks up all inodes that the kernel knows, while the present graph serves.
  *      Both use one table of inodes, so the kernel's numbers, names and open files stay valid; each
  *      graph has its own contexts in an inode.
- *   2. New requests of the kernel are held. The present graph answers the requests that are under
- *      way, and writes the data that its translators still keep in memory.
+ *   2. New requests of the kernel are held (hold.h). The present graph answers the requests that
+ *      are under way, but waits for locks, and writes the data that its translators keep.
  *   3. The new graph looks up the inodes that came since step 1, and opens each open file again.
  *      The kernel goes on to use the fd_t of the present graph. That graph releases this fd_t, and
  *      fd_t.moved refers to the fd_t of the new graph from then on.
@@ -14,16 +14,14 @@
  *
  * An inode stays with the present graph, with all of its open files, in four cases. The new graph
  * can't open the file, for example since it was removed. A translator of the present graph holds a
- * reference to an fd of the file. A process holds a lock on the file, which the server would drop
- * when the present graph disconnects. The kernel itself reads and writes the file on the local file
- * system (fuse/passthrough.h). After the move the present graph becomes an old graph. Requests for
- * an inode that stays still go to the top translator of the old graph (old-graphs.h).
+ * reference to an fd of the file. A process holds a lock on the file, or waits for one, and the
+ * server would drop it when the present graph disconnects. The kernel itself reads and writes the
+ * file (fuse/passthrough.h). After the move the present graph becomes an old graph. Requests for an
+ * inode that stays go to the top translator of the old graph (old-graphs.h).
  *
  * Reasons:
  *
  * - Both graphs share one table of inodes. With two tables each inode and name would exist twice.
- * - Requests are held before libfuse sees them, so no queue is needed: each thread waits with the
- *   request that it has read from the kernel.
  * - The new graph opens files while requests are held, so that no later request waits for an open.
  * - Locks stay in the old graph. If it unlocked, so that the new graph could lock, another client
  *   could take the lock between the two.
@@ -37,10 +35,9 @@
 
 #include <fcntl.h>
 
-#define PATIENCE (10LL * 1000000000) /* maximum nanoseconds to wait for requests under way */
 #define PATIENCE_CALL (30LL * 1000000000) /* maximum nanoseconds to wait for an own call's answer */
 
-/* An inode, and its files that are open when the mount moves to the new graph. */
+/* An inode, and its files that are open at the move. */
 struct move_files {
     inode_t *inode;
     GPtrArray *fds;   /* of fd_t in the old graph, without references */
@@ -54,6 +51,7 @@ struct move {
     GHashTable *known;  /* inode, with a reference -> its depth (root: 1): all listed for look-up */
     GPtrArray *unknown; /* by depth - 1, of arrays of inodes that the new graph has to look up */
     GHashTable *files;  /* inode with open files -> its struct move_files */
+    GHashTable *lockers; /* set of addresses of fds on which a request for a lock is under way */
     GHashTable *stay;   /* inode that stays with the old graph -> number of its open fds */
     unsigned n_lost;    /* number of inodes that the new graph could not look up; atomic */
     unsigned n_moved;   /* number of open fds that moved to the new graph */
@@ -287,8 +285,8 @@ move_note_file (fd_t *fd, void *data)
 }
 
 /* Has the old graph write the file's data that its translators keep in memory. An error goes to
- * fd->owed, and the next close or fsync of the file returns it. A flush also drops the record locks
- * of its lock owner. No process has the lock owner of in_old, so no process loses a lock. */
+ * fd->owed, and the next close or fsync of the file returns it. A flush also drops record locks of
+ * its lock owner, but no process has that of in_old. */
 static void
 move_flush (struct move *move, struct client *in_old, fd_t *fd)
 {
@@ -321,8 +319,19 @@ move_has_locks (struct client *in_old, fd_t *fd)
                 || reply.lock.l_type != F_UNLCK));
 }
 
+/* Records the fd of a request for a lock. The fd may be freed meanwhile: it is only compared. */
+LOOKS_AT_RUNNING_REQUESTS static void
+move_note_locker (const call_stack_t *root, void *data)
+{
+    struct move *move = data;
+
+    if ((root->op == FOP_lk || root->op == FOP_flock)
+        && root->frames[0].this == &move->bridge->xlator && root->maker.lent_fds[0])
+        g_hash_table_add (move->lockers, root->maker.lent_fds[0]);
+}
+
 /* Has the old graph write the data that it keeps for an inode's open files. If a process holds a
- * lock on the file, the inode stays with the old graph. */
+ * lock on the file, or waits for one, the inode stays with the old graph. */
 static void
 move_files_settle (struct move *move, struct client *in_old, struct move_files *files)
 {
@@ -330,24 +339,30 @@ move_files_settle (struct move *move, struct client *in_old, struct move_files *
         fd_t *fd = files->fds->pdata[i];
 
         move_flush (move, in_old, fd);
-        files->stays |= move_has_locks (in_old, fd);
+        files->stays |= g_hash_table_contains (move->lockers, fd) || move_has_locks (in_old, fd);
     }
 }
 
+/* Called in each try to hold, when all requests but waits for locks are answered. */
 static void
-move_settle_all (struct move *move)
+move_settle_all (void *data)
 {
+    struct move *move = data;
     struct client *in_old = move_client (move->old->top);
     GHashTableIter at;
     gpointer files;
 
+    g_hash_table_remove_all (move->files);
+    g_hash_table_remove_all (move->lockers);
+    bridge_foreach_open (move->bridge, move_note_file, move);
+    stack_foreach (move_note_locker, move);
     g_hash_table_iter_init (&at, move->files);
     while (g_hash_table_iter_next (&at, NULL, &files))
         move_files_settle (move, in_old, files);
     client_free (in_old);
 }
 
-/* Opens the file of an old graph's fd in the new graph. Returns the new fd, or NULL on error. */
+/* Opens an old fd's file in the new graph. Returns the new fd, or NULL on error. */
 static fd_t *
 move_open (struct move *move, struct client *client, const fd_t *fd)
 {
@@ -478,16 +493,6 @@ move_invalidate (inode_t *inode, void *data)
 }
 
 static int
-move_is_hindered (struct bridge *bridge, GString *answer)
-{
-    g_string_append_printf (answer,
-                            "requests were under way for more than %d s; 'windlass inflight %s' "
-                            "lists them\n",
-                            (int) (PATIENCE / 1000000000), bridge->mountpoint);
-    return -EAGAIN;
-}
-
-static int
 move_is_given_up (GString *answer)
 {
     g_string_append_printf (answer,
@@ -497,19 +502,10 @@ move_is_given_up (GString *answer)
     return -ETIMEDOUT;
 }
 
-/* Does the part of the move during which requests are held. The caller calls hold_end next. */
+/* Does the part of the move during which requests are held. */
 static int
 move_held (struct move *move, void (*moved) (void *data), void *data, GString *answer)
 {
-    const int64_t until = clock_now () + PATIENCE;
-
-    /* hold_answered comes before bridge_foreach_open, since an open under way adds an open file. */
-    if (!hold_begin (move->bridge, until) || !hold_answered (until))
-        return move_is_hindered (move->bridge, answer);
-    bridge_foreach_open (move->bridge, move_note_file, move);
-    move_settle_all (move);
-    if (!hold_idle (until))
-        return move_is_hindered (move->bridge, answer);
     move_look_up_all (move);
     move_open_all (move);
     if (move_timed_out (move))
@@ -565,9 +561,11 @@ move_run (struct move *move, void (*moved) (void *data), void *data, GString *an
     move_look_up_all (move);
     if (move_timed_out (move))
         return move_is_given_up (answer);
-    since = clock_now ();
+    r = hold_idle (bridge, move_settle_all, move, &since, answer);
+    if (r < 0)
+        return r;
     r = move_held (move, moved, data, answer);
-    hold_end (bridge);
+    hold_over (bridge);
     if (r < 0)
         return r;
     move_tell (move, clock_now () - since, answer);
@@ -589,11 +587,13 @@ bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void *da
     move.known = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     move.unknown = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
     move.files = g_hash_table_new_full (NULL, NULL, NULL, move_files_free);
+    move.lockers = g_hash_table_new (NULL, NULL);
     move.stay = g_hash_table_new (NULL, NULL);
     r = move_run (&move, moved, data, answer);
     g_hash_table_unref (move.known);
     g_ptr_array_unref (move.unknown);
     g_hash_table_unref (move.files);
+    g_hash_table_unref (move.lockers);
     g_hash_table_unref (move.stay);
     return r;
 }

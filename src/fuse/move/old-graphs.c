@@ -2,6 +2,7 @@
 #include "fuse/move/old-graphs.h"
 
 #include "fuse/move/hold.h"
+#include "fuse/threads/interrupt.h"
 #include "trace/metrics/numbers.h"
 
 /* Maximum time in nanoseconds for which old_graph_close holds new requests of the kernel while it
@@ -114,25 +115,40 @@ struct graph_search {
     bool found;
 };
 
-LOOKS_AT_RUNNING_REQUESTS static void
+/* Returns the graph in which the request is. Each request of the kernel to the present graph is
+ * wound from bridge->xlator. A move changes the graph of that xlator_t while requests that wait for
+ * locks stay in the old graph, so the frame below decides, as long as it is not answered. */
+LOOKS_AT_RUNNING_REQUESTS static const struct graph *
+request_graph (const call_stack_t *root)
+{
+    const call_frame_t *maker = &root->frames[0], *below = maker->slot;
+
+    if (__atomic_load_n (&maker->wound, __ATOMIC_RELAXED)
+        && __atomic_load_n (&below->awaited, __ATOMIC_ACQUIRE) < FRAME_COMPLETE && below->this)
+        return below->this->graph;
+    return maker->this->graph;
+}
+
+static void
 graph_search_look (const call_stack_t *root, void *data)
 {
     struct graph_search *search = data;
 
-    search->found |= root->frames[0].this->graph == search->graph;
+    search->found |= request_graph (root) == search->graph;
 }
 
 /* Returns whether a request is under way in the graph. Such a request may have no caller any more:
- * for example, a translator can answer a write at once, and make its own request for it later. */
+ * for example, a translator can answer a write at once, and make its own request for it later. Or
+ * an interrupt keeps a file of the graph. */
 static bool
-graph_is_busy (const struct graph *graph)
+graph_is_busy (struct bridge *bridge, const struct graph *graph)
 {
     struct graph_search search = { .graph = graph };
 
     xlators_pin ();
     stack_foreach (graph_search_look, &search);
     xlators_unpin ();
-    return search.found;
+    return search.found || interrupt_has_file (bridge, graph);
 }
 
 /* Removes the old graph from bridge->old_used, if no open file and no request uses it, so that no
@@ -144,7 +160,7 @@ static bool
 old_graph_close (struct bridge *bridge, struct old_graph *old)
 {
     if (hold_begin (bridge, clock_now () + PATIENCE) && !old_graph_has_files (bridge, old)
-        && !graph_is_busy (old->graph))
+        && !graph_is_busy (bridge, old->graph))
         old_graph_unlink (bridge, old);
     hold_end (bridge);
     return !old->used;
@@ -173,13 +189,13 @@ old_graph_end (struct bridge *bridge, struct old_graph *old)
     /* old_graph_close holds the requests of all callers. So it is called only if no open file and
      * no request uses the graph, since it would fail otherwise. */
     if (old->used && bridge->mounted
-        && (old_graph_has_files (bridge, old) || graph_is_busy (old->graph)
+        && (old_graph_has_files (bridge, old) || graph_is_busy (bridge, old->graph)
             || !old_graph_close (bridge, old)))
         return false;
     if (!old->ending)
         xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
     old->ending = true;
-    if (bridge->mounted && graph_is_busy (old->graph))
+    if (bridge->mounted && graph_is_busy (bridge, old->graph))
         return false;
     old_graph_unlink (bridge, old);
     old_graph_free (old);

@@ -21,6 +21,7 @@
 struct interruption {
     struct work_item work; /* first */
     struct bridge *bridge;
+    GList place; /* in bridge->interruptions */
     uint64_t unique; /* of the request: call_stack_t.unique */
     uint64_t number; /* the number that the kernel uses */
     pid_t pid;
@@ -64,6 +65,9 @@ interruption_free (struct work_item *work)
         inode_unref (one->inodes[i]);
     for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
         fd_unref (one->fds[i]);
+    pthread_mutex_lock (&one->bridge->lock);
+    g_queue_unlink (&one->bridge->interruptions, &one->place);
+    pthread_mutex_unlock (&one->bridge->lock);
     bridge_timer_ends (one->bridge);
     g_free (one);
 }
@@ -132,5 +136,31 @@ interrupt_request (fuse_req_t req, void *data)
         one->fds[i] = root->maker.lent_fds[i] ? fd_ref (root->maker.lent_fds[i]) : NULL;
     stack_interrupt (root);
     bridge_timer_begins (bridge);
+    one->place.data = one;
+    pthread_mutex_lock (&bridge->lock);
+    g_queue_push_tail_link (&bridge->interruptions, &one->place);
+    pthread_mutex_unlock (&bridge->lock);
     timer_after (0, interruption_look, one);
+}
+
+static bool
+interruption_has_file (const struct interruption *one, const struct graph *graph)
+{
+    bool has = false;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS (one->fds); i++)
+        has |= one->fds[i] && one->fds[i]->data == graph;
+    return has;
+}
+
+bool
+interrupt_has_file (struct bridge *bridge, const struct graph *graph)
+{
+    bool has = false;
+
+    pthread_mutex_lock (&bridge->lock);
+    for (const GList *at = bridge->interruptions.head; at; at = at->next)
+        has |= interruption_has_file (at->data, graph);
+    pthread_mutex_unlock (&bridge->lock);
+    return has;
 }

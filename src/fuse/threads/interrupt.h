@@ -9,4 +9,8 @@
  * the request's call_stack. */
 void interrupt_request (fuse_req_t req, void *data);
 
+/* Returns whether an interrupt that was reported for a request still keeps an fd of the graph, a
+ * little longer than the request. Called when no request uses the graph any more. */
+bool interrupt_has_file (struct bridge *bridge, const struct graph *graph);
+
 #endif

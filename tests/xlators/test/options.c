@@ -84,7 +84,9 @@ options_notify (xlator_t *this, enum xlator_event event, void *data)
                                          [XLATOR_CHILD_UP] = "child-up",
                                          [XLATOR_ENDING] = "ending",
                                          [XLATOR_PARENT_DOWN] = "parent-down",
-                                         [XLATOR_CHILD_DOWN] = "child-down" };
+                                         [XLATOR_CHILD_DOWN] = "child-down",
+                                         [XLATOR_HOLDING] = "holding",
+                                         [XLATOR_HOLD_OVER] = "hold-over" };
 
     options_tell (this, names[event]);
     xlator_pass_on (this, event, data);

@@ -146,6 +146,13 @@ children_notify (xlator_t *this, enum xlator_event event, void *data)
     case XLATOR_LOCK_CONTENDED:
         eager_wanted (this, data);
         break;
+    case XLATOR_HOLDING:
+        __atomic_store_n (&priv->holding, true, __ATOMIC_RELEASE);
+        eager_release_all (this);
+        break;
+    case XLATOR_HOLD_OVER:
+        __atomic_store_n (&priv->holding, false, __ATOMIC_RELEASE);
+        break;
     case XLATOR_ENDING:
         __atomic_store_n (&priv->ending, true, __ATOMIC_RELEASE);
         heals_end (this);

@@ -80,7 +80,8 @@ typedef struct {
     pthread_mutex_t lock;  /* no other lock is taken while this one is held */
     pthread_cond_t idle;   /* signalled when `requests` becomes 0 */
     unsigned requests;     /* number of replicate's own requests under way; guarded by `lock` */
-    bool ending;           /* the mount ends, so eager locks end at once; atomic */
+    bool ending, holding;  /* the mount ends, or moves to another graph, so eager locks end at
+                            * once; atomic */
     GQueue eager_locks;    /* of struct txn: transactions with an eager lock; guarded by `lock` */
     struct heals *heals;   /* all heals; see heal/heal.h */
     struct itable *table;  /* the graph's table of inodes; NULL before the first lookup; atomic */

@@ -32,7 +32,7 @@ typedef struct {
     struct held_calls *held;
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool ending; /* lock: no thread waits any more */
+    bool ending, holding; /* lock: no thread waits, for good or until XLATOR_HOLD_OVER */
 } delaygen_private_t;
 
 static const struct xlator_option delaygen_options[] = {
@@ -68,14 +68,15 @@ delaygen_hits (struct settings *s, enum fop op)
     return true;
 }
 
-/* This thread sleeps for the duration, or until the mount ends. */
+/* This thread sleeps for the duration, or until the mount ends or moves to another graph. */
 static void
 delaygen_block (delaygen_private_t *priv, int64_t duration)
 {
     const int64_t until = clock_now () + duration;
 
     pthread_mutex_lock (&priv->lock);
-    while (!priv->ending && thread_cond_wait_until (&priv->ended, &priv->lock, until) == 0)
+    while (!priv->ending && !priv->holding
+           && thread_cond_wait_until (&priv->ended, &priv->lock, until) == 0)
         continue;
     pthread_mutex_unlock (&priv->lock);
 }
@@ -164,10 +165,12 @@ delaygen_reconfigure (xlator_t *this, const void *new_private)
 }
 
 static void
-delaygen_end_blocking (delaygen_private_t *priv)
+delaygen_notify_threads (delaygen_private_t *priv, enum xlator_event event)
 {
     pthread_mutex_lock (&priv->lock);
-    priv->ending = true;
+    if (event == XLATOR_HOLDING || event == XLATOR_HOLD_OVER)
+        priv->holding = event == XLATOR_HOLDING;
+    priv->ending |= event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN;
     thread_cond_broadcast (&priv->ended);
     pthread_mutex_unlock (&priv->lock);
 }
@@ -177,12 +180,8 @@ delaygen_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     delaygen_private_t *priv = this->private;
 
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
-        delaygen_end_blocking (priv);
-        held_stop (priv->held);
-    }
-    if (event == XLATOR_PARENT_DOWN)
-        held_wait (priv->held);
+    delaygen_notify_threads (priv, event);
+    held_notify (priv->held, event);
     xlator_pass_on (this, event, data);
 }
 

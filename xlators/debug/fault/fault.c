@@ -136,7 +136,7 @@ fault_any_fop_cbk (const struct answer *answer)
 }
 
 /* A request that was interrupted while it hung fails. A delay makes a request late, but never
- * fail. */
+ * fail. A request that hung until the mount moves to another graph goes on (HELD_RELEASED). */
 static void
 fault_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
@@ -210,10 +210,7 @@ fault_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     fault_private_t *priv = this->private;
 
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
-        held_stop (priv->held);
-    if (event == XLATOR_PARENT_DOWN)
-        held_wait (priv->held);
+    held_notify (priv->held, event);
     xlator_pass_on (this, event, data);
 }
 

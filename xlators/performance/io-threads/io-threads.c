@@ -94,14 +94,27 @@ iot_reconfigure (xlator_t *this, const void *new_private)
     return 0;
 }
 
-/* Waiting calls go on; from XLATOR_ENDING on no rate delays them. */
+static void
+iot_set_rate (iot_private_t *priv)
+{
+    unsigned rate;
+
+    pthread_mutex_lock (&priv->lock);
+    rate = (unsigned) priv->least_rate;
+    pthread_mutex_unlock (&priv->lock);
+    limit_set_rate (priv->of[IOT_LEAST], rate);
+}
+
+/* Waiting calls go on; from XLATOR_ENDING on, and during a hold, no rate delays them. */
 static void
 iot_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     iot_private_t *priv = this->private;
 
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+    if (event == XLATOR_HOLDING || event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
         limit_set_rate (priv->of[IOT_LEAST], 0);
+    if (event == XLATOR_HOLD_OVER)
+        iot_set_rate (priv);
     for (unsigned i = 0; i < IOT_PRIORITIES && event == XLATOR_PARENT_DOWN; i++)
         (void) limit_drain (priv->of[i], -1);
     xlator_pass_on (this, event, data);

@@ -58,6 +58,24 @@ client_answered_late (struct client_call *call, struct rpc_reply *reply)
         call->undo (call);
 }
 
+/* Returns whether the call takes a lock for the caller, not one that a translator needs. */
+static bool
+call_is_callers_lock (const struct client_call *call)
+{
+    return call->waits && call->procedure == WIRE_lk;
+}
+
+/* Ends the wait of a call for a lock. The calling function answers the frame next. */
+static void
+call_wait_over (struct client_call *call)
+{
+    if (!call->waits)
+        return;
+    stack_off_interrupt (call->frame->root, &call->on_interrupt);
+    if (call_is_callers_lock (call))
+        stack_lock_waits (call->frame->root, -1);
+}
+
 static void
 client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
 {
@@ -70,8 +88,7 @@ client_answered (struct rpc_call *rpc, struct rpc_reply *reply)
         return;
     }
     client_note_answer (call, call->frame, reply->error);
-    if (call->waits)
-        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+    call_wait_over (call);
     if (call->frame)
         stack_taken (call->frame->root);
     if (!client_ask_again (call, reply))
@@ -211,7 +228,7 @@ call_interrupted (struct loop_task *task)
         (void *) ((char *) task - offsetof (struct client_call, interrupted));
 
     if (call_is_first (call)) {
-        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+        call_wait_over (call);
         stack_taken (call->frame->root);
         frame_fail (call->frame, EINTR);
     }
@@ -245,8 +262,7 @@ call_overdue (struct rpc_call *rpc)
 
     if (!call_is_first (call))
         return;
-    if (call->waits)
-        stack_off_interrupt (call->frame->root, &call->on_interrupt);
+    call_wait_over (call);
     stack_taken (call->frame->root);
     call->undo (call);
     call->reply (call, &none);
@@ -260,6 +276,8 @@ call_send_waiting (struct client_call *call)
     call->on_interrupt = (struct interrupt_watch){ .fn = call_interrupt, .data = call };
     rpc_call_ref (&call->rpc);
     stack_on_interrupt (call->frame->root, &call->on_interrupt);
+    if (call_is_callers_lock (call))
+        stack_lock_waits (call->frame->root, 1);
     client_send (call);
     client_drop (call);
 }

@@ -75,7 +75,8 @@ eager_delay (const struct txn *eager)
     const replicate_t *priv = eager->this->private;
 
     if (!eager->patient || !__atomic_load_n (&priv->eager, __ATOMIC_RELAXED)
-        || __atomic_load_n (&priv->ending, __ATOMIC_ACQUIRE))
+        || __atomic_load_n (&priv->ending, __ATOMIC_ACQUIRE)
+        || __atomic_load_n (&priv->holding, __ATOMIC_ACQUIRE))
         return 0;
     return __atomic_load_n (&priv->post_op_delay, __ATOMIC_RELAXED) * NANOSECONDS;
 }

@@ -116,6 +116,7 @@ wait_run (void *data)
         waiters->list = g_list_remove (waiters->list, waiter);
         pthread_mutex_unlock (&waiters->lock);
     }
+    stack_lock_waits (root, -1);
     waiter->answer (waiter->frame, waiter->data, r);
     g_free (waiter);
     pthread_mutex_lock (&waiters->lock);
@@ -141,6 +142,7 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data),
                                      .tell = tell,
                                      .answer = answer,
                                      .data = data };
+    stack_lock_waits (frame->root, 1);
     pthread_mutex_lock (&waiters->lock);
     if (waiters->down)
         r = -EINTR;
@@ -151,6 +153,7 @@ posix_wait (call_frame_t *frame, int (*wait) (void *data),
         waiters->count++;
     } else {
         g_free (waiter);
+        stack_lock_waits (frame->root, -1);
     }
     pthread_mutex_unlock (&waiters->lock);
     return r == -EAGAIN ? -ENOLCK : r;

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A move to another graph waits for no request that only a fault, a delay or another owner of a lock
+# keeps: the fault can be taken out. A request that hinders the move is named.
+# builds: release debug tsan
+# timeout: 120
+. "$(dirname "$0")/../lib.sh"
+
+# moves WHAT SPEC...: the mount moves to a stack of these, and no program waits for long meanwhile.
+moves () {
+    local what=$1 since=$SECONDS
+    shift
+    stack "$@"
+    "$WINDLASS" reload "$MNT" >answer 2>&1 || fail "a reload while $what: $(cat answer)"
+    expect_match "what is said while $what" '^the mount has moved to its new graph: ' \
+        "$(cat answer)"
+    [ $((SECONDS - since)) -lt 8 ] || fail "a reload while $what took $((SECONDS - since)) s"
+}
+
+waits_for () {
+    wait_until "'$WINDLASS' inflight '$MNT' | grep -q 'waits for: $1'"
+}
+
+# --- hanging operations ---------------------------------------------------------------------------
+
+echo 'read process cat -> hang' >rules
+stack "debug/fault,rules=$TEST_DIR/rules"
+mount_volfile "$VOL" --lock-forwarding=on
+echo text >"$MNT/file"
+cat "$MNT/file" >read &
+reader=$!
+waits_for "a release: it hangs"
+moves "an operation hangs" encryption/rot-13 encryption/rot-13
+wait $reader || fail "the operation that hung fails"
+expect "what it reads" text "$(cat read)"
+expect "what others read" text "$(cat "$MNT/file")"
+
+# Rules apply in the new graph, too, to requests that come after the move.
+echo 'fsync -> hang' >rules
+moves "nothing waits" "debug/fault,rules=$TEST_DIR/rules"
+sync "$MNT/file" &
+syncer=$!
+waits_for "a release: it hangs"
+moves "an operation hangs" test/pass "debug/fault,rules=$TEST_DIR/rules"
+wait $syncer || fail "the operation that hung fails"
+sync "$MNT/file" &
+syncer=$!
+waits_for "a release: it hangs"
+kill $syncer
+wait $syncer
+
+# --- delays ---------------------------------------------------------------------------------------
+
+for block in off on; do
+    moves "nothing waits" \
+        "debug/delay-gen,delay-percentage=100,delay-duration=3600000000,enable=fsync,block=$block"
+    sync "$MNT/file" &
+    syncer=$!
+    wait_until "'$WINDLASS' inflight '$MNT' | grep -q ': fsync of'"
+    moves "a request is delayed" test/pass
+    wait $syncer || fail "the delayed request fails"
+done
+
+# --- locks ----------------------------------------------------------------------------------------
+
+lock=$PROGRAMS/lock
+for kind in fcntl flock; do
+    mkfifo holds waits
+    "$lock" $kind write wait "$MNT/file" <holds >held &
+    holder=$!
+    exec 5>holds
+    wait_until "grep -q got held"
+    "$lock" $kind write wait "$MNT/file" <waits >waited 5>&- &
+    waiter=$!
+    exec 6>waits
+    waits_for 'a .*lock'
+    moves "a program waits for a lock" test/pass test/pass
+    expect_match "what is said of the file" '^1 files stay with the old graph' "$(cat answer)"
+    waits_for 'a .*lock'
+    moves "a program waits for a lock in an old graph" test/pass
+    exec 5>&-
+    wait $holder
+    wait_until "grep -q got waited"
+    expect "a third owner" EAGAIN "$("$lock" $kind write try "$MNT/file" </dev/null)"
+    exec 6>&-
+    wait $waiter
+    wait_until "grep -q 'no file uses the old graph any more' '$LOG'"
+    : >"$LOG"
+    rm holds waits held waited
+done
+
+# --- a request in the way -------------------------------------------------------------------------
+
+# test/blocks does not set a call aside that waits for a lock: it keeps the thread.
+moves "nothing waits" test/blocks
+mkfifo holds waits
+"$lock" fcntl write wait "$MNT/file" <holds >held &
+holder=$!
+exec 5>holds
+wait_until "grep -q got held"
+"$lock" fcntl write wait "$MNT/file" <waits >waited 5>&- &
+waiter=$!
+exec 6>waits
+wait_until "'$WINDLASS' inflight '$MNT' | grep -q \"now at: .*'blocks-1'\""
+stack test/pass
+expect_error "^lk of /file by lock \\($waiter\\) was under way for [0-9.]+ s, in 'blocks-1', where it \
+waits for .*; it hindered the move for 10 s; 'windlass inflight $MNT' lists all requests$" \
+    "$WINDLASS" reload "$MNT"
+expect "what others read" text "$(cat "$MNT/file")"
+exec 5>&-
+wait $holder
+wait_until "grep -q got waited"
+moves "a program has a lock" test/pass
+exec 6>&-
+wait $waiter
+unmount
