@@ -88,6 +88,19 @@ graph_wire (struct graph *graph, size_t inode_limit)
     graph->itable = itable_new (slots_assign (graph), inode_limit, graph_forget, graph);
 }
 
+/* The api of a module that was replaced on the disk has another address. */
+static xlator_t *
+xlator_predecessor (const xlator_t *xl, const struct graph *active)
+{
+    for (guint i = 0; i < active->xlators->len; i++) {
+        xlator_t *before = active->xlators->pdata[i];
+
+        if (strcmp (before->name, xl->name) == 0 && before->api == xl->api)
+            return before;
+    }
+    return NULL;
+}
+
 bool
 graph_join (struct graph *fresh, struct graph *active)
 {
@@ -102,6 +115,12 @@ graph_join (struct graph *fresh, struct graph *active)
     fresh->itable = active->itable;
     roots_unref (fresh->roots);
     fresh->roots = roots_ref (active->roots);
+    fresh->joined = true;
+    for (guint i = 0; i < fresh->xlators->len; i++) {
+        xlator_t *xl = fresh->xlators->pdata[i];
+
+        xl->predecessor = xlator_predecessor (xl, active);
+    }
     return true;
 }
 
@@ -140,7 +159,9 @@ xlator_start (xlator_t *xl)
 
     /* Even after a failed init fini is called. */
     __atomic_store_n (&xl->ready, true, __ATOMIC_RELAXED);
-    if (xl->api->init)
+    if (xl->api->take_over_prepare)
+        r = xl->api->take_over_prepare (xl, xl->predecessor);
+    if (r == 0 && xl->api->init)
         r = xl->api->init (xl);
     if (r == 0)
         return 0;
@@ -196,8 +217,22 @@ graph_activate (struct graph *graph)
         return r;
     }
     graph->active = true;
+    if (!graph->joined)
+        graph_take_over (graph);
     graph_announce (graph);
     return 0;
+}
+
+void
+graph_take_over (struct graph *graph)
+{
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->api->take_over)
+            xl->api->take_over (xl, xl->predecessor);
+        xl->predecessor = NULL;
+    }
 }
 
 void

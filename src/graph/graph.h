@@ -7,6 +7,7 @@
  *                    yet
  *   graph_activate   opens roots; init of each translator, children first; routes; CHILD_UP and
  *                    PARENT_UP
+ *   graph_take_over  a graph that takes the place of another takes over its state
  *   graph_deactivate PARENT_DOWN, fini, parents first
  *   graph_reload     an active graph takes over options, or is replaced by another one (graph_join)
  *
@@ -74,6 +75,7 @@ struct graph {
     struct fd_maker fd_maker;
     unsigned id;
     bool active;
+    bool joined; /* by graph_join: it takes the place of another graph */
     /* A leaf; guards the settings of the translators. Only the main thread changes them, and holds
      * it for that. Other threads hold it to read them; the main thread reads them without. */
     pthread_mutex_t settings_lock;
@@ -130,8 +132,14 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
                   GString *answer);
 
 /* Has a loaded graph use the roots of an active one, and its table of inodes, with contexts of its
- * own. Returns false if ITABLE_GRAPHS use it already. */
+ * own; its translators prepare to take over the state of active's (xlator_api.take_over_prepare).
+ * Returns false if ITABLE_GRAPHS use the table already. */
 bool graph_join (struct graph *fresh, struct graph *active);
+
+/* Brings an active graph that has joined another one into force: xlator_api.take_over of each
+ * translator. Called once, while no request to the other graph is under way but waits for locks. A
+ * graph that has joined none does so in graph_activate. */
+void graph_take_over (struct graph *graph);
 
 /* For tests: puts a translator of the program's own api on every edge of a loaded, inactive graph,
  * and above its top. The translator must implement `every`, and have no contexts of inodes and fds.

@@ -144,6 +144,89 @@ START_TEST (nothing_is_counted_when_it_is_off)
 }
 END_TEST
 
+/* --- take-over -------------------------------------------------------------------------------- */
+
+static void
+stat_times (const struct graph *graph, unsigned n)
+{
+    struct client *client = client_new (graph->top);
+    loc_t loc = { .inode = itable_root (graph->itable) };
+
+    while (n-- > 0)
+        ck_assert_int_eq (sync_stat (client, &loc, NULL, NULL), 0);
+    client_free (client);
+}
+
+/* Starts a graph that is to take the place of the world's. */
+static struct graph *
+graph_next (const struct world *w, const char *options)
+{
+    struct graph *fresh = posix_world_load (w->dir, options);
+
+    ck_assert (graph_join (fresh, w->graph));
+    ck_assert_int_eq (graph_activate (fresh), 0);
+    return fresh;
+}
+
+/* What is asked before the graph comes into force is not counted. */
+START_TEST (counts_go_on_in_the_next_graph)
+{
+    struct world w = posix_world_begin (STATS (""));
+    struct graph *old = w.graph, *fresh;
+
+    stat_times (old, 5);
+    fresh = graph_next (&w, "option o-direct on\n" STATS (""));
+    stat_times (fresh, 3);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 5);
+    graph_take_over (fresh);
+    stat_times (fresh, 2);
+    stat_times (old, 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 8);
+    w.graph = fresh;
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 8);
+    graph_free (old);
+    stat_times (fresh, 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 9);
+    client_free (w.client);
+    w.client = client_new (fresh->top);
+    posix_world_end (&w);
+}
+END_TEST
+
+START_TEST (a_graph_that_does_not_come_into_force_leaves_the_counts)
+{
+    struct world w = posix_world_begin (STATS (""));
+    struct graph *fresh;
+
+    stat_times (w.graph, 5);
+    fresh = graph_next (&w, "option o-direct on\n" STATS (""));
+    stat_times (fresh, 3);
+    graph_free (fresh);
+    stat_times (w.graph, 1);
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 6);
+    posix_world_end (&w);
+}
+END_TEST
+
+START_TEST (a_volume_of_another_name_counts_anew)
+{
+    struct world w = posix_world_begin (STATS (""));
+    struct graph *fresh = graph_next (&w, "end-volume\nvolume other\ntype debug/io-stats\n"
+                                          "subvolumes posix\n");
+    struct graph *old = w.graph;
+
+    stat_times (old, 5);
+    graph_take_over (fresh);
+    stat_times (fresh, 2);
+    w.graph = fresh;
+    ck_assert_int_eq (io_stats_state (&w, "cumulative-STAT-hits"), 2);
+    graph_free (old);
+    client_free (w.client);
+    w.client = client_new (fresh->top);
+    posix_world_end (&w);
+}
+END_TEST
+
 TEST_PROGRAM (test_io_stats)
 {
     Suite *suite = suite_create ("io-stats");
@@ -154,6 +237,9 @@ TEST_PROGRAM (test_io_stats)
     tcase_add_test (tcase, bytes_and_sizes_are_those_that_were_done);
     tcase_add_test (tcase, lists_keep_the_largest);
     tcase_add_test (tcase, nothing_is_counted_when_it_is_off);
+    tcase_add_test (tcase, counts_go_on_in_the_next_graph);
+    tcase_add_test (tcase, a_graph_that_does_not_come_into_force_leaves_the_counts);
+    tcase_add_test (tcase, a_volume_of_another_name_counts_anew);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

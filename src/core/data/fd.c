@@ -60,10 +60,10 @@ fd_unref (fd_t *fd)
 void
 fd_move (fd_t *fd, fd_t *to)
 {
+    fd->moved = fd_ref (to);
     if (fd->release)
         fd->release (fd, fd->data);
     fd->release = NULL;
-    fd->moved = fd_ref (to);
 }
 
 void

@@ -192,6 +192,31 @@ struct xlator_api {
     size_t priv_size; /* of this->private: zeroed, then filled with the options before init */
     const struct xlator_option *options;
 
+    /* State that goes on in the next graph, when the mount moves to one (take-over). It is one
+     * object with a reference count (core/base/replaceable.h), to which this->private refers. After
+     * a move both graphs use it, as the old graph serves the files that stay in it. So the object
+     * has locks of its own, and refers to no translator, frame, fd, client or context of one graph.
+     *
+     * predecessor is the translator with the same volume name and the same module in the graph that
+     * the mount leaves; NULL: there is none, since the mount starts, the volume is new, or the
+     * module was replaced.
+     *
+     * take_over_prepare runs on the main thread right before init, with the options in
+     * this->private, while the predecessor serves requests. It takes a reference to the
+     * predecessor's object, if the options agree with it; otherwise, or without a predecessor, it
+     * makes an object. The predecessor notices nothing. Returns 0, or a negative errno after a
+     * gf_log with the reason. fini drops the reference, also if init failed or did not run.
+     *
+     * take_over runs when the graph comes into force, and cannot fail: at the start of a mount
+     * after all inits, before XLATOR_CHILD_UP; at a move inside the hold, before the first file
+     * moves, parents first. It makes no request. Until then the new graph's look-ups and opens
+     * pass, and the translator neither judges nor counts them, and writes nothing.
+     *
+     * XLATOR_ENDING, XLATOR_PARENT_DOWN and fini end what belongs to the translator's graph; the
+     * last reference ends the object. */
+    int (*take_over_prepare) (xlator_t *this, xlator_t *predecessor);
+    void (*take_over) (xlator_t *this, xlator_t *predecessor);
+
     int (*init) (xlator_t *this);  /* 0, or a negative errno after a gf_log that gives the reason */
     void (*fini) (xlator_t *this); /* also after a failed init */
     /* Takes over the online options from new_private, a private struct filled with the new values
@@ -270,6 +295,7 @@ struct xlator {
     GPtrArray *settings; /* of struct option_setting: all options, in the order of the table. The
                           * main thread swaps them on a reload, and reads them without a lock; other
                           * threads hold graph->settings_lock */
+    xlator_t *predecessor; /* the one of take_over_prepare, until take_over; or NULL */
     struct roots *roots; /* of the graph, set before init: core/edge/root.h */
     int line, column;    /* of `volume` in the volfile */
     unsigned watchers;   /* bits of the watchers of winds to this translator: core/edge/watch.c.

@@ -455,8 +455,7 @@ move_shorten_all (struct bridge *bridge)
 
 /* --- the move --------------------------------------------------------------------------------- */
 
-/* Has the new graph's translators drop what they have cached: requests to the old graph may have
- * changed files since the new graph looked them up. */
+/* The new graph drops what it has cached: requests to the old one may have changed files since. */
 static void
 move_drop_caches (struct graph *fresh)
 {
@@ -510,6 +509,7 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
     move_open_all (move);
     if (move_timed_out (move))
         return move_is_given_up (answer);
+    graph_take_over (move->fresh);
     move_files_over (move);
     move_shorten_all (move->bridge);
     move_drop_caches (move->fresh);

@@ -125,3 +125,21 @@ rm -f "$RUN_DIR/$id".*
 daemon=$DAEMON
 unmount
 expect "what it leaves" "" "$(find "$RUN_DIR" -name "*$id*" -o -name ".new.$daemon*")"
+
+# The numbers go on in the next graph, and an open file is counted once.
+stack debug/io-stats
+mount_volfile "$VOL"
+echo text >"$MNT/kept"
+exec 7>>"$MNT/kept"
+stats () { # KEY
+    "$WINDLASS" tell "$MNT" io-stats-1 stats | sed -n "s/^$1//p" | tr -s ' '
+}
+for top in pass errno; do
+    opens=$(stats OPEN)
+    stack debug/io-stats test/$top
+    expect_match "a reload" '^the mount has moved' "$("$WINDLASS" reload "$MNT")"
+    expect "opens after the reload" "$opens" "$(stats OPEN)"
+    expect_match "open files after the reload" '1 Max' "$(stats "Current open fd's:")"
+done
+exec 7>&-
+unmount

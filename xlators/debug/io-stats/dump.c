@@ -103,7 +103,7 @@ dump_text (xlator_t *this, enum format format)
     struct io_stats_report *report;
 
     if (format == FORMAT_SAMPLES) {
-        samples_drain (priv->samples, out);
+        samples_drain (priv->sums->samples, out);
         return out;
     }
     report = report_new (this, true);
@@ -142,7 +142,7 @@ dump_periodic (xlator_t *this, enum format format)
 
     if (format != FORMAT_SAMPLES)
         io_stats_dump_write (this, dump, format, GF_LOG_DEBUG);
-    if (format == FORMAT_SAMPLES || samples_any (priv->samples))
+    if (format == FORMAT_SAMPLES || samples_any (priv->sums->samples))
         io_stats_dump_write (this, samples, FORMAT_SAMPLES, GF_LOG_DEBUG);
 }
 

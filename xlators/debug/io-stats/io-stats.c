@@ -40,7 +40,7 @@ takes_sample (io_stats_private_t *priv)
     const int interval = __atomic_load_n (&priv->sample_interval, __ATOMIC_RELAXED);
 
     return interval > 0
-        && __atomic_add_fetch (&priv->requests, 1, __ATOMIC_RELAXED) % interval == 0;
+        && __atomic_add_fetch (&priv->sums->requests, 1, __ATOMIC_RELAXED) % interval == 0;
 }
 
 static bool
@@ -64,8 +64,8 @@ note_file (const struct call *call, struct local *local)
 {
     io_stats_private_t *priv = call->this->private;
 
-    local->file = file_of (call->this, priv->files, call->fd->inode);
-    file_count (priv->files, local->file,
+    local->file = file_of (call->this, priv->sums->files, call->fd->inode);
+    file_count (priv->sums->files, local->file,
                 call->op == FOP_readv    ? TOP_READ
                 : call->op == FOP_writev ? TOP_WRITE
                                          : TOP_READDIRP);
@@ -77,8 +77,10 @@ static void
 io_stats_any_fop (const struct call *call)
 {
     io_stats_private_t *priv = call->this->private;
-    const bool count = io_stats_is_on (&priv->count), sampled = takes_sample (priv),
-               timed = sampled || io_stats_is_on (&priv->measure);
+    const bool counts = io_stats_is_on (&priv->counts),
+               count = counts && io_stats_is_on (&priv->count),
+               sampled = counts && takes_sample (priv),
+               timed = sampled || (counts && io_stats_is_on (&priv->measure));
     struct local *local;
 
     if (call->op == FOP_setxattr && io_stats_dump_asked (call))
@@ -104,7 +106,7 @@ note_sample (const struct answer *answer, int64_t ns)
     const struct sample sample = { clock_today (),   answer->op, ns,        answer->op_ret,
                                    answer->op_errno, root->uid,  root->gid, root->pid };
 
-    samples_add (priv->samples, &sample);
+    samples_add (priv->sums->samples, &sample);
 }
 
 static void
@@ -115,37 +117,47 @@ note_bytes (const struct answer *answer, const struct local *local, int64_t ns)
     const uint64_t bytes = answer->op_ret;
     struct open_file *open = local && local->fd ? fd_ctx_get (local->fd, answer->this) : NULL;
 
-    counters_bytes (priv->counters, direction, bytes);
+    counters_bytes (priv->sums->counters, direction, bytes);
     if (open) {
         __atomic_fetch_add (&open->data[direction].bytes, bytes, __ATOMIC_RELAXED);
         __atomic_fetch_add (&open->data[direction].sizes[size_index (bytes)], 1, __ATOMIC_RELAXED);
     }
     if (local && ns > 0 && bytes)
-        file_throughput (priv->files, local->file,
+        file_throughput (priv->sums->files, local->file,
                          direction == READ ? TOP_READ_THROUGHPUT : TOP_WRITE_THROUGHPUT,
                          (uint64_t) (bytes * 1e9 / ns));
 }
 
 /* Counts an open fd. The fd notes that, so that release only decrements what was incremented. */
 static void
+io_stats_add_open (struct io_stats_sums *sums, int64_t n)
+{
+    const int64_t now = __atomic_add_fetch (&sums->open, n, __ATOMIC_RELAXED);
+    int64_t most = __atomic_load_n (&sums->most_open, __ATOMIC_RELAXED);
+
+    while (now > most
+           && !__atomic_compare_exchange_n (&sums->most_open, &most, now, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
+        ;
+    if (now > most)
+        __atomic_store_n (&sums->most_open_at, clock_today ().tv_sec, __ATOMIC_RELAXED);
+}
+
+static void
 io_stats_note_open (const struct answer *answer)
 {
     io_stats_private_t *priv = answer->this->private;
     struct open_file *open = &priv->plain;
-    int64_t now, most = __atomic_load_n (&priv->most_open, __ATOMIC_RELAXED);
 
     if (io_stats_is_on (&priv->dump_fds)) {
         open = g_new0 (struct open_file, 1);
         open->since = clock_now ();
     }
     fd_ctx_set (answer->fd, answer->this, open);
-    now = __atomic_add_fetch (&priv->open, 1, __ATOMIC_RELAXED);
-    while (now > most
-           && !__atomic_compare_exchange_n (&priv->most_open, &most, now, false, __ATOMIC_RELAXED,
-                                            __ATOMIC_RELAXED))
-        ;
-    if (now > most)
-        __atomic_store_n (&priv->most_open_at, clock_today ().tv_sec, __ATOMIC_RELAXED);
+    if (io_stats_is_on (&priv->counts))
+        io_stats_add_open (priv->sums, 1);
+    else
+        __atomic_add_fetch (&priv->opened_before, 1, __ATOMIC_RELAXED);
 }
 
 static void
@@ -156,10 +168,11 @@ note_opened (const struct answer *answer)
 
     if (answer->op != FOP_opendir)
         io_stats_note_open (answer);
-    if (!io_stats_is_on (&priv->count) || (answer->op != FOP_open && answer->op != FOP_opendir))
+    if (!io_stats_is_on (&priv->counts) || !io_stats_is_on (&priv->count)
+        || (answer->op != FOP_open && answer->op != FOP_opendir))
         return;
-    file = file_of (answer->this, priv->files, answer->fd->inode);
-    file_count (priv->files, file, answer->op == FOP_open ? TOP_OPEN : TOP_OPENDIR);
+    file = file_of (answer->this, priv->sums->files, answer->fd->inode);
+    file_count (priv->sums->files, file, answer->op == FOP_open ? TOP_OPEN : TOP_OPENDIR);
     file_unref (file);
 }
 
@@ -169,8 +182,8 @@ note_answer (const struct answer *answer, int64_t ns)
     io_stats_private_t *priv = answer->this->private;
     const struct local *local = answer->frame->local;
 
-    if (io_stats_is_on (&priv->count))
-        counters_call (priv->counters, answer->op, answer->op_ret < 0,
+    if (io_stats_is_on (&priv->counts) && io_stats_is_on (&priv->count))
+        counters_call (priv->sums->counters, answer->op, answer->op_ret < 0,
                        io_stats_is_on (&priv->measure) ? ns : -1);
     if (local && local->sampled)
         note_sample (answer, ns);
@@ -214,6 +227,14 @@ io_stats_log_open_file (xlator_t *this, const struct open_file *open, inode_t *i
             gf_log (this, GF_LOG_INFO, "%s", *line);
 }
 
+/* Returns whether the release is a close to count. It is none if the file moves to the next graph,
+ * or was opened for a move that failed. */
+static bool
+io_stats_closes (const io_stats_private_t *priv, const fd_t *fd)
+{
+    return io_stats_is_on (&priv->counts) && io_stats_is_on (&priv->count) && !fd->moved;
+}
+
 static void
 io_stats_release (xlator_t *this, fd_t *fd)
 {
@@ -222,9 +243,10 @@ io_stats_release (xlator_t *this, fd_t *fd)
 
     if (!open)
         return;
-    __atomic_sub_fetch (&priv->open, 1, __ATOMIC_RELAXED);
-    if (io_stats_is_on (&priv->count))
-        counters_call (priv->counters, COUNT_RELEASE, false, -1);
+    __atomic_sub_fetch (io_stats_is_on (&priv->counts) ? &priv->sums->open : &priv->opened_before,
+                        1, __ATOMIC_RELAXED);
+    if (io_stats_closes (priv, fd))
+        counters_call (priv->sums->counters, COUNT_RELEASE, false, -1);
     if (open == &priv->plain)
         return;
     if (fd->inode && io_stats_is_on (&priv->dump_fds))
@@ -237,8 +259,8 @@ io_stats_releasedir (xlator_t *this, fd_t *fd)
 {
     io_stats_private_t *priv = this->private;
 
-    if (io_stats_is_on (&priv->count))
-        counters_call (priv->counters, COUNT_RELEASEDIR, false, -1);
+    if (io_stats_closes (priv, fd))
+        counters_call (priv->sums->counters, COUNT_RELEASEDIR, false, -1);
 }
 
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
@@ -247,25 +269,62 @@ io_stats_releasedir (xlator_t *this, fd_t *fd)
 static void
 settle_samples (io_stats_private_t *priv, const io_stats_private_t *options)
 {
-    samples_resize (priv->samples, options->sample_interval ? options->sample_size : 0);
+    samples_resize (priv->sums->samples, options->sample_interval ? options->sample_size : 0);
     __atomic_store_n (&priv->sample_interval, options->sample_interval, __ATOMIC_RELAXED);
 }
 
+static void
+io_stats_sums_free (void *value)
+{
+    struct io_stats_sums *sums = value;
+
+    samples_free (sums->samples);
+    files_free (sums->files);
+    counters_free (sums->counters);
+    pthread_mutex_destroy (&sums->interval_lock);
+    g_free (sums);
+}
+
+static struct io_stats_sums *
+io_stats_sums_new (void)
+{
+    struct io_stats_sums *sums = g_new0 (struct io_stats_sums, 1);
+
+    sums->shared = (struct shared){ 1, io_stats_sums_free };
+    pthread_mutex_init (&sums->interval_lock, NULL);
+    sums->counters = counters_new ();
+    sums->files = files_new ();
+    sums->samples = samples_new ();
+    sums->begin = sums->last.time = clock_now ();
+    return sums;
+}
+
 static int
-io_stats_init (xlator_t *this)
+io_stats_take_over_prepare (xlator_t *this, xlator_t *predecessor)
 {
     io_stats_private_t *priv = this->private;
 
-    pthread_mutex_init (&priv->interval_lock, NULL);
-    priv->counters = counters_new ();
-    priv->files = files_new ();
-    priv->samples = samples_new ();
+    priv->sums = predecessor
+                   ? shared_ref (&((io_stats_private_t *) predecessor->private)->sums->shared)
+                   : io_stats_sums_new ();
     priv->dumper = dumper_new (this);
-    priv->begin = priv->last.time = clock_now ();
-    settle_samples (priv, priv);
     if (priv->measure || priv->sample_interval)
         ticks_init ();
     return 0;
+}
+
+/* Only one of the two graphs writes dumps from time to time: each dump ends an interval. */
+static void
+io_stats_take_over (xlator_t *this, xlator_t *predecessor)
+{
+    io_stats_private_t *priv = this->private;
+
+    if (predecessor)
+        dumper_every (((io_stats_private_t *) predecessor->private)->dumper, 0, priv->format);
+    settle_samples (priv, priv);
+    dumper_every (priv->dumper, priv->dump_interval, priv->format);
+    __atomic_store_n (&priv->counts, true, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&priv->sums->open, priv->opened_before, __ATOMIC_RELAXED);
 }
 
 /* The counters go on. A new interval length starts a new interval. */
@@ -292,10 +351,8 @@ io_stats_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     io_stats_private_t *priv = this->private;
 
-    if (event == XLATOR_PARENT_UP) {
-        dumper_every (priv->dumper, priv->dump_interval, priv->format);
+    if (event == XLATOR_PARENT_UP)
         dumper_start (priv->dumper);
-    }
     if (event == XLATOR_PARENT_DOWN)
         dumper_stop (priv->dumper);
     xlator_pass_on (this, event, data);
@@ -307,10 +364,8 @@ io_stats_fini (xlator_t *this)
     io_stats_private_t *priv = this->private;
 
     dumper_free (priv->dumper);
-    samples_free (priv->samples);
-    files_free (priv->files);
-    counters_free (priv->counters);
-    pthread_mutex_destroy (&priv->interval_lock);
+    if (priv->sums)
+        shared_unref (&priv->sums->shared);
 }
 
 /* --- dumps ------------------------------------------------------------------------------------ */
@@ -387,7 +442,7 @@ io_stats_past (xlator_t *this, fd_t *fd)
     io_stats_private_t *priv = this->private;
 
     if (io_stats_is_on (&priv->count))
-        counters_call (priv->counters, COUNT_PASSTHROUGH, false, -1);
+        counters_call (priv->sums->counters, COUNT_PASSTHROUGH, false, -1);
 }
 
 const struct xlator_api xlator_api = {
@@ -400,7 +455,8 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (io_stats_private_t),
     .options = io_stats_options,
-    .init = io_stats_init,
+    .take_over_prepare = io_stats_take_over_prepare,
+    .take_over = io_stats_take_over,
     .fini = io_stats_fini,
     .reconfigure = io_stats_reconfigure,
     .notify = io_stats_notify,

@@ -160,6 +160,23 @@ struct open_file {
 
 struct dumper;
 
+/* What was counted. It goes on in the next graph (xlator_api.take_over). */
+struct io_stats_sums {
+    struct shared shared;
+    struct counters *counters;
+    struct files *files;
+    struct samples *samples;
+    uint64_t requests;              /* atomic: counts requests, for sampling */
+    int64_t open, most_open;        /* atomic */
+    int64_t most_open_at;           /* atomic: seconds, time of day */
+
+    pthread_mutex_t interval_lock;  /* a leaf: guards last and interval; and permits one dump at a
+                                       time */
+    int64_t begin;                  /* clock_now, constant */
+    struct io_stats_numbers last;            /* numbers at the last dump */
+    unsigned interval;              /* number of dumps */
+};
+
 typedef struct {
     /* Options. Online ones are accessed atomically. */
     bool count, measure, dump_fds, allow_passthrough;
@@ -167,20 +184,11 @@ typedef struct {
     int sample_interval, sample_size;
     char *unique_id, *volume_id;
 
-    struct counters *counters;
-    struct files *files;
-    struct samples *samples;
+    struct io_stats_sums *sums;     /* constant; with a reference */
+    bool counts;                    /* from take_over on. Atomic */
+    int64_t opened_before;          /* files opened before take_over. Atomic */
     struct dumper *dumper;
-    uint64_t requests;              /* atomic: counts requests, for sampling */
-    int64_t open, most_open;        /* atomic */
-    int64_t most_open_at;           /* atomic: seconds, time of day */
     struct open_file plain;         /* for an fd that is only counted; never written */
-
-    pthread_mutex_t interval_lock;  /* a leaf: guards last and interval; and permits one dump at a
-                                       time */
-    int64_t begin;                  /* clock_now, constant */
-    struct io_stats_numbers last;            /* numbers at the last dump */
-    unsigned interval;              /* number of dumps */
 } io_stats_private_t;
 
 extern const struct xlator_option io_stats_options[];

@@ -48,39 +48,40 @@ subtract (struct io_stats_numbers *from, const struct io_stats_numbers *before)
 }
 
 static void
-take_numbers (io_stats_private_t *priv, struct io_stats_report *report, bool dumped)
+take_numbers (struct io_stats_sums *sums, struct io_stats_report *report, bool dumped)
 {
-    pthread_mutex_lock (&priv->interval_lock);
-    counters_sum (priv->counters, &report->all);
+    pthread_mutex_lock (&sums->interval_lock);
+    counters_sum (sums->counters, &report->all);
     report->since = report->all;
-    subtract (&report->since, &priv->last);
-    counters_interval (priv->counters, &report->since);
-    report->interval = priv->interval;
+    subtract (&report->since, &sums->last);
+    counters_interval (sums->counters, &report->since);
+    report->interval = sums->interval;
     if (dumped) {
-        counters_next_interval (priv->counters);
-        priv->last = report->all;
-        priv->interval++;
+        counters_next_interval (sums->counters);
+        sums->last = report->all;
+        sums->interval++;
     }
-    pthread_mutex_unlock (&priv->interval_lock);
+    pthread_mutex_unlock (&sums->interval_lock);
 }
 
 struct io_stats_report *
 report_new (xlator_t *this, bool dumped)
 {
-    io_stats_private_t *priv = this->private;
+    const io_stats_private_t *priv = this->private;
+    struct io_stats_sums *sums = priv->sums;
     struct io_stats_report *report = g_new0 (struct io_stats_report, 1);
 
     report->name = this->name;
     report->type = this->type;
     report->volume_id = priv->volume_id;
     report->now = clock_today ();
-    take_numbers (priv, report, dumped);
-    report->all.time -= priv->begin;
-    report->open = __atomic_load_n (&priv->open, __ATOMIC_RELAXED);
-    report->most_open = __atomic_load_n (&priv->most_open, __ATOMIC_RELAXED);
-    report->most_open_at = __atomic_load_n (&priv->most_open_at, __ATOMIC_RELAXED);
+    take_numbers (sums, report, dumped);
+    report->all.time -= sums->begin;
+    report->open = __atomic_load_n (&sums->open, __ATOMIC_RELAXED);
+    report->most_open = __atomic_load_n (&sums->most_open, __ATOMIC_RELAXED);
+    report->most_open_at = __atomic_load_n (&sums->most_open_at, __ATOMIC_RELAXED);
     for (unsigned top = 0; top < TOPS; top++)
-        report->tops[top] = files_top (priv->files, top);
+        report->tops[top] = files_top (sums->files, top);
     return report;
 }
 
