@@ -29,10 +29,13 @@ enum {
     CHANCE_THREAD,
     CHANCE_TIMER,
     CHANCE_BELOW,
+    CHANCE_HOLD,
 };
 
 #define LONG (700 * INT64_C (1000000000)) /* nanoseconds after which all caches have expired */
 #define LONG_ONE_IN 3 /* before one of so many lines of a narrow script the clock jumps by LONG */
+
+#define HOLD_ONE_IN 8 /* before one of so many lines a hold begins, or ends */
 
 /* Maximum number of timers and threads that run after all files are closed. There is a limit, since
  * some timers set themselves again and again. */
@@ -249,6 +252,19 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     return choice;
 }
 
+/* Tells the translators, as the bridge does before a move to another graph, that requests are held,
+ * or that they are no longer. The clients go on all the same. */
+static void
+drive_hold (struct drive *drive, bool holding)
+{
+    if (drive->holding == holding)
+        return;
+    drive->holding = holding;
+    drive_log (drive, holding ? "  a hold begins" : "  the hold is over");
+    xlator_notify (drive->graph->top, holding ? XLATOR_HOLDING : XLATOR_HOLD_OVER, NULL);
+    drive_settle (drive);
+}
+
 /* Begins the next line. In a narrow script (history.h) the clock jumps ahead before some lines, so
  * that cached data expire and the caches read from storage again. */
 static void
@@ -259,6 +275,8 @@ drive_begin_line (struct drive *drive, const struct script_line *next)
         drive_log (drive, "  time passes");
         scheduler_pass (LONG);
     }
+    if (drive_chance (drive, CHANCE_HOLD, next->number, 0) % HOLD_ONE_IN == 0)
+        drive_hold (drive, !drive->holding);
     bricks_before_line (drive, next);
     actor_start (&drive->actors[next->client], next);
 }
@@ -431,6 +449,8 @@ drive_run (struct drive *drive)
     char *wrong = drive_lines (drive);
 
     drive->calm = true;
+    if (!wrong)
+        drive_hold (drive, false);
     if (!wrong)
         wrong = bricks_all_begin (drive);
     if (!wrong)

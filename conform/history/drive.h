@@ -100,6 +100,7 @@ struct drive {
     GString *log;        /* one line for each event */
     GString *tree;       /* one line for each file that was read back at the end (tree_add) */
     size_t size_max;     /* size in bytes that no file of the history exceeds */
+    bool holding;        /* whether the translators have been told that requests are held */
     bool calm;           /* whether the lines have ended: gates hold and fail no call any more */
 };
 

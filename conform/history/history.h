@@ -27,6 +27,8 @@
  * - A script uses a few verbs, and mostly one file and one range of it. To find a cache that
  *   returns old data, a history has to repeat operations on one place. It rarely would with all
  *   verbs and many files.
+ * - Before some lines the translators are told that a hold begins, or is over (XLATOR_HOLDING), as
+ *   before a move to another graph. Then they must let calls go that they keep, and lose nothing.
  * - One script of four is narrow. It has two or three names and a few verbs that concern the same
  *   property of a file, such as its size. Gates hold answers of storage for a long time, and the
  *   clock jumps ahead before some lines, so that cached data expire. A history finds a cache that

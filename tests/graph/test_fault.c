@@ -4,6 +4,9 @@
  * repeats them. */
 #include "posix_world.h"
 
+#include "core/edge/stack.h"
+#include "core/time/clock.h"
+
 #define FAULT "end-volume\nvolume fault\ntype debug/fault\noption seed 1\nsubvolumes posix\n"
 
 /* Sends a command to the translator, and returns the answer. g_free it. */
@@ -316,6 +319,32 @@ START_TEST (what_hangs_is_let_go)
 }
 END_TEST
 
+/* During a hold nothing hangs; afterwards the rule holds again. */
+START_TEST (nothing_hangs_during_a_hold)
+{
+    struct world w = fault_begin ("fsync -> hang");
+    fd_t *fd = world_create (&w, w.root, "f", O_RDWR, 0644);
+    struct hanging h = { &w, fd, 1 };
+    GThread *thread = g_thread_new ("hang", hang, &h);
+
+    wait_for_hanging (&w, 1);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now () + 1000000));
+    xlator_notify (w.graph->top, XLATOR_HOLDING, NULL);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now () + 10000000000));
+    g_thread_join (thread);
+    ck_assert_int_eq (h.r, 0);
+    hang (&h);
+    ck_assert_int_eq (h.r, 0);
+    xlator_notify (w.graph->top, XLATOR_HOLD_OVER, NULL);
+    thread = g_thread_new ("hang", hang, &h);
+    wait_for_hanging (&w, 1);
+    fault_test_tell (&w, "release", "");
+    g_thread_join (thread);
+    fd_unref (fd);
+    posix_world_end (&w);
+}
+END_TEST
+
 /* --- threads ---------------------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -412,6 +441,7 @@ TEST_PROGRAM (test_fault)
     tcase_add_test (tcase, bits_flip_in_a_copy);
     tcase_add_test (tcase, rules_show_and_go);
     tcase_add_loop_test (tcase, what_hangs_is_let_go, 0, 6);
+    tcase_add_test (tcase, nothing_hangs_during_a_hold);
     tcase_add_test (tcase, counts_are_exact_on_many_threads);
     tcase_add_test (tcase, rules_change_while_requests_match);
     suite_add_tcase (suite, tcase);
