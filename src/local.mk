@@ -59,7 +59,9 @@ src_libcore_a_SOURCES = \
     %D%/core/table/print-values.h \
     %D%/core/edge/any-fop.c \
     %D%/core/edge/call-fields.h \
+    %D%/core/edge/caller.c \
     %D%/core/edge/frame.c \
+    %D%/core/edge/hidden.c \
     %D%/core/edge/option.c \
     %D%/core/edge/passthrough.c \
     %D%/core/edge/passthrough.h \
@@ -71,6 +73,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/root.c \
     %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
+    %D%/core/edge/sync-names.c \
     %D%/core/edge/fan-out.c \
     %D%/core/edge/pathinfo.c \
     %D%/core/edge/steps.c \
@@ -200,6 +203,7 @@ pkgincludeedgedir = $(pkgincludedir)/core/edge
 pkgincludeedge_HEADERS = \
     %D%/core/edge/any-fop.h \
     %D%/core/edge/frame.h \
+    %D%/core/edge/hidden.h \
     %D%/core/edge/invalidate.h \
     %D%/core/edge/option.h \
     %D%/core/edge/stub.h \
@@ -207,6 +211,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/root.h \
     %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
+    %D%/core/edge/sync-names.h \
     %D%/core/edge/fan-out.h \
     %D%/core/edge/pathinfo.h \
     %D%/core/edge/steps.h \

@@ -23,6 +23,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_distribute.c \
     %D%/unit/test_doctor.c \
     %D%/unit/test_histogram.c \
+    %D%/unit/test_hidden.c \
     %D%/unit/test_inode.c \
     %D%/unit/test_lru.c \
     %D%/unit/test_numbers.c \

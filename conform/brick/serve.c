@@ -72,6 +72,7 @@ brick_get_caller (struct brick_request *q, const void *bytes, size_t size)
     uint32_t groups;
 
     client->pid = (pid_t) xdr_get_u32 (&in);
+    client->internal = client->pid < 0 ? client->xlator.name : NULL;
     client->uid = xdr_get_u32 (&in);
     client->gid = xdr_get_u32 (&in);
     xdr_get_u32 (&in); /* skips two members that only features/utime uses: the flags that name the

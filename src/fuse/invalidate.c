@@ -30,7 +30,8 @@ static struct client *
 search_client (struct search *search)
 {
     if (!search->client) {
-        search->client = client_new (FIRST_CHILD (search->entrance));
+        search->client = client_new_internal (search->entrance,
+                                              FIRST_CHILD (search->entrance));
         search->client->patience = PATIENCE;
     }
     return search->client;

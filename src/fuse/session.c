@@ -460,7 +460,7 @@ session_read_ahead (struct bridge *bridge)
 static int
 root_look_up (struct bridge *bridge, char **ret_error)
 {
-    struct client *client = client_new (bridge->graph->top);
+    struct client *client = client_new_internal (&bridge->xlator, bridge->graph->top);
     loc_t loc = { .inode = itable_root (bridge->graph->itable) };
     struct lookup_reply reply = { 0 };
     int r;
@@ -486,7 +486,7 @@ static void
 hidden_look_up (struct bridge *bridge)
 {
     const char *name = bridge->settings.meta_dir_name;
-    struct client *client = client_new (bridge->graph->top);
+    struct client *client = client_new_internal (&bridge->xlator, bridge->graph->top);
     inode_t *root = itable_root (bridge->graph->itable);
     loc_t loc = { .parent = root, .name = name, .inode = inode_new (root->table) };
     struct lookup_reply reply = { 0 };

@@ -325,11 +325,11 @@ START_TEST (asks_not_about_everybody)
     acl_be (&w, 1001);
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
-    w.client->pid = -1;
+    w.client->internal = g_intern_string ("heal");
     /* decided by storage, which acts as the caller */
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);
-    w.client->pid = 1;
+    w.client->internal = NULL;
     acl_be (&w, 1005);
     ck_assert_int_eq (sync_access (w.client, &loc, R_OK, NULL, NULL), -EACCES);
     ck_assert_uint_eq (acl_dumped (&w, "refused"), 1);

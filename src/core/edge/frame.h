@@ -175,6 +175,11 @@ struct call_stack {
     uint64_t about;        /* number of the inode that the kernel asks about, or of the directory of
                             * the name; 0: none */
     uint64_t caused_by;    /* number of the request that stack_new_like copied, or 0 */
+    const char *internal;  /* name of the translator that makes the request for itself: for what it
+                            * stores, for a job, for a move of files; NULL: the request is made for
+                            * a caller. Such a request meets the hidden names of its translator, and
+                            * no translator judges it by the rights of a caller, counts or limits
+                            * it. Interned, as xlator.name is */
 
     /* The caller's supplementary groups. stack_groups fills them in at its first call. */
     int ngroups; /* -1: not found yet */
@@ -211,8 +216,12 @@ struct call_stack {
 call_stack_t *stack_new (xlator_t *this);
 
 /* Returns a new request with the identity of frame's, for work that continues after frame was
- * answered. */
+ * answered. It is internal if that one is. */
 call_stack_t *stack_new_like (xlator_t *this, const call_frame_t *frame);
+
+/* Returns a new request that this makes for itself, as root: `internal` is its name. caused_by is
+ * the request of cause, whose times and lock owner it also has; NULL: no request has caused it. */
+call_stack_t *stack_new_internal (xlator_t *this, const call_frame_t *cause);
 
 /* The identity of a caller, kept for longer than its request, so that a translator can make
  * requests as that caller later (stack_new_as). stack_caller_new finds the groups if they aren't
@@ -225,6 +234,7 @@ struct stack_caller {
     bool checked;
     unsigned times; /* TIMES_NOT_OF_READING, or 0 */
     uint64_t lk_owner, about, caused_by; /* as in the request; caused_by is that request's number */
+    const char *internal;
     int ngroups;
     gid_t groups[];
 };

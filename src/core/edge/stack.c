@@ -134,6 +134,15 @@ stack_new (xlator_t *this)
     return root;
 }
 
+void
+stack_copy_groups (call_stack_t *root, int n, const gid_t *groups)
+{
+    root->ngroups = n;
+    root->groups = stack_alloc (root, n * sizeof (gid_t), NULL);
+    if (n > 0) /* groups may be NULL */
+        memcpy (root->groups, groups, n * sizeof (gid_t));
+}
+
 call_stack_t *
 stack_new_like (xlator_t *this, const call_frame_t *frame)
 {
@@ -151,70 +160,12 @@ stack_new_like (xlator_t *this, const call_frame_t *frame)
     root->times = __atomic_load_n (&from->times, __ATOMIC_RELAXED);
     root->about = from->about;
     root->caused_by = from->unique;
-    if (from->ngroups >= 0) {
-        root->ngroups = from->ngroups;
-        root->groups = stack_alloc (root, from->ngroups * sizeof (gid_t), NULL);
-        if (from->ngroups > 0) /* groups may be NULL */
-            memcpy (root->groups, from->groups, from->ngroups * sizeof (gid_t));
-    } else {
+    root->internal = from->internal;
+    if (from->ngroups >= 0)
+        stack_copy_groups (root, from->ngroups, from->groups);
+    else
         root->find_groups = from->find_groups;
-    }
     return root;
-}
-
-struct stack_caller *
-stack_caller_new (call_stack_t *root)
-{
-    const gid_t *groups = root->groups;
-    const int n = root->uid == 0 ? MAX (root->ngroups, 0) : stack_groups (root, &groups);
-    struct stack_caller *caller = g_malloc (sizeof *caller + n * sizeof (gid_t));
-
-    *caller = (struct stack_caller){ .uid = root->uid,
-                                     .gid = root->gid,
-                                     .pid = root->pid,
-                                     .umask = root->umask,
-                                     .times = __atomic_load_n (&root->times, __ATOMIC_RELAXED)
-                                            & TIMES_NOT_OF_READING,
-                                     .checked = root->checked,
-                                     .lk_owner = root->lk_owner,
-                                     .about = root->about,
-                                     .caused_by = root->unique,
-                                     .ngroups = n };
-    if (n > 0) /* groups may be NULL */
-        memcpy (caller->groups, groups, n * sizeof (gid_t));
-    return caller;
-}
-
-call_stack_t *
-stack_new_as (xlator_t *this, const struct stack_caller *caller)
-{
-    call_stack_t *root = stack_new (this);
-
-    root->uid = caller->uid;
-    root->gid = caller->gid;
-    root->pid = caller->pid;
-    root->umask = caller->umask;
-    root->checked = caller->checked;
-    root->times = caller->times;
-    root->lk_owner = caller->lk_owner;
-    root->about = caller->about;
-    root->caused_by = caller->caused_by;
-    root->ngroups = caller->ngroups;
-    root->groups = stack_alloc (root, caller->ngroups * sizeof (gid_t), NULL);
-    if (caller->ngroups > 0)
-        memcpy (root->groups, caller->groups, caller->ngroups * sizeof (gid_t));
-    return root;
-}
-
-bool
-stack_caller_same (const struct stack_caller *caller, const struct stack_caller *other)
-{
-    if (caller->uid != other->uid)
-        return false;
-    return caller->uid == 0
-        || (caller->gid == other->gid && caller->ngroups == other->ngroups
-            && (caller->ngroups == 0
-                || memcmp (caller->groups, other->groups, caller->ngroups * sizeof (gid_t)) == 0));
 }
 
 /* Returns the first frame below this one that is not answered yet, or NULL. */
@@ -307,6 +258,7 @@ stack_forget_caller (call_stack_t *root)
     root->maker.number = 0;
     root->lk_owner = 0;
     root->about = root->caused_by = 0;
+    root->internal = NULL;
     root->interrupted = false;
     root->on_interrupt = NULL;
 }

@@ -36,6 +36,9 @@ void frames_lay_out (call_frame_t *frames, unsigned n, call_stack_t *root, call_
  * local_drop of the frame's translator. */
 void *stack_alloc (call_stack_t *root, size_t size, const call_frame_t *frame);
 
+/* Gives a request a copy of a caller's groups; groups may be NULL if n is 0. */
+void stack_copy_groups (call_stack_t *root, int n, const gid_t *groups);
+
 /* watch_log logs winds and unwinds at level TRACE. watch_bit_locked returns the watcher's bit in
  * xlator_t.watchers, which never changes; the caller holds the lock of the routes. */
 struct watcher;
@@ -70,6 +73,15 @@ stack_has_ended (void)
 
 /* Returns how many requests have been allocated: at least as many as were ever in use at a time. */
 unsigned stack_count_made (void);
+
+/* The functions that stand in front of a translator's own if it hides names; NULL: the operation
+ * meets none (hidden.c). */
+extern const struct xlator_fops hidden_fops;
+
+/* The function that a translator implements an operation with, NULL: it passes the operation on
+ * (translator.c). */
+#define FOP(name) name##_fop *xlator_plain_##name (const xlator_t *xl);
+#include "fops.def"
 
 /* A rule of the edge that a translator broke; lent for the call of audit->misuse. */
 struct audit_misuse {

@@ -39,6 +39,15 @@ client_new (xlator_t *top)
     return client;
 }
 
+struct client *
+client_new_internal (const xlator_t *maker, xlator_t *top)
+{
+    struct client *client = client_new (top);
+
+    client->internal = maker->name;
+    return client;
+}
+
 static void
 client_unref (struct client *client)
 {
@@ -78,6 +87,7 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     root->pid = client->pid;
     root->umask = client->umask;
     root->checked = client->checked;
+    root->internal = client->internal;
     root->lk_owner = client->lk_owner;
     root->ngroups = client->ngroups;
     root->groups = (gid_t *) client->groups;

@@ -25,6 +25,7 @@ struct client {
     uint64_t lk_owner;
     int ngroups;
     const gid_t *groups;
+    const char *internal; /* root->internal; NULL: the client stands for a caller */
     bool checked; /* the client has the rights for its requests: root->checked */
     int64_t patience; /* nanoseconds to wait for an answer, 0: no limit. After that a call returns
                        * -ETIMEDOUT, and its request is reported and abandoned */
@@ -32,6 +33,8 @@ struct client {
 
 /* Returns a client of the translator top, with the ids of this process. */
 struct client *client_new (xlator_t *top);
+/* The same, for requests that a translator makes for itself, to its child or to the top. */
+struct client *client_new_internal (const xlator_t *maker, xlator_t *top);
 /* An abandoned request uses the client until it is answered. */
 void client_free (struct client *client);
 

@@ -3,6 +3,7 @@
 #include "core/edge/translator.h"
 #include "core/table/fops-rows.h"
 #include "core/edge/frame.h"
+#include "core/edge/hidden.h"
 #include "core/edge/stack.h"
 #include "core/edge/steps.h"
 #include "core/edge/watch.h"
@@ -32,14 +33,25 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
                && (!xl->api->any_fop_ops || opset_has (xl->api->any_fop_ops, op)));
 }
 
-/* Returns the translator's own function, watched or not. */
+/* xlator_plain_FOP returns the function that the translator implements the operation with; NULL: it
+ * passes the operation on. xlator_own_FOP returns what a wind calls, watched or not: hidden names
+ * stand in front of it. */
 #define OWN(name)                                                                                  \
-    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
-    name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
+    name##_fop *UNTRACED xlator_plain_##name (const xlator_t *xl)                                  \
     {                                                                                              \
         if (xl->api->fops.name)                                                                    \
             return xl->api->fops.name;                                                             \
-        return xlator_does (xl, false, FOP_##name) ? any_fop_##name : unsupported_##name;          \
+        if (xlator_does (xl, false, FOP_##name))                                                   \
+            return any_fop_##name;                                                                 \
+        return xl->children ? NULL : unsupported_##name;                                           \
+    }                                                                                              \
+    name##_fop *xlator_own_##name (const xlator_t *xl);                                            \
+    name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
+    {                                                                                              \
+        name##_fop *const plain = xlator_plain_##name (xl);                                        \
+        if (xl->api->hides && hidden_fops.name)                                                    \
+            return hidden_fops.name;                                                               \
+        return plain ? plain : unsupported_##name;                                                 \
     }
 FOP_LIST (OWN)
 
@@ -72,7 +84,8 @@ xlator_route_locked (xlator_t *xl)
 
 #define ROUTE(name)                                                                                \
     {                                                                                              \
-        const bool does = xlator_does (xl, xl->api->fops.name, FOP_##name);                        \
+        const bool guarded = xl->api->hides && hidden_fops.name;                                   \
+        const bool does = guarded || xlator_does (xl, xl->api->fops.name, FOP_##name);             \
         const bool passes = below && (xl->pass_through || !does);                                  \
         name##_fop *own = watched ? watched_##name : xlator_own_##name (xl);                       \
         name##_fop *call = passes ? below->name.call : own;                                        \

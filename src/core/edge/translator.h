@@ -240,6 +240,12 @@ struct xlator_api {
     struct xlator_dumpops dumpops;
     struct xlator_passthrough passthrough;
     const struct xlator_command *commands; /* the last row has no name; NULL: none */
+
+    /* Returns whether no request from above meets this name in directory, because the translator
+     * has added it for itself; and takes such names out of the link count of a file: hidden.h in
+     * core/edge. */
+    bool (*hides) (xlator_t *this, inode_t *directory, const char *name);
+    void (*uncount) (xlator_t *this, struct iatt *buf);
 };
 
 /* An option's value and its origin. */

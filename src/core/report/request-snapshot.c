@@ -60,6 +60,7 @@ see_caller (const call_stack_t *root, struct seen_request *seen)
     *seen = (struct seen_request){ .root = root,
                                    .maker = root->frames[0].this,
                                    .about = root->about,
+                                   .internal = root->internal,
                                    .caused_by = root->caused_by,
                                    .lk_owner = root->lk_owner,
                                    .op = root->op,

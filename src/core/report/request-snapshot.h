@@ -38,6 +38,7 @@ struct seen_frame {
 struct seen_request {
     const call_stack_t *root;
     const xlator_t *maker; /* its creator: the bridge, or a translator */
+    const char *internal;  /* as in the request */
     uint64_t unique, about, caused_by, lk_owner;
     enum fop op;
     uid_t uid;

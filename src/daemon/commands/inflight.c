@@ -105,7 +105,10 @@ inflight_append_text (GString *out, const struct seen_request *seen)
         g_string_append_printf (out, ", caused by request %" G_GUINT64_FORMAT, seen->caused_by);
     g_string_append (out, "\n    process:   ");
     process_append (out, seen->pid);
-    g_string_append_printf (out, ", uid %u\n", seen->uid);
+    g_string_append_printf (out, ", uid %u", seen->uid);
+    if (seen->internal)
+        line_append (g_string_append (out, ", for translator "), seen->internal, 256);
+    g_string_append_c (out, '\n');
     append_steps (out, seen);
     for (unsigned i = 0; i < seen->n; i++) {
         if (!seen->frames[i].last)
@@ -168,6 +171,8 @@ inflight_append_json (GString *out, const struct seen_request *seen)
     inflight_append_string (out, "path", *seen->path ? seen->path : NULL);
     g_string_append_printf (out, ", \"pid\": %d, ", seen->pid);
     inflight_append_string (out, "process", process->str);
+    g_string_append (out, ", ");
+    inflight_append_string (out, "internal", seen->internal);
     g_string_append_printf (out,
                             ", \"uid\": %u, \"gid\": %u, \"caused_by\": %" G_GUINT64_FORMAT
                             ", \"frames\": [",

@@ -104,9 +104,9 @@ struct move_work {
 };
 
 static struct client *
-move_client (xlator_t *top)
+move_client (const struct move *move, xlator_t *top)
 {
-    struct client *client = client_new (top);
+    struct client *client = client_new_internal (&move->bridge->xlator, top);
 
     client->patience = PATIENCE_CALL;
     client->lk_owner = UINT64_MAX; /* no process has this lock owner */
@@ -133,7 +133,7 @@ static void *
 move_work_run (void *data)
 {
     struct move_work *work = data;
-    struct client *client = move_client (work->move->fresh->top);
+    struct client *client = move_client (work->move, work->move->fresh->top);
     unsigned i;
 
     while ((i = __atomic_fetch_add (&work->next, 1, __ATOMIC_RELAXED)) < work->items->len
@@ -348,7 +348,7 @@ static void
 move_settle_all (void *data)
 {
     struct move *move = data;
-    struct client *in_old = move_client (move->old->top);
+    struct client *in_old = move_client (move, move->old->top);
     GHashTableIter at;
     gpointer files;
 
@@ -521,7 +521,7 @@ move_held (struct move *move, void (*moved) (void *data), void *data, GString *a
 static int
 move_root (struct move *move, GString *answer)
 {
-    struct client *client = move_client (move->fresh->top);
+    struct client *client = move_client (move, move->fresh->top);
     int r = move_called (move, move_look_up_inode (client, itable_root (move->fresh->itable)));
 
     client_free (client);

@@ -81,5 +81,6 @@ expect "the changed file" "5 600" "$(find "$MNT/few" -type f -size +0 -printf '%
 own=.glusterfs-anonymous-inode-0123
 mkdir "$TEST_DIR"/c{0,1,2}.d/$own
 expect "names in the root" "few many" "$(ls -A "$MNT" | sort | xargs)"
-expect_error 'Operation not permitted' stat "$MNT/$own"
+expect_error 'No such file' stat "$MNT/$own"
+expect_error 'Operation not permitted' mkdir "$MNT/$own"
 unmount

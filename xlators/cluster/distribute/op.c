@@ -39,11 +39,8 @@ op_own (struct op *op)
 
     if (op->seq.own)
         return op->seq.own;
-    root = stack_new_like (op->this, op->frame);
-    root->uid = 0;
-    root->gid = 0;
+    root = stack_new_internal (op->this, op->frame);
     root->pid = OWN_PID;
-    root->ngroups = 0;
     root->lk_owner = (uint64_t) (uintptr_t) root;
     root->frames[0].local = op;
     __atomic_store_n (&op->seq.own, &root->frames[0], __ATOMIC_RELAXED);

@@ -312,11 +312,8 @@ requests_drop (xlator_t *this)
 call_frame_t *
 request_new (xlator_t *this, const call_frame_t *like)
 {
-    call_stack_t *root = like ? stack_new_like (this, like) : stack_new (this);
+    call_stack_t *root = stack_new_internal (this, like);
 
-    root->uid = 0;
-    root->gid = 0;
-    root->ngroups = 0;
     requests_add (this);
     return &root->frames[0];
 }

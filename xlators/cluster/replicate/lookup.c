@@ -21,7 +21,7 @@
 #define CREATION_ASKED "glusterfs.parent-entrylk" /* key: has a client locked the name? */
 
 bool
-name_is_of_brick (const inode_t *directory, const char *name)
+replicate_hides (xlator_t *this, inode_t *directory, const char *name)
 {
     return gfid_equal (&directory->gfid, &gfid_root)
         && (strcmp (name, ".glusterfs") == 0
@@ -528,10 +528,6 @@ replicate_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata
                       __ATOMIC_RELEASE);
     if (!children_quorum (priv, children_up (priv))) {
         frame_fail (frame, ENOTCONN);
-        return;
-    }
-    if (loc->name && name_is_of_brick (loc->parent, loc->name)) {
-        frame_fail (frame, EPERM);
         return;
     }
     lookup = lookup_new (frame, this, loc, xdata);

@@ -103,8 +103,8 @@ name_is_new_locked (struct replicate_fd *opened, const gf_dirent_t *entry)
     return true;
 }
 
-/* Removes from the answer the entries whose names were listed before, or are internal to the
- * bricks. Returns the number of entries left. */
+/* Removes from the answer the entries whose names were listed before. Returns the number of entries
+ * left. */
 static int
 entries_filter (struct dir_listing *listing, struct replicate_fd *opened)
 {
@@ -114,8 +114,7 @@ entries_filter (struct dir_listing *listing, struct replicate_fd *opened)
     for (gf_dirent_t **at = &listing->entries; *at;) {
         gf_dirent_t *entry = *at;
 
-        if (!name_is_of_brick (listing->fd->inode, entry->d_name)
-            && name_is_new_locked (opened, entry)) {
+        if (name_is_new_locked (opened, entry)) {
             at = &entry->next;
             left++;
         } else {

@@ -279,4 +279,5 @@ const struct xlator_api xlator_api = {
                  .fdctx = replicate_dump_fd, .explain = replicate_explain },
     .passthrough = { .why = "sends each write to several bricks" },
     .commands = heal_commands,
+    .hides = replicate_hides,
 };

@@ -165,9 +165,9 @@ void replicate_release (xlator_t *this, fd_t *fd);
 /* --- lookup.c, read.c, readdir.c -------------------------------------------------------------- */
 
 /* Returns whether a name is internal to the bricks: .glusterfs in the root, or a directory to which
- * GlusterFS's healer moves removed objects. Replicate neither lists nor heals such a name, and its
- * lookup fails with EPERM, as on a brick. */
-bool name_is_of_brick (const inode_t *directory, const char *name);
+ * GlusterFS's healer moves removed objects. Callers don't see such a name, and replicate doesn't
+ * heal it. */
+bool replicate_hides (xlator_t *this, inode_t *directory, const char *name);
 
 lookup_fop replicate_lookup;
 any_fop_t read_any_fop;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The worker's own synchronous requests to the child. Names are linked in the table of inodes as
- * the bridge does. */
+/* The worker's own synchronous requests to the child. */
 #include "power-cut.h"
 
 #include <errno.h>
@@ -11,22 +10,6 @@ static struct client *
 cut_client_of (const xlator_t *this)
 {
     return cut_priv (this)->client;
-}
-
-int
-cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, struct iatt *ret_buf)
-{
-    g_autoptr (inode_t) fresh = inode_new (dir->table);
-    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
-    struct lookup_reply reply;
-    int r = sync_lookup (cut_client_of (this), &loc, NULL, &reply);
-
-    if (r >= 0) {
-        *ret_inode = inode_link (reply.inode, dir, name, &reply.buf);
-        *ret_buf = reply.buf;
-    }
-    lookup_reply_drop (&reply);
-    return error_or_0 (r);
 }
 
 int
@@ -52,113 +35,44 @@ cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf)
 int
 cut_open (xlator_t *this, inode_t *inode, uint32_t flags, fd_t **ret_fd)
 {
-    g_autoptr (fd_t) fd = fd_new (this->fd_maker, inode, flags, cut_client_of (this)->pid);
-    loc_t loc = { .inode = inode };
-    int r = flags & O_DIRECTORY ? sync_opendir (cut_client_of (this), &loc, fd, NULL, NULL)
-                                : sync_open (cut_client_of (this), &loc, flags, fd, NULL, NULL);
-
-    if (r >= 0)
-        *ret_fd = g_steal_pointer (&fd);
-    return error_or_0 (r);
+    return sync_name_open (cut_client_of (this), this->fd_maker, inode, flags, ret_fd);
 }
 
 int
 cut_link (xlator_t *this, inode_t *inode, inode_t *dir, const char *name)
 {
-    loc_t oldloc = { .inode = inode }, newloc = { .name = name, .parent = dir, .inode = inode };
-    struct link_reply reply;
-    int r = sync_link (cut_client_of (this), &oldloc, &newloc, NULL, &reply);
-
-    if (r >= 0)
-        inode_unref (inode_link (reply.inode, dir, name, &reply.buf));
-    link_reply_drop (&reply);
-    return error_or_0 (r);
+    return sync_name_link (cut_client_of (this), inode, dir, name);
 }
 
 int
 cut_rename (xlator_t *this, inode_t *inode, inode_t *dir, const char *name, inode_t *newdir,
             const char *newname)
 {
-    loc_t oldloc = { .name = name, .parent = dir, .inode = inode };
-    loc_t newloc = { .name = newname, .parent = newdir };
-    int r = sync_rename (cut_client_of (this), &oldloc, &newloc, 0, NULL, NULL);
-
-    if (r >= 0)
-        inode_rename (dir, name, newdir, newname, false);
-    return error_or_0 (r);
+    return sync_name_rename (cut_client_of (this), inode, dir, name, newdir, newname, 0);
 }
 
 int
 cut_mkdir (xlator_t *this, inode_t *dir, const char *name, mode_t mode, inode_t **ret_inode)
 {
-    g_autoptr (inode_t) fresh = inode_new (dir->table);
-    loc_t loc = { .name = name, .parent = dir, .inode = fresh };
-    struct mkdir_reply reply;
-    int r = sync_mkdir (cut_client_of (this), &loc, mode, 0, NULL, &reply);
+    return sync_name_mkdir (cut_client_of (this), dir, name, mode, ret_inode);
+}
 
-    if (r >= 0)
-        *ret_inode = inode_link (reply.inode, dir, name, &reply.buf);
-    mkdir_reply_drop (&reply);
-    return error_or_0 (r);
+int
+cut_look (xlator_t *this, inode_t *dir, const char *name, inode_t **ret_inode, struct iatt *ret_buf)
+{
+    return sync_name_look (cut_client_of (this), dir, name, ret_inode, ret_buf);
 }
 
 int
 cut_remove (xlator_t *this, inode_t *dir, const char *name, inode_t *inode)
 {
-    loc_t loc = { .name = name, .parent = dir, .inode = inode };
-    int r = inode->ia_type == IA_IFDIR ? sync_rmdir (cut_client_of (this), &loc, 0, NULL, NULL)
-                                       : sync_unlink (cut_client_of (this), &loc, 0, NULL, NULL);
-
-    if (r >= 0)
-        inode_unlink (dir, name);
-    return error_or_0 (r);
-}
-
-/* --- directory trees --- */
-
-static void
-add_names (GPtrArray *names, const gf_dirent_t *entries, off_t *offset)
-{
-    for (; entries; entries = entries->next) {
-        *offset = entries->d_off;
-        if (!name_is_dots (entries->d_name))
-            g_ptr_array_add (names, g_strdup (entries->d_name));
-    }
-}
-
-static int
-list (xlator_t *this, inode_t *dir, GPtrArray *names)
-{
-    g_autoptr (fd_t) fd = NULL;
-    struct readdir_reply reply;
-    off_t offset = 0;
-    int r = cut_open (this, dir, O_RDONLY | O_DIRECTORY, &fd);
-
-    while (r == 0) {
-        r = sync_readdir (cut_client_of (this), fd, 65536, offset, NULL, &reply);
-        if (r > 0)
-            add_names (names, reply.entries, &offset);
-        readdir_reply_drop (&reply);
-        if (r <= 0)
-            break;
-        r = 0;
-    }
-    return r;
+    return sync_name_remove (cut_client_of (this), dir, name, inode);
 }
 
 int
 cut_remove_tree (xlator_t *this, inode_t *dir, const char *name)
 {
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    int r = cut_look (this, dir, name, &inode, &buf);
-
-    if (r == 0 && inode->ia_type == IA_IFDIR)
-        r = list (this, inode, names);
-    for (guint i = 0; r == 0 && i < names->len; i++)
-        r = cut_remove_tree (this, inode, names->pdata[i]);
-    return r < 0 ? r : cut_remove (this, dir, name, inode);
+    return sync_name_remove_tree (cut_client_of (this), this->fd_maker, dir, name);
 }
 
 /* --- attributes --- */

@@ -115,16 +115,10 @@ cut_aside_drop (xlator_t *this, struct cut_node *node)
 
 /* --- view from above --- */
 
-static bool
-is_root (const inode_t *inode)
-{
-    return inode && inode == itable_root (inode->table);
-}
-
 bool
-cut_hides (const loc_t *loc)
+cut_hides (xlator_t *this, inode_t *directory, const char *name)
 {
-    return loc && loc->name && is_root (loc->parent) && strcmp (loc->name, CUT_HIDDEN) == 0;
+    return gfid_equal (&directory->gfid, &gfid_root) && strcmp (name, CUT_HIDDEN) == 0;
 }
 
 void
@@ -139,79 +133,3 @@ cut_uncount (xlator_t *this, struct iatt *buf)
         buf->ia_nlink--;
     pthread_mutex_unlock (&priv->asides_lock);
 }
-
-/* If hidden entries were all that a listing returned, the listing continues: an empty answer would
- * mean the end. */
-struct listing {
-    fd_t *fd; /* lent: the caller keeps it until the answer */
-    size_t size;
-};
-
-static gf_dirent_t *
-without_hidden (xlator_t *this, gf_dirent_t *all, int *ret_removed, off_t *ret_after)
-{
-    gf_dirent_t *copy = dirents_copy (all), **at = &copy, *entry;
-
-    while ((entry = *at)) {
-        *ret_after = entry->d_off;
-        cut_uncount (this, entry->d_stat.ia_type == IA_INVAL ? NULL : &entry->d_stat);
-        if (strcmp (entry->d_name, CUT_HIDDEN) != 0) {
-            at = &entry->next;
-            continue;
-        }
-        *at = entry->next;
-        entry->next = NULL;
-        dirents_free (entry);
-        (*ret_removed)++;
-    }
-    return copy;
-}
-
-static void
-listing_begin (call_frame_t *frame, fd_t *fd, size_t size)
-{
-    struct listing *listing = frame_local_new (frame, sizeof *listing);
-
-    *listing = (struct listing){ fd, size };
-}
-
-/* The two operations differ only in their names. */
-#define LISTING(fop)                                                                               \
-    static fop##_cbk cut_##fop##_cbk;                                                              \
-    void cut_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,      \
-                    dict_t *xdata)                                                                 \
-    {                                                                                              \
-        if (cut_is_dead (this)) {                                                                  \
-            STACK_UNWIND (fop, frame, -1, EIO, NULL, NULL);                                        \
-            return;                                                                                \
-        }                                                                                          \
-        if (is_root (fd->inode))                                                                   \
-            listing_begin (frame, fd, size);                                                       \
-        STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, fd, size, offset, xdata);     \
-    }                                                                                              \
-    static void cut_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,                \
-                                 int32_t op_ret,                                                   \
-                                 int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)            \
-    {                                                                                              \
-        const struct listing *listing = frame->local;                                              \
-        gf_dirent_t *seen = NULL;                                                                  \
-        int removed = 0;                                                                           \
-        off_t after = 0;                                                                           \
-        if (cut_is_dead (this)) {                                                                  \
-            STACK_UNWIND (fop, frame, -1, EIO, NULL, NULL);                                        \
-            return;                                                                                \
-        }                                                                                          \
-        if (listing && op_ret > 0)                                                                 \
-            seen = without_hidden (this, entries, &removed, &after);                               \
-        if (removed > 0 && !seen) {                                                                \
-            STACK_WIND (frame, cut_##fop##_cbk, FIRST_CHILD (this), fop, listing->fd,              \
-                        listing->size,                                                             \
-                        after, NULL);                                                              \
-            return;                                                                                \
-        }                                                                                          \
-        STACK_UNWIND (fop, frame, op_ret - removed, op_errno, seen ? seen : entries, xdata);       \
-        dirents_free (seen);                                                                       \
-    }
-
-LISTING (readdir)
-LISTING (readdirp)

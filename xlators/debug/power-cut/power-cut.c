@@ -77,8 +77,6 @@ power_cut_any_fop (const struct call *call)
         cut_change_wind (call);
     else if (cut_is_dead (call->this))
         call_fail (call, EIO);
-    else if (cut_hides (call->loc) || cut_hides (call->newloc))
-        call_fail (call, call->op == FOP_lookup ? ENOENT : EPERM);
     else if (!cut_change_take (call))
         call_wind (call, FIRST_CHILD (call->this), NULL);
 }
@@ -152,7 +150,7 @@ power_cut_init (xlator_t *this)
     priv->log.nodes = g_hash_table_new (gfid_hash, gfid_same);
     priv->asides = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
     priv->store = cut_store_new (priv->memory_limit);
-    priv->client = client_new (FIRST_CHILD (this));
+    priv->client = client_new_internal (this, FIRST_CHILD (this));
     choose_rules (priv);
     priv->seed = priv->log.chance.state = chance_seed (priv->seed_text);
     gf_log (this, GF_LOG_INFO, "seed %" G_GUINT64_FORMAT, priv->seed);
@@ -218,11 +216,12 @@ const struct xlator_api xlator_api = {
     .init = power_cut_init,
     .fini = power_cut_fini,
     .notify = power_cut_notify,
-    .fops = { .readdir = cut_readdir, .readdirp = cut_readdirp },
     .any_fop = power_cut_any_fop,
     .any_fop_cbk = power_cut_any_fop_cbk,
     .cbks = { .release = cut_release },
     .dumpops = { .priv = power_cut_dump, .explain = power_cut_explain },
     .passthrough = { .why = "records the changes that a cut would lose" },
     .commands = cut_commands,
+    .hides = cut_hides,
+    .uncount = cut_uncount,
 };

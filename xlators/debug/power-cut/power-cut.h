@@ -269,13 +269,9 @@ char *cut_aside_name (uint64_t number); /* g_free it */
 int cut_hidden_need (xlator_t *this);
 void cut_hidden_sweep (xlator_t *this);
 
-/* Returns true for the name of the hidden folder, which is not visible above. */
-bool cut_hides (const loc_t *loc);
-/* Subtracts the links of the hidden folder. buf may be NULL. */
+/* For xlator_api: the hidden folder, and the links in it. buf may be NULL. */
+bool cut_hides (xlator_t *this, inode_t *directory, const char *name);
 void cut_uncount (xlator_t *this, struct iatt *buf);
-
-extern readdir_fop cut_readdir;
-extern readdirp_fop cut_readdirp;
 
 /* --- data.c, meta.c: old content and attributes --- */
 

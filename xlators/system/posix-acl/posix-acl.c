@@ -33,14 +33,14 @@ static const struct xlator_option posix_acl_options[] = {
 static acl_rule *const rules[FOP_MAX] = { RULED (RULE) };
 
 /* Root is taken to have every capability: a request has a user, but no capabilities. A request that
- * a translator makes on its own account, such as one of read-ahead, was judged with the caller's
+ * a translator makes on a caller's account, such as one of read-ahead, was judged with the caller's
  * request. */
 static bool
 is_trusted (const posix_acl_private_t *priv, const call_stack_t *root)
 {
     return root->uid == 0
         || root->uid == (uid_t) __atomic_load_n (&priv->super_uid, __ATOMIC_RELAXED)
-        || root->pid < 0 || root->caused_by != 0;
+        || root->internal || root->caused_by != 0;
 }
 
 /* Lets caches below answer a request that was permitted. Calls by this translator itself need no

@@ -463,7 +463,7 @@ names_heal (struct entries_heal *entries)
     while (r >= 0 && g_hash_table_iter_next (&at, &name, NULL)) {
         if (heal_must_stop (entries->heal))
             return -EINTR;
-        if (!name_is_of_brick (entries->directory, name))
+        if (!replicate_hides (entries->heal->this, entries->directory, name))
             r = name_heal (entries, name);
     }
     return r;

@@ -26,9 +26,9 @@ heals_init (xlator_t *this)
 /* --- one heal --------------------------------------------------------------------------------- */
 
 static struct client *
-heal_client (xlator_t *xl, uint64_t owner)
+heal_client (const xlator_t *this, xlator_t *xl, uint64_t owner)
 {
-    struct client *client = client_new (xl);
+    struct client *client = client_new_internal (this, xl);
 
     client->uid = 0;
     client->gid = 0;
@@ -49,9 +49,9 @@ heal_new (xlator_t *this, unsigned what, copies_t there)
     heal->what = what;
     heal->there = there;
     heal->chosen = -1;
-    heal->self = heal_client (this, owner);
+    heal->self = heal_client (this, this, owner);
     for (unsigned i = 0; i < priv->n; i++)
-        heal->children[i] = heal_client (priv->children[i], owner);
+        heal->children[i] = heal_client (this, priv->children[i], owner);
     heal->report = g_string_new (NULL);
     g_queue_init (&heal->objects);
     return heal;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/edge/hidden.h"
+#include "core/table/fops-rows.h"
+#include "core/data/dict.h"
+#include "core/data/dirent.h"
+#include "core/data/loc.h"
+#include "core/edge/call-fields.h"
+#include "core/edge/stack.h"
+
+bool
+xlator_hides (xlator_t *this, const call_stack_t *root, inode_t *directory, const char *name)
+{
+    return directory && name && root->internal != this->name
+        && this->api->hides (this, directory, name);
+}
+
+#define DECLARE(kind, name) , C_##kind name
+#define NAME(kind, name) , name
+#define SEE(kind, name) SEE_##kind##_##name (&call)
+#define TAIL(...) STACK_WIND_TAIL (__VA_ARGS__)
+
+/* hidden_behind_FOP calls what stands behind: the function of the translator, or of the next one
+ * below that has the operation. */
+#define BEHIND(fop)                                                                                \
+    static void hidden_behind_##fop (call_frame_t *frame, xlator_t *this                           \
+                                     FOP_ARGS_##fop (DECLARE))                                     \
+    {                                                                                              \
+        fop##_fop *const own = xlator_plain_##fop (this);                                          \
+        if (own)                                                                                   \
+            own (frame, this FOP_ARGS_##fop (NAME));                                               \
+        else                                                                                       \
+            TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                           \
+    }
+
+/* --- operations on names ---------------------------------------------------------------------- */
+
+/* The operations that meet names. */
+#define NAMED(X)                                                                                   \
+    X (lookup) X (mknod) X (mkdir) X (unlink) X (rmdir) X (symlink) X (rename) X (link) X (create)
+
+#define OF_NAMES(fop) | OPSET_OF (FOP_##fop)
+_Static_assert ((0 NAMED (OF_NAMES)) == (OPS_CHANGE_NAMES | OPSET_OF (FOP_lookup)),
+                "NAMED lists each operation that makes, removes or looks up a name");
+
+static bool
+loc_is_hidden (const struct call *call, const loc_t *loc)
+{
+    return loc && xlator_hides (call->this, call->frame->root, loc->parent, loc->name);
+}
+
+/* Returns the errno of a call that names something hidden, or 0. */
+static int
+call_error (const struct call *call)
+{
+    if (!loc_is_hidden (call, call->loc) && !loc_is_hidden (call, call->newloc))
+        return 0;
+    return call->op == FOP_lookup ? ENOENT : EPERM;
+}
+
+#define GUARD(fop)                                                                                 \
+    BEHIND (fop)                                                                                   \
+    static void hidden_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
+    {                                                                                              \
+        struct call call = { .op = FOP_##fop, .frame = frame, .this = this };                      \
+        int error;                                                                                 \
+        FOP_ARGS_##fop (SEE)                                                                       \
+        error = call_error (&call);                                                                \
+        if (error)                                                                                 \
+            frame_fail (frame, error);                                                             \
+        else                                                                                       \
+            hidden_behind_##fop (frame, this FOP_ARGS_##fop (NAME));                               \
+    }
+NAMED (GUARD)
+
+/* --- listings --------------------------------------------------------------------------------- */
+
+/* A listing whose next page may have to be read. It lives as long as the request. */
+struct hidden_listing {
+    fd_t *fd; /* with a reference until the answer */
+    size_t size;
+    dict_t *xdata; /* the same; or NULL */
+};
+
+/* Returns a copy of a page without its hidden names, and with the link counts that callers see. */
+static gf_dirent_t *
+page_seen (xlator_t *this, const call_stack_t *root, inode_t *directory,
+           const gf_dirent_t *entries, int *ret_left)
+{
+    gf_dirent_t *copy = dirents_copy (entries), **at = &copy, *entry;
+
+    for (*ret_left = 0; (entry = *at);) {
+        if (!xlator_hides (this, root, directory, entry->d_name)) {
+            if (this->api->uncount && entry->d_stat.ia_type != IA_INVAL)
+                this->api->uncount (this, &entry->d_stat);
+            at = &entry->next;
+            (*ret_left)++;
+            continue;
+        }
+        *at = entry->next;
+        entry->next = NULL;
+        dirents_free (entry);
+    }
+    return copy;
+}
+
+static off_t
+page_end (const gf_dirent_t *entries)
+{
+    while (entries->next)
+        entries = entries->next;
+    return entries->d_off;
+}
+
+static struct hidden_listing *
+listing_begin (call_frame_t *frame, fd_t *fd, size_t size, dict_t *xdata)
+{
+    struct hidden_listing *listing = stack_alloc (frame->root, sizeof *listing, NULL);
+
+    *listing = (struct hidden_listing){ fd_ref (fd), size, dict_ref (xdata) };
+    return listing;
+}
+
+static void
+listing_end (struct hidden_listing *listing)
+{
+    fd_unref (listing->fd);
+    dict_unref (listing->xdata);
+}
+
+/* The two operations differ only in their names. The translator gets a frame of its own for each
+ * page, below the one of the caller's call. */
+#define LIST(fop)                                                                                  \
+    BEHIND (fop)                                                                                   \
+    static fop##_cbk hidden_##fop##_cbk;                                                           \
+    static void list_##fop (call_frame_t *frame, struct hidden_listing *listing, off_t offset)     \
+    {                                                                                              \
+        call_frame_t *const page = FRAME_TAKE (frame);                                             \
+        FRAME_FILL (page, frame->this, hidden_##fop##_cbk, listing, FOP_##fop, CALL_SITE);         \
+        hidden_behind_##fop (page, page->this, listing->fd, listing->size, offset,                 \
+                             listing->xdata);                                                      \
+    }                                                                                              \
+    static void hidden_##fop (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size,          \
+                              off_t offset, dict_t *xdata)                                         \
+    {                                                                                              \
+        list_##fop (frame, listing_begin (frame, fd, size, xdata), offset);                        \
+    }                                                                                              \
+    static void hidden_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,             \
+                                    int32_t op_ret, int32_t op_errno, gf_dirent_t *entries,        \
+                                    dict_t *xdata)                                                 \
+    {                                                                                              \
+        struct hidden_listing *listing = cookie;                                                   \
+        gf_dirent_t *seen = NULL;                                                                  \
+        int left = op_ret;                                                                         \
+        if (op_ret > 0)                                                                            \
+            seen = page_seen (this, frame->root, listing->fd->inode, entries, &left);              \
+        if (op_ret > 0 && left == 0) {                                                             \
+            list_##fop (frame, listing, page_end (entries));                                       \
+            return;                                                                                \
+        }                                                                                          \
+        listing_end (listing);                                                                     \
+        STACK_UNWIND (fop, frame, left, op_errno, seen, xdata);                                    \
+        dirents_free (seen);                                                                       \
+    }
+
+LIST (readdir)
+LIST (readdirp)
+
+#define ROW(fop) .fop = hidden_##fop,
+const struct xlator_fops hidden_fops = { NAMED (ROW) ROW (readdir) ROW (readdirp) };

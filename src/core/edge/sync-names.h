@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Names, by operations that block until their answer (core/edge/sync.h): for a translator that
+ * keeps files of its own. Names are entered in the table of inodes as the bridge does it. Each
+ * function returns 0 or a negative errno; a result inode has a reference.
+ */
+#ifndef WINDLASS_CORE_EDGE_SYNC_NAMES_H
+#define WINDLASS_CORE_EDGE_SYNC_NAMES_H
+
+#include "core/edge/sync.h"
+
+int sync_name_look (struct client *client, inode_t *directory, const char *name,
+                    inode_t **ret_inode, struct iatt *ret_buf);
+int sync_name_mkdir (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                     inode_t **ret_inode);
+int sync_name_link (struct client *client, inode_t *inode, inode_t *directory, const char *name);
+/* flags: as in the operation, without RENAME_EXCHANGE */
+int sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
+                      inode_t *newdirectory, const char *newname, uint32_t flags);
+/* unlink or rmdir, by the type of inode */
+int sync_name_remove (struct client *client, inode_t *directory, const char *name, inode_t *inode);
+
+/* Opens an inode: a directory if flags have O_DIRECTORY. fds: as xlator.fd_maker. */
+int sync_name_open (struct client *client, const struct fd_maker *fds, inode_t *inode,
+                    uint32_t flags, fd_t **ret_fd);
+/* Adds the names in a directory to `names`, each to be freed with g_free, without "." and "..". */
+int sync_names_list (struct client *client, const struct fd_maker *fds, inode_t *directory,
+                     GPtrArray *names);
+/* Removes a name with all that is below it. */
+int sync_name_remove_tree (struct client *client, const struct fd_maker *fds, inode_t *directory,
+                           const char *name);
+
+#endif
