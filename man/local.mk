@@ -36,6 +36,7 @@ man_MANS = \
     man/man7/windlass-kernels.7 \
     man/man7/windlass-meta.7 \
     man/man7/windlass-probes.7 \
+    man/man7/windlass-rules.7 \
     man/man7/windlass-semantics.7 \
     man/man7/storage-posix.7 \
     man/man7/system-posix-acl.7 \

@@ -34,6 +34,8 @@ src_libcore_a_SOURCES = \
     %D%/core/time/attempt.c \
     %D%/core/time/clock.c \
     %D%/core/time/random.c \
+    %D%/core/time/read-section.c \
+    %D%/core/time/read-section.h \
     %D%/core/time/scheduler.c \
     %D%/core/time/scheduler.h \
     %D%/core/time/seeded-chance.c \
@@ -91,6 +93,11 @@ src_libcore_a_SOURCES = \
     %D%/core/cache/change-bracket.c \
     %D%/core/cache/lru.c \
     %D%/core/cache/pages.c \
+    %D%/core/rules/match.c \
+    %D%/core/rules/rule-reader.c \
+    %D%/core/rules/rules.c \
+    %D%/core/rules/verdict.c \
+    %D%/core/rules/verdict.h \
     %D%/core/report/failures.c \
     %D%/core/report/failures.h \
     %D%/core/report/probe.c \
@@ -222,6 +229,10 @@ pkgincludework_HEADERS = \
     %D%/core/work/delayed.h \
     %D%/core/work/limit.h \
     %D%/core/work/work.h
+pkgincluderulesdir = $(pkgincludedir)/core/rules
+pkgincluderules_HEADERS = \
+    %D%/core/rules/rule-reader.h \
+    %D%/core/rules/rules.h
 pkgincludecachedir = $(pkgincludedir)/core/cache
 pkgincludecache_HEADERS = \
     %D%/core/cache/cache-weight.h \

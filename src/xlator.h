@@ -50,6 +50,10 @@
 #include "core/cache/lru.h"
 #include "core/cache/pages.h"
 
+/* Rules: which requests a translator treats in a way of its own. */
+#include "core/rules/rule-reader.h"
+#include "core/rules/rules.h"
+
 /* Time, threads and random numbers. Use these in place of the system's, so that a seed can
  * reproduce a run of a graph. */
 #include "core/time/attempt.h"

@@ -57,7 +57,6 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     xlators/cluster/distribute/layout.c \
     xlators/cluster/replicate/copies/changelog.c \
     xlators/cluster/replicate/copies/sources.c \
-    xlators/debug/fault/parse.c \
     xlators/debug/fault/rules.c \
     xlators/debug/trace/history.c \
     xlators/debug/trace/lines.c
@@ -101,6 +100,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_replicate_bricks.c \
     %D%/graph/test_roots.c \
     %D%/graph/test_rot13.c \
+    %D%/graph/test_rule_walk.c \
     %D%/graph/test_write_behind.c \
     %D%/graph/test_write_behind_errors.c
 tests_graph_all_LDADD = $(brick_objects) $(test_ldadd)

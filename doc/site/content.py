@@ -38,7 +38,8 @@ DOCUMENTS = [
 MANUALS = [
     ("Manuals: the program", ["windlass", "windlass-commands", "windlass-run", "windlass-options",
                               "mount.windlass", "windlass@.service", "volfile",
-                              "windlass-semantics", "windlass-kernels", "windlass-meta"]),
+                              "windlass-semantics", "windlass-kernels", "windlass-meta",
+                              "windlass-rules"]),
     ("Manuals: for authors of translators", ["fops", "windlass-conform", "windlass-gdb",
                                              "windlass-probes"]),
 ]

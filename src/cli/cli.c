@@ -45,6 +45,8 @@ const struct cli_command cli_commands[] = {
       cli_power_cut },
     { "reload", "MOUNTPOINT",
       "read the volfile of a mount again, and apply changed options", cli_tell_daemon },
+    { "rules", "[MOUNTPOINT] PATH",
+      "print which rules of the translators of a mount a file meets", cli_rules },
     { "run", "PRESET DIR [OPTION=VALUE...] [FLAG...] [-- COMMAND...]",
       "run a command, or a shell, that sees a directory through a preset", cli_run },
     { "statedump", "MOUNTPOINT",

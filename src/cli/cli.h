@@ -93,6 +93,7 @@ int cli_doctor (const struct cli_command *command, int argc, char **argv);
 /* run/ */
 
 int cli_new (const struct cli_command *command, int argc, char **argv);
+int cli_rules (const struct cli_command *command, int argc, char **argv);
 int cli_run (const struct cli_command *command, int argc, char **argv);
 /* For `windlass help`: the list of presets; one preset. CLI_USAGE, and nothing is printed: there is
  * no such preset. */

@@ -145,6 +145,7 @@ int command_state (void *data, GBytes *input, GString *answer);
 
 /* --- explain.c: how each translator treats a file --- */
 int command_explain (void *data, GBytes *input, GString *answer);
+int command_rules (void *data, GBytes *input, GString *answer);
 
 /* --- inflight.c: requests without an answer, the oldest first --- */
 int command_inflight (void *data, GBytes *input, GString *answer);

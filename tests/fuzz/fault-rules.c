@@ -20,7 +20,7 @@ static void
 fuzz_fault_rules_check_printed (const struct rules *rules)
 {
     g_autofree char *text = rules_text (rules), *again_text = NULL, *error = NULL;
-    struct rules *again = rules_parse (text, strlen (text), "printed", &error);
+    struct rules *again = rules_parse (text, strlen (text), "printed", &fault_grammar, &error);
 
     g_assert (again);
     again_text = rules_text (again);
@@ -32,7 +32,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     g_autofree char *error = NULL;
-    struct rules *rules = rules_parse ((const char *) data, size, "fuzz", &error);
+    struct rules *rules = rules_parse ((const char *) data, size, "fuzz", &fault_grammar, &error);
 
     g_assert ((rules == NULL) == (error != NULL));
     if (rules)

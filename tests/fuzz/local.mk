@@ -40,8 +40,8 @@ tests_fuzz_control_LDADD = $(test_ldadd)
 tests_fuzz_dict_SOURCES = %D%/dict.c $(fuzz_main)
 tests_fuzz_dict_LDFLAGS = $(fuzz_link)
 tests_fuzz_dict_LDADD = $(test_ldadd)
-tests_fuzz_fault_rules_SOURCES = %D%/fault-rules.c xlators/debug/fault/parse.c \
-    xlators/debug/fault/rules.c $(fuzz_main)
+tests_fuzz_fault_rules_SOURCES = %D%/fault-rules.c xlators/debug/fault/rules.c \
+    $(fuzz_main)
 tests_fuzz_fault_rules_LDFLAGS = $(fuzz_link)
 tests_fuzz_fault_rules_LDADD = $(test_ldadd)
 tests_fuzz_gfid_SOURCES = %D%/gfid.c $(fuzz_main)

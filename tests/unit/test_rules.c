@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug tsan */
-/* Rules of debug/fault: which are accepted, which are refused and where; and a printed rule parses
- * to the same rule. */
+/* Rules, as debug/fault has them: which are accepted, which are refused and where; and a printed
+ * rule parses to the same rule. */
 #include "../../xlators/debug/fault/rules.h"
 
 #include "../program.h"
@@ -11,7 +11,7 @@ static struct rules *
 rules_test_parse (const char *text, char **ret_error)
 {
     *ret_error = NULL;
-    return rules_parse (text, strlen (text), "f.rules", ret_error);
+    return rules_parse (text, strlen (text), "f.rules", &fault_grammar, ret_error);
 }
 
 /* Returns the printed form of a line; the same text if it is already in that form. */
@@ -36,6 +36,11 @@ static const struct {
       "lookup volume \"fault\" probability 1e-05% -> error EAGAIN" },
     { "lookup path \"a\\\\b \\\"c\\\" # d\" -> error EACCES", NULL },
     { "lookup seed 18446744073709551615 -> error ENOENT", NULL },
+    { "unlink OWNER 1000.. Type file,symlink -> hang",
+      "unlink owner 1000.. type file,symlink -> hang" },
+    { "open mode 644 -> hang", "open mode 0644 -> hang" },
+    { "open mode -4000 -> hang", NULL },
+    { "open owner 0 type character mode /0022 times 3 -> hang", NULL },
 };
 
 START_TEST (what_is_printed_reads_the_same)
@@ -64,8 +69,9 @@ static const struct {
     { "fsnyc -> error EIO", "f.rules:1:1: expected an operation such as fsync, read-ops, "
                             "write-ops, sync-ops or *, got 'fsnyc'; did you mean 'fsync'?" },
     { "\n\nfsync pth x -> error EIO",
-      "f.rules:3:7: expected '->', or path, process, volume, uid, gid, pid, offset, size, after, "
-      "nth, every, probability, seed or times, got 'pth'; did you mean 'path'?" },
+      "f.rules:3:7: expected '->', or path, process, volume, uid, gid, pid, offset, size, owner, "
+      "type, mode, after, nth, every, probability, seed or times, got 'pth'; did you mean "
+      "'path'?" },
     { "fsync -> eror EIO", "f.rules:1:10: expected error, delay, hang, short, flip or torn, got "
                            "'eror'; did you mean 'error'?" },
     { "fsync -> error EI0",
@@ -73,7 +79,8 @@ static const struct {
     { "fsync -> error",
       "f.rules:1:15: expected the name of an error such as EIO, the line ends here" },
     { "fsync", "f.rules:1:6: expected '->', or path, process, volume, uid, gid, pid, offset, size, "
-               "after, nth, every, probability, seed or times, the line ends here" },
+               "owner, type, mode, after, nth, every, probability, seed or times, the line ends "
+               "here" },
     { "fsync,-> error EIO", "f.rules:1:7: expected an operation such as fsync, read-ops, "
                             "write-ops, sync-ops or *, got '->'" },
     { "fsync path \"x -> error EIO",
@@ -97,6 +104,20 @@ static const struct {
       "f.rules:1:19: probability must be a percentage, 0% to 100%, got '-1%'" },
     { "fsync probability nan% -> error EIO",
       "f.rules:1:19: probability must be a percentage, 0% to 100%, got 'nan%'" },
+    { "open type fiel -> hang",
+      "f.rules:1:11: expected a type: file, directory, symlink, block, character, fifo or socket, "
+      "got 'fiel'; did you mean 'file'?" },
+    { "open type file, -> hang",
+      "f.rules:1:17: expected a type: file, directory, symlink, block, character, fifo or socket, "
+      "got '->'" },
+    { "open mode 8 -> hang",
+      "f.rules:1:11: mode must be octal, 0 to 7777: 0644, -4000 (these bits) or /0022 (one of "
+      "these), got '8'" },
+    { "open mode -> hang",
+      "f.rules:1:11: expected a mode such as 0644, -4000 or /0022, got '->'" },
+    { "open mode 10000 -> hang",
+      "f.rules:1:11: mode must be octal, 0 to 7777: 0644, -4000 (these bits) or /0022 (one of "
+      "these), got '10000'" },
     { "fsync -> short 5", "f.rules:1:10: 'short' is for readv and writev alone" },
     { "readv -> torn 5", "f.rules:1:10: 'torn' is for writev alone" },
     { "* -> flip", "f.rules:1:6: 'flip' is for readv and writev alone" },
@@ -146,7 +167,7 @@ START_TEST (many_lines)
     ck_assert_int_eq (rules->rules[0].line, 4);
     ck_assert_int_eq (rules->rules[2].line, 6);
     rules_free (rules);
-    rules = rules_parse (NULL, 0, "f", &error);
+    rules = rules_parse (NULL, 0, "f", &fault_grammar, &error);
     ck_assert_uint_eq (rules->n, 0);
     rules_free (rules);
 }
@@ -168,13 +189,13 @@ START_TEST (there_are_limits)
 
     g_string_set_size (text, RULES_SIZE_MAX + 1);
     memset (text->str, '\n', text->len);
-    ck_assert_ptr_null (rules_parse (text->str, text->len, "f", &large));
+    ck_assert_ptr_null (rules_parse (text->str, text->len, "f", &fault_grammar, &large));
     ck_assert_str_eq (large, "f: rules must have at most 1048576 bytes, got 1048577");
-    ck_assert_ptr_null (rules_parse ("open\0", 5, "f", &nul));
+    ck_assert_ptr_null (rules_parse ("open\0", 5, "f", &fault_grammar, &nul));
     ck_assert_str_eq (nul, "f: rules must be text, but there is a NUL in it");
 
     memset (text->str, 'x', 5000);
-    ck_assert_ptr_null (rules_parse (text->str, 5000, "f", &wrong));
+    ck_assert_ptr_null (rules_parse (text->str, 5000, "f", &fault_grammar, &wrong));
     ck_assert_str_eq (wrong, "f:1:1: a word or a text must have at most 4096 bytes, got 5000");
 
     g_string_truncate (text, 0);

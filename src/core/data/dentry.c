@@ -6,6 +6,32 @@
 
 #define DEPTH_MAX 4096 /* longest path to build; deeper ones are cut */
 
+uint64_t names_clock = 1, names_moved = 1;
+
+/* Two threads may come here at a time: the later time stays. */
+void
+names_void (void)
+{
+    const uint64_t now = __atomic_add_fetch (&names_clock, 1, __ATOMIC_ACQ_REL);
+    uint64_t moved = __atomic_load_n (&names_moved, __ATOMIC_RELAXED);
+
+    while (moved < now
+           && !__atomic_compare_exchange_n (&names_moved, &moved, now, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED))
+        ;
+}
+
+/* To be called before the name changes, under the lock that a path is built under: a path that is
+ * built after the clock was read has the change then, if the clock showed it. */
+static void
+inode_renamed_locked (inode_t *inode)
+{
+    __atomic_store_n (&inode->named, __atomic_add_fetch (&names_clock, 1, __ATOMIC_ACQ_REL),
+                      __ATOMIC_RELEASE);
+    if (inode->children)
+        names_void ();
+}
+
 guint
 dentry_hash (gconstpointer p)
 {
@@ -35,6 +61,7 @@ dentry_drop_locked (struct dentry *dentry, GSList **gone)
 {
     struct dentry **link = &dentry->inode->names;
 
+    inode_renamed_locked (dentry->inode);
     g_hash_table_remove (dentry->parent->table->by_name, dentry);
     *dentry->back = dentry->sibling;
     if (dentry->sibling)
@@ -53,6 +80,7 @@ dentry_add_locked (inode_t *parent, const char *name, inode_t *inode)
     size_t size = strlen (name) + 1;
     struct dentry *dentry = g_malloc (sizeof *dentry + size);
 
+    inode_renamed_locked (inode);
     dentry->name = memcpy (dentry + 1, name, size);
     dentry->inode = inode;
     dentry->parent = inode_ref_locked (parent);

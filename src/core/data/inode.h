@@ -50,6 +50,8 @@ struct inode {
     uint32_t maker[INODE_MAKER_WORDS]; /* of whoever makes requests, as call_stack_t.maker: the
                                         * bridge keeps a struct of its own here; 0 in a new inode */
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
+    uint64_t named;       /* time of the names' clock when a name of it came or went. Atomic; set
+                           * under table->lock */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
     struct dentry *names; /* table->lock */
     struct dentry *children; /* of a directory: the known names in it; table->lock */
@@ -131,6 +133,27 @@ typedef void known_name_fn (inode_t *parent, const char *name, void *data);
 void inode_each_name (inode_t *inode, known_name_fn *fn, void *data);
 void inode_each_child (inode_t *directory, known_name_fn *fn, void *data);
 
+/* The clock of names: one for the process, which each change of a name moves on. A fact about the
+ * paths of an inode that was found after the clock had shown `then` still holds if names_are_of is
+ * true. That is so until the inode gets or loses a name, or any directory moves: a rename of a
+ * directory counts for all inodes. names_void makes it false for all inodes and earlier times. */
+extern uint64_t names_clock, names_moved; /* atomic; in dentry.c */
+
+static inline uint64_t
+names_now (void)
+{
+    return __atomic_load_n (&names_clock, __ATOMIC_ACQUIRE);
+}
+
+static inline bool
+names_are_of (const inode_t *inode, uint64_t then)
+{
+    return then >= __atomic_load_n (&inode->named, __ATOMIC_RELAXED)
+        && then >= __atomic_load_n (&names_moved, __ATOMIC_RELAXED);
+}
+
+void names_void (void);
+
 /* Returns the path of inode from the root of the mount, "/" for the root, or of name in inode.
  * "<gfid:...>" stands for an inode without a name. g_free it. */
 char *inode_path (inode_t *inode, const char *name);
@@ -159,6 +182,15 @@ void inode_forget (inode_t *inode, uint64_t n);
  * core/edge/translator.h. inode_ctx_set_at stores ctx only if there is none yet, and returns the
  * context that is stored now. */
 void *inode_ctx_get_at (inode_t *inode, int slot);
+
+/* inode_ctx_get_at, inline and without its checks. */
+static inline void *
+inode_ctx_quickly (const inode_t *inode, int slot)
+{
+    return __atomic_load_n (&inode->ctx[(unsigned) slot >> 16][(unsigned) slot & 0xffff],
+                            __ATOMIC_ACQUIRE);
+}
+
 void *inode_ctx_set_at (inode_t *inode, int slot, void *ctx);
 
 #endif

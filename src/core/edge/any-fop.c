@@ -48,9 +48,66 @@ struct any_fop {
 #define SEE(kind, name) SEE_##kind##_##name (&call)
 #define GET(kind, name) GET_##kind##_##name (&answer)
 #define OF_ARGS(kind, name) , args->name
+#define ABOUT(kind, name) ABOUT_##kind (name)
 #define OF_RETS(kind, name) , rets->name
 #define SHOW_ARG(kind, name) see (KIND_##kind, #name, &args->name, data);
 #define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
+
+/* The inodes that a call is about. */
+struct call_about {
+    const loc_t *locs[2];
+    const fd_t *fds[2];
+    unsigned n_locs, n_fds;
+};
+
+#define ABOUT_LOC(name) about.locs[about.n_locs++] = name;
+#define ABOUT_FD(name) about.fds[about.n_fds++] = name;
+#define ABOUT_BYTES(name)
+#define ABOUT_COUNT(name)
+#define ABOUT_DEV(name)
+#define ABOUT_DICT(name)
+#define ABOUT_FLAGS(name)
+#define ABOUT_IATT(name)
+#define ABOUT_INT(name)
+#define ABOUT_IOBREF(name)
+#define ABOUT_LOCK(name)
+#define ABOUT_MODE(name)
+#define ABOUT_NAME(name)
+#define ABOUT_OFFSET(name)
+#define ABOUT_SIZE(name)
+#define ABOUT_VECTOR(name)
+
+/* Returns whether an inode's mark lets the operation pass. */
+static inline __attribute__ ((always_inline)) bool
+mark_passes (xlator_t *this, inode_t *inode, enum fop op, bool by_name)
+{
+    const struct any_fop_mark *mark = inode_ctx_quickly (inode, this->inode_slot);
+    uint64_t time;
+    opset_t ops;
+
+    if (!mark)
+        return false;
+    time = __atomic_load_n (&mark->time, __ATOMIC_ACQUIRE);
+    ops = __atomic_load_n (by_name ? &mark->names : &mark->ops, __ATOMIC_ACQUIRE);
+    return names_are_of (inode, time) && !opset_has (ops, op)
+        && __atomic_load_n (&mark->time, __ATOMIC_RELAXED) == time;
+}
+
+/* The compiler makes of this the few loads and comparisons that the operation needs. */
+static inline __attribute__ ((always_inline)) bool
+call_is_marked (xlator_t *this, enum fop op, const struct call_about *about)
+{
+    const loc_t *loc = about->locs[0];
+    const fd_t *fd = about->fds[0];
+
+    if (about->n_locs > 1 || about->n_fds > 1)
+        return false;
+    if (about->n_locs == 0)
+        return about->n_fds == 1 && fd->inode && mark_passes (this, fd->inode, op, false);
+    if (loc->name)
+        return loc->parent && mark_passes (this, loc->parent, op, true);
+    return loc->inode && mark_passes (this, loc->inode, op, false);
+}
 
 /* Expand the arguments before the edge's macros count them. */
 #define WIND(...) STACK_WIND_AT (__VA_ARGS__)
@@ -93,6 +150,18 @@ struct any_fop {
     }
 FOP_LIST (DOWN)
 
+#define MARKED(fop)                                                                                \
+    void marked_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))               \
+    {                                                                                              \
+        struct call_about about = { 0 };                                                           \
+        FOP_ARGS_##fop (ABOUT)                                                                     \
+        if (call_is_marked (this, FOP_##fop, &about))                                              \
+            TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                           \
+        else                                                                                       \
+            any_fop_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
+    }
+FOP_LIST (MARKED)
+
 #define UP(fop)                                                                                    \
     static void any_fop_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,            \
                                    int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))      \
@@ -128,6 +197,23 @@ FOP_LIST (UP)
                     answer_pass_##fop, answer_keep_##fop, answer_each_##fop,                       \
                     sizeof (struct fop##_call), offsetof (struct fop##_call, xdata) },
 static const struct any_fop ops[FOP_MAX] = { FOP_LIST (ROW) };
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+void
+any_fop_mark_set (struct any_fop_mark *mark, uint64_t time, opset_t ops, opset_t names)
+{
+    if (__atomic_test_and_set (&mark->busy, __ATOMIC_ACQUIRE))
+        return;
+    if (time > __atomic_load_n (&mark->time, __ATOMIC_RELAXED)) {
+        __atomic_store_n (&mark->time, 0, __ATOMIC_RELAXED);
+        __atomic_thread_fence (__ATOMIC_RELEASE);
+        __atomic_store_n (&mark->ops, ops, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->names, names, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->time, time, __ATOMIC_RELEASE);
+    }
+    __atomic_clear (&mark->busy, __ATOMIC_RELEASE);
+}
 
 /* --- calls through the table ------------------------------------------------------------------ */
 

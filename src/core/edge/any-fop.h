@@ -23,6 +23,7 @@
 #define WINDLASS_CORE_EDGE_ANY_FOP_H
 
 #include "core/table/fops.h"
+#include "core/table/opset.h"
 
 struct gf_flock;
 struct call_site;
@@ -82,6 +83,22 @@ typedef void any_fop_cbk_t (const struct answer *answer);
 /* Returns whether the call changes stored state: not an open without O_TRUNC, nor an ioctl with a
  * command that sets nothing. */
 bool call_changes (const struct call *call);
+
+/* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode,
+ * marks inodes: calls on them are then passed on before any_fop sees them, and before the structs
+ * above are filled in. Its contexts of inodes begin with a mark, and it sets any_fop_marks of
+ * xlator_api. A mark holds while names_are_of is true of its time (core/data/inode.h).
+ * Calls with two locs or two fds always go to any_fop. */
+struct any_fop_mark {
+    uint64_t time;  /* of the clock of names; 0: no mark. Atomic, and so are ops and names: the time
+                     * is 0 while they change */
+    opset_t ops;    /* operations on the inode that any_fop has to see */
+    opset_t names;  /* operations on a name in the directory that any_fop has to see */
+    bool busy;      /* a thread changes the mark. Atomic */
+};
+
+/* Sets a mark that was found out after the clock showed time. Leaves a newer mark alone. */
+void any_fop_mark_set (struct any_fop_mark *mark, uint64_t time, opset_t ops, opset_t names);
 
 /* Winds to the first child, whose answer goes directly to this translator's parent. */
 void call_pass (const struct call *call);
@@ -158,8 +175,9 @@ void call_each (const struct call *call, value_seen *see, void *data);
 void answer_each (const struct answer *answer, value_seen *see, void *data);
 void value_print (enum kind kind, const char *name, const void *value, GString *out);
 
-/* The entries in routes of operations that api->any_fop implements. */
-#define FOP(name) name##_fop any_fop_##name;
+/* The entries in routes of operations that api->any_fop implements: of a translator with
+ * any_fop_marks the latter. */
+#define FOP(name) name##_fop any_fop_##name, marked_##name;
 #include "fops.def"
 
 #endif

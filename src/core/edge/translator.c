@@ -42,7 +42,7 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
         if (xl->api->fops.name)                                                                    \
             return xl->api->fops.name;                                                             \
         if (xlator_does (xl, false, FOP_##name))                                                   \
-            return any_fop_##name;                                                                 \
+            return xl->api->any_fop_marks ? marked_##name : any_fop_##name;                        \
         return xl->children ? NULL : unsupported_##name;                                           \
     }                                                                                              \
     name##_fop *xlator_own_##name (const xlator_t *xl);                                            \

@@ -85,6 +85,7 @@ struct lock_contention {
 };
 
 struct roots;
+struct rules_slot;
 struct server_report;
 
 typedef struct xlator_list {
@@ -234,6 +235,7 @@ struct xlator_api {
                                * core/edge/any-fop.h */
     opset_t any_fop_ops;      /* calls any_fop only for these operations; 0: for all */
     any_fop_cbk_t *any_fop_cbk; /* gets the answers to call_wind */
+    bool any_fop_marks; /* contexts of inodes begin with a struct any_fop_mark */
     opset_t forwards; /* operations that the translator passes on unchanged, each once; it only
                        * decides when, or on which thread */
     struct xlator_cbks cbks;
@@ -246,6 +248,10 @@ struct xlator_api {
      * core/edge. */
     bool (*hides) (xlator_t *this, inode_t *directory, const char *name);
     void (*uncount) (xlator_t *this, struct iatt *buf);
+
+    /* Returns the rules of the translator, for `windlass rules`: core/rules/rules.h. NULL: it has
+     * none. */
+    struct rules_slot *(*rules) (xlator_t *this);
 };
 
 /* An option's value and its origin. */

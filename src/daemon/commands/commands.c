@@ -50,6 +50,10 @@ const struct control_command running_commands[] = {
       command_reload },
     { "reopen-log", "open the log file by its name again, after a rotation; read no volfile",
       command_reopen_log },
+    { "rules",
+      "print which rules of translators a file meets; input: the path of the file from the root of "
+      "the mount",
+      command_rules },
     { "state",
       "print, as KEY=VALUE, versions, process, log, errors so far, and what was agreed on with the "
       "kernel",

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass explain: how each translator treats a file. A translator's own text comes from
- * dumpops.explain. The core adds the rest: what it implements and may change, the path of requests,
- * and each option with the source of its value. The file itself is not accessed: it may be what
- * hangs.
+ * windlass explain: how each translator treats a file; and windlass rules: which of its rules the
+ * file meets. A translator's own text comes from dumpops.explain. The core adds the rest: what it
+ * implements and may change, the path of requests, and each option with the source of its value.
+ * The file itself is not accessed: it may be what hangs.
  */
 #include "daemon/daemon.h"
 
 #include "core/base/printable.h"
 #include "core/edge/steps.h"
+#include "core/rules/rules.h"
 #include "core/table/opset.h"
 
 #include <errno.h>
@@ -189,6 +190,15 @@ append_xlator (GString *out, const struct subject *subject, xlator_t *xl)
     return append_options (out, subject, xl);
 }
 
+static char *
+command_text (GBytes *input)
+{
+    gsize size;
+    const char *bytes = g_bytes_get_data (input, &size);
+
+    return g_strndup (bytes ? bytes : "", size);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* Operations of one way share a line. */
@@ -273,21 +283,17 @@ explain (const struct running *running, const struct subject *subject, GString *
                                 defaults);
 }
 
-int
-command_explain (void *data, GBytes *input, GString *answer)
+/* Fills in the subject for a path. Returns 0 or a negative errno, with *ret_done set if answer says
+ * it all. */
+static int
+subject_of (const struct running *running, const char *path, struct subject *ret_subject,
+            bool *ret_done, GString *answer)
 {
-    const struct running *running = data;
-    gsize size;
-    const char *bytes = g_bytes_get_data (input, &size);
-    g_autofree char *text = g_strndup (bytes ? bytes : "", size);
-    const bool all = g_str_has_prefix (text, EXPLAIN_ALL);
-    const char *path = all ? text + strlen (EXPLAIN_ALL) : text;
-    struct subject subject = { running->graph, path, all, NULL };
-
+    *ret_subject = (struct subject){ .graph = running->graph, .path = path };
+    *ret_done = true;
     if (*path != '/') {
         g_string_append (answer,
-                         "the input must be a path from the root of the mount, such as /dir/file, "
-                         "after a line 'all' or alone");
+                         "the input must be a path from the root of the mount, such as /dir/file");
         return -EINVAL;
     }
     if (is_of_meta (running->bridge, path)) {
@@ -296,8 +302,76 @@ command_explain (void *data, GBytes *input, GString *answer)
                                 path);
         return 0;
     }
-    subject.inode = find (running->graph, path);
-    explain (running, &subject, answer);
+    ret_subject->inode = find (running->graph, path);
+    *ret_done = false;
+    return 0;
+}
+
+int
+command_explain (void *data, GBytes *input, GString *answer)
+{
+    g_autofree char *text = command_text (input);
+    const bool all = g_str_has_prefix (text, EXPLAIN_ALL);
+    struct subject subject;
+    bool done;
+    const int r = subject_of (data, all ? text + strlen (EXPLAIN_ALL) : text, &subject, &done,
+                              answer);
+
+    if (done)
+        return r;
+    subject.all = all;
+    explain (data, &subject, answer);
     inode_unref (subject.inode);
+    return 0;
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static void
+append_rule (const struct rules *rules, const struct rule *rule, void *data)
+{
+    g_autoptr (GString) text = g_string_new (NULL);
+    GString *out = data;
+
+    rule_print (rule, text);
+    g_string_append (out, "    ");
+    line_append (out, rules->file, 256);
+    g_string_append_printf (out, ":%d: ", rule->line);
+    line_append (out, text->str, 4096);
+    g_string_append_c (out, '\n');
+}
+
+static void
+append_rules_of (GString *out, const struct subject *subject, xlator_t *xl)
+{
+    line_append (out, xl->name, 256);
+    g_string_append_printf (out, " (%s)\n", xl->type);
+    if (rules_for (xl, xl->api->rules (xl), subject->path, subject->inode, append_rule, out) == 0)
+        g_string_append (out, "    no rule is for its path\n");
+}
+
+int
+command_rules (void *data, GBytes *input, GString *answer)
+{
+    const struct running *running = data;
+    g_autofree char *text = command_text (input);
+    struct subject subject;
+    unsigned with_rules = 0;
+    bool done;
+    const int r = subject_of (running, text, &subject, &done, answer);
+
+    if (done)
+        return r;
+    for (guint i = 0; i < running->graph->xlators->len; i++) {
+        xlator_t *xl = running->graph->xlators->pdata[i];
+
+        if (!xl->api->rules || !xl->ready || xl->pass_through)
+            continue;
+        append_rules_of (answer, &subject, xl);
+        with_rules++;
+    }
+    inode_unref (subject.inode);
+    if (with_rules == 0)
+        g_string_append (answer, "no translator of this mount has rules\n");
     return 0;
 }

@@ -38,6 +38,11 @@ expect_match "by default" '^    option entry-timeout = 1\.0 \(default\)$' "$(par
 expect_match "its rule" 'the rule in line 1 may hit it: open path "/dir/\*" -> error EIO' \
     "$(part fault-2)"
 expect_no_match "another's rule" 'line 2' "$(part fault-2)"
+expect "windlass rules" "fault-2 (debug/fault)
+    $TEST_DIR/rules:1: open path \"/dir/*\" -> error EIO" "$("$WINDLASS" rules "$MNT" /dir/file)"
+expect "of a path in the mount" "$("$WINDLASS" rules "$MNT" dir/file)" \
+    "$("$WINDLASS" rules "$MNT/link")"
+expect_match "and of another one" '^    no rule is for its path$' "$("$WINDLASS" rules "$MNT" dir)"
 expect_match "what it takes part in" '^    takes part in: all operations$' "$(part fault-2)"
 line=$(grep -n 'decrypt-read' "$VOL" | cut -d: -f1)
 expect_match "from the volfile" "^    option decrypt-read = no \($VOL:$line:[0-9]+\)$" \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int
-command_rules (xlator_t *this, GBytes *input, GString *answer)
+fault_command_rules (xlator_t *this, GBytes *input, GString *answer)
 {
     gsize size;
     const char *text = g_bytes_get_data (input, &size);
@@ -31,24 +31,26 @@ static bool
 hangs_as (const void *data, const void *name)
 {
     const struct fault_local *local = data;
-    const struct fault_step *step = local->next > local->rule->steps ? local->next - 1 : NULL;
+    const struct fault_step *first = fault_action_of (local->rule)->steps;
+    const struct fault_step *step = local->next > first ? local->next - 1 : NULL;
 
     return step && step->kind == STEP_HANG
         && (!*(const char *) name || g_strcmp0 (step->name, name) == 0);
 }
 
 static void
-set_add_names (const struct rule_set *set, GHashTable *names)
+set_add_names (const struct rules *rules, GHashTable *names)
 {
-    for (unsigned i = 0; i < set->rules->n; i++)
-        for (const struct fault_step *step = set->rules->rules[i].steps; step->kind; step++)
+    for (unsigned i = 0; i < rules->n; i++)
+        for (const struct fault_step *step = fault_action_of (&rules->rules[i])->steps; step->kind;
+             step++)
             if (step->kind == STEP_HANG && step->name)
                 g_hash_table_add (names, step->name);
 }
 
 /* No rule has a hang of that name. */
 static int
-release_unknown (struct rule_set *set, const char *name, GString *answer)
+release_unknown (const struct rules *rules, const char *name, GString *answer)
 {
     g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
     g_autoptr (GPtrArray) list = g_ptr_array_new ();
@@ -56,7 +58,7 @@ release_unknown (struct rule_set *set, const char *name, GString *answer)
     GHashTableIter iter;
     gpointer one;
 
-    set_add_names (set, names);
+    set_add_names (rules, names);
     if (g_hash_table_contains (names, name))
         return 0;
     g_hash_table_iter_init (&iter, names);
@@ -75,7 +77,7 @@ command_release (xlator_t *this, GBytes *input, GString *answer)
     gsize size;
     const char *text = g_bytes_get_data (input, &size);
     g_autofree char *name = g_strndup (text ? text : "", MIN (size, RULE_TEXT_MAX));
-    struct rule_set *set = shared_get (&priv->set);
+    struct fault_set *set = fault_set_get (priv);
     int r = 0;
 
     g_strstrip (name);
@@ -83,8 +85,8 @@ command_release (xlator_t *this, GBytes *input, GString *answer)
         if (g_ascii_iscntrl (*p))
             *p = '?';
     if (*name)
-        r = release_unknown (set, name, answer);
-    shared_unref (&set->shared);
+        r = release_unknown (set->rules.rules, name, answer);
+    shared_unref (&set->rules.shared);
     if (r < 0)
         return r;
     g_string_append_printf (answer, "released %u", held_release (priv->held, hangs_as, name));
@@ -92,7 +94,7 @@ command_release (xlator_t *this, GBytes *input, GString *answer)
 }
 
 const struct xlator_command fault_commands[] = {
-    { "rules", "replace the rules in force by those of the input", command_rules },
+    { "rules", "replace the rules in force by those of the input", fault_command_rules },
     { "clear", "remove all rules, and release all requests that they hold", command_clear },
     { "show", "print the rules in force, and how often each was used", command_show },
     { "release", "release requests that 'hang' holds: those under the name in the input, or all",

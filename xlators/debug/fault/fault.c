@@ -11,7 +11,6 @@
 #include "fault.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 
 static int fault_check_rules (const char *text, char **ret_allowed);
@@ -41,7 +40,7 @@ fault_check_rules (const char *text, char **ret_allowed)
         *ret_allowed = g_strdup_printf ("must be a file of rules (%s)", error->message);
         return -EINVAL;
     }
-    rules = rules_parse (rules_text, size, text, &problem);
+    rules = rules_parse (rules_text, size, text, &fault_grammar, &problem);
     rules_free (rules);
     if (!rules)
         *ret_allowed = g_strdup_printf ("must be a file of rules (%s)",
@@ -56,12 +55,12 @@ fault_check_rules (const char *text, char **ret_allowed)
 static void
 fault_hang (fault_private_t *priv, call_stub_t *stub, struct fault_local *local)
 {
-    struct rule_set *set = shared_ref (&local->set->shared);
+    struct fault_set *set = shared_ref (&local->set->rules.shared);
 
     held_add (priv->held, stub, HELD_FOR_EVER, local);
     if (__atomic_load_n (&set->gone, __ATOMIC_SEQ_CST))
         held_release (priv->held, fault_hangs_by_set, set);
-    shared_unref (&set->shared);
+    shared_unref (&set->rules.shared);
 }
 
 static void
@@ -80,6 +79,18 @@ fault_hold (const struct call *call, struct fault_local *local, const struct fau
         fault_hang (priv, stub, local);
 }
 
+/* teaches: the answer has to be seen, for the conditions of rules on owners and modes. */
+static void
+fault_pass (const struct call *call, bool teaches)
+{
+    inode_t *inode = call->loc ? call->loc->inode : call->fd ? call->fd->inode : NULL;
+
+    if (teaches)
+        call_wind (call, FIRST_CHILD (call->this), inode_ref (inode));
+    else
+        call_pass (call);
+}
+
 /* An error step after a data step is applied to the answer of the data step. */
 static void
 fault_next (const struct call *call, struct fault_local *local)
@@ -87,7 +98,7 @@ fault_next (const struct call *call, struct fault_local *local)
     const struct fault_step *step = local->next;
 
     if (step->kind == STEP_NONE) {
-        call_pass (call);
+        fault_pass (call, local->teaches);
         return;
     }
     local->next++;
@@ -102,37 +113,56 @@ fault_next (const struct call *call, struct fault_local *local)
     }
 }
 
-static void
-fault_any_fop (const struct call *call)
+/* Returns the request's local if a rule fires for it, else passes it on. */
+static struct fault_local *
+fault_look (const struct call *call)
 {
     fault_private_t *priv = call->this->private;
-    struct fault_local *local = call->frame->local;
+    struct fault_local *local = NULL;
+    struct rule_walk walk;
     const struct rule *rule;
-    struct rule_set *set;
     uint64_t number, seed;
 
-    if (local) {
-        fault_next (call, local);
-        return;
+    rule_walk_begin (&walk, &priv->slot, call);
+    rule = fault_choose (&walk, &number, &seed);
+    if (rule) {
+        local = frame_local_new (call->frame, sizeof *local);
+        *local = (struct fault_local){
+            .set = shared_ref (&walk.set->shared), .rule = rule,
+            .next = fault_action_of (rule)->steps, .number = number, .seed = seed,
+            .teaches = walk.teaches
+        };
     }
-    set = shared_get (&priv->set);
-    rule = fault_choose (set, call, &number, &seed);
-    if (!rule) {
-        shared_unref (&set->shared);
-        call_pass (call);
-        return;
-    }
-    local = frame_local_new (call->frame, sizeof *local);
-    *local = (struct fault_local){
-        .set = set, .rule = rule, .next = rule->steps, .number = number, .seed = seed
-    };
-    fault_next (call, local);
+    rule_walk_end (&walk);
+    if (walk.asks)
+        rules_ask (call);
+    else if (!local)
+        fault_pass (call, walk.teaches);
+    return local;
 }
 
 static void
+fault_any_fop (const struct call *call)
+{
+    struct fault_local *local = call->frame->local;
+
+    if (!local)
+        local = fault_look (call);
+    if (local)
+        fault_next (call, local);
+}
+
+/* cookie: the inode, with a reference, of a call whose answer teaches; its data are unchanged. */
+static void
 fault_any_fop_cbk (const struct answer *answer)
 {
-    fault_answer_data (answer, answer->frame->local);
+    if (answer->cookie || !answer->frame->local) {
+        rules_learn (answer, answer->cookie);
+        inode_unref (answer->cookie);
+        answer_pass (answer);
+    } else {
+        fault_answer_data (answer, answer->frame->local);
+    }
 }
 
 /* A request that was interrupted while it hung fails. A delay makes a request late, but never
@@ -157,7 +187,7 @@ fault_local_drop (xlator_t *this, void *data)
     struct fault_local *local = data;
 
     if (local->set)
-        shared_unref (&local->set->shared);
+        shared_unref (&local->set->rules.shared);
 }
 
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
@@ -219,8 +249,11 @@ fault_fini (xlator_t *this)
 {
     fault_private_t *priv = this->private;
 
+    struct rule_set *set = rules_replace (&priv->slot, NULL);
+
     held_free (priv->held);
-    shared_unref (shared_set (&priv->set, NULL));
+    if (set)
+        shared_unref (&set->shared);
     g_free (priv->loaded);
     pthread_mutex_destroy (&priv->load_lock);
 }
@@ -254,29 +287,30 @@ fault_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, fault_which_rule, out);
 }
 
-/* A rule may depend on more than the path, so it is not known in advance whether it applies. */
+static void
+fault_explain_rule (const struct rules *rules, const struct rule *rule, void *data)
+{
+    GString *out = data;
+
+    g_string_append_printf (out, "the rule in line %d may hit it: ", rule->line);
+    rule_print (rule, out);
+    g_string_append_c (out, '\n');
+}
+
+/* A rule may depend on more than the file, so it is not known in advance whether it applies. */
 static void
 fault_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     fault_private_t *priv = this->private;
-    struct rule_set *set = shared_get (&priv->set);
-    unsigned hits = 0;
 
-    for (unsigned i = 0; i < set->rules->n; i++) {
-        const struct rule *rule = &set->rules->rules[i];
+    if (rules_for (this, &priv->slot, path, inode, fault_explain_rule, out) == 0)
+        g_string_append (out, "does nothing with it: no rule is for its path\n");
+}
 
-        if ((rule->path && fnmatch (rule->path, path, 0) != 0)
-            || (rule->volume && strcmp (rule->volume, this->name) != 0))
-            continue;
-        g_string_append_printf (out, "the rule in line %d may hit it: ", rule->line);
-        rule_print (rule, out);
-        g_string_append_c (out, '\n');
-        hits++;
-    }
-    if (!hits)
-        g_string_append_printf (out, "does nothing with it: none of %u rules is for its path\n",
-                                set->rules->n);
-    shared_unref (&set->shared);
+static struct rules_slot *
+fault_rules (xlator_t *this)
+{
+    return &((fault_private_t *) this->private)->slot;
 }
 
 const struct xlator_api xlator_api = {
@@ -286,6 +320,7 @@ const struct xlator_api xlator_api = {
     .children = { .min = 1, .max = 1 },
     .passive = true,
     .touches = TOUCHES_DATA | TOUCHES_ERRORS,
+    .wants = WANTS_INODE,
     .priv_size = sizeof (fault_private_t),
     .options = fault_options,
     .init = fault_init,
@@ -295,6 +330,9 @@ const struct xlator_api xlator_api = {
     .local_drop = fault_local_drop,
     .any_fop = fault_any_fop,
     .any_fop_cbk = fault_any_fop_cbk,
+    .any_fop_marks = true,
+    .cbks = { .forget = rules_forget },
+    .rules = fault_rules,
     .dumpops = { .priv = fault_dump, .waits_for = fault_waits_for, .explain = fault_explain },
     .passthrough = { .why = "may make the file's reads and writes fail" },
     .commands = fault_commands,

@@ -4,15 +4,13 @@
  *
  * Reasons:
  *
- * - debug/error-gen, delay-gen and fault treat all operations alike: one function `every`
+ * - debug/error-gen, delay-gen and fault treat all operations alike: one function any_fop
  *   (any-fop.h).
  * - Random decisions come from chance_number (seed, n), with n the count of possible hits. A
  *   generator would depend on the order in which threads draw.
  * - A call that waits is held by core/work/delayed.c: a timer ends the wait and a worker continues
  *   the call, since translators below may block and timers may not. XLATOR_ENDING, which comes
  *   before the mount goes, releases all of them: the unmount itself may wait for one.
- * - Options that may change while requests come are one struct in a slot (core/base/replaceable.h).
- *   The struct is constant; reconfigure puts another one in its place.
  * - STACK_WIND_TAIL sets frame->local to NULL: the frame is the next translator's, which must be
  *   able to tell its own local by it.
  * - `windlass fault` puts a line "# file: NAME" before the text of a file of rules, so line 1 of
@@ -29,9 +27,8 @@ struct rule_count {
 };
 
 /* Rules in force, and their counts. The rules are constant; new rules replace the whole set. */
-struct rule_set {
-    struct shared shared;
-    struct rules *rules;
+struct fault_set {
+    struct rule_set rules;     /* comes first */
     struct rule_count *counts; /* one per rule */
     uint64_t seed;             /* of rules without one of their own */
     bool gone;                 /* atomic: the set was replaced */
@@ -39,17 +36,16 @@ struct rule_set {
 
 typedef struct {
     char *file, *seed_text;
-    struct shared_slot set;    /* struct rule_set */
+    struct rules_slot slot;    /* of struct fault_set */
     struct held_calls *held;   /* each with a struct fault_local */
-    pthread_mutex_t load_lock; /* serialises replacing the rules; taken before held's lock and the
-                                  slot's */
+    pthread_mutex_t load_lock; /* serialises replacing the rules; taken before held's lock */
     char *loaded;              /* load_lock: the text read from the option's file, or NULL */
     uint64_t seed;             /* load_lock */
 } fault_private_t;
 
 /* A request to which a rule applies. */
 struct fault_local {
-    struct rule_set *set; /* with a reference */
+    struct fault_set *set; /* with a reference */
     const struct rule *rule;
     const struct fault_step *next; /* the next step */
     uint64_t number;         /* the number of the match; random decisions depend on it */
@@ -57,18 +53,22 @@ struct fault_local {
     const struct fault_step *data; /* short, flip or torn, once the call is wound; or NULL */
     size_t size;             /* the size that a torn write answers */
     int error;               /* the error to answer in the end, or 0 */
+    bool teaches;            /* rules_learn must see the answer */
 };
 
-/* match.c: the first rule that fits and fires, the number of its match, and its seed; NULL if there
- * is none. */
-const struct rule *fault_choose (struct rule_set *set, const struct call *call,
-                                 uint64_t *ret_number, uint64_t *ret_seed);
+/* choose.c: the next rule that the call meets and that fires, the number of its match, and its
+ * seed; NULL if there is none. */
+const struct rule *fault_choose (struct rule_walk *walk, uint64_t *ret_number,
+                                 uint64_t *ret_seed);
 
 /* data.c: winds the call with its data changed by local->data; changes the answer's data. */
 void fault_wind_data (const struct call *call, struct fault_local *local);
 void fault_answer_data (const struct answer *answer, const struct fault_local *local);
 
 /* load.c */
+
+/* Returns the rules in force, with a reference. */
+struct fault_set *fault_set_get (fault_private_t *priv);
 
 /* For held_release: returns true if the call hangs by a rule of the set. */
 bool fault_hangs_by_set (const void *local, const void *set);

@@ -6,23 +6,30 @@
 #include <string.h>
 
 static void
-set_free (void *value)
+fault_set_free (void *value)
 {
-    struct rule_set *set = value;
+    struct fault_set *set = value;
 
-    rules_free (set->rules);
+    rule_set_clear (&set->rules);
     g_free (set->counts);
     g_free (set);
 }
 
-static struct rule_set *
-set_new (struct rules *rules, uint64_t seed)
+static struct fault_set *
+fault_set_new (xlator_t *this, struct rules *rules, uint64_t seed)
 {
-    struct rule_set *set = g_new0 (struct rule_set, 1);
+    struct fault_set *set = g_new0 (struct fault_set, 1);
 
-    *set = (struct rule_set){ .shared = { 1, set_free }, .rules = rules, .seed = seed };
+    rule_set_init (&set->rules, rules, this, fault_set_free);
+    set->seed = seed;
     set->counts = g_new0 (struct rule_count, MAX (rules->n, 1));
     return set;
+}
+
+struct fault_set *
+fault_set_get (fault_private_t *priv)
+{
+    return (struct fault_set *) rules_get (&priv->slot);
 }
 
 bool
@@ -30,21 +37,23 @@ fault_hangs_by_set (const void *data, const void *set)
 {
     const struct fault_local *local = data;
 
-    return local->set == set && local->next > local->rule->steps
+    return local->set == set && local->next > fault_action_of (local->rule)->steps
         && local->next[-1].kind == STEP_HANG;
 }
 
 /* Releases requests that hang by the replaced rules. */
 static void
-set_replace (fault_private_t *priv, struct rules *rules)
+fault_set_replace (xlator_t *this, struct rules *rules)
 {
-    struct rule_set *old = shared_set (&priv->set, &set_new (rules, priv->seed)->shared);
+    fault_private_t *priv = this->private;
+    struct fault_set *set = fault_set_new (this, rules, priv->seed);
+    struct fault_set *old = (struct fault_set *) rules_replace (&priv->slot, &set->rules);
 
     if (!old)
         return;
     __atomic_store_n (&old->gone, true, __ATOMIC_SEQ_CST);
     held_release (priv->held, fault_hangs_by_set, old);
-    shared_unref (&old->shared);
+    shared_unref (&old->rules.shared);
 }
 
 /* Takes a first line "# file: NAME", in which `windlass fault` names the source of the text. Line
@@ -67,7 +76,7 @@ fault_load (xlator_t *this, const char *text, size_t size, const char *file, GSt
 {
     fault_private_t *priv = this->private;
     g_autofree char *name = fault_take_name (&text, &size, file), *error = NULL;
-    struct rules *rules = rules_parse (text, size, name, &error);
+    struct rules *rules = rules_parse (text, size, name, &fault_grammar, &error);
 
     if (!rules) {
         g_string_append (answer, error);
@@ -76,7 +85,7 @@ fault_load (xlator_t *this, const char *text, size_t size, const char *file, GSt
     g_string_append_printf (answer, "%u %s in force", rules->n,
                             rules->n == 1 ? "rule is" : "rules are");
     pthread_mutex_lock (&priv->load_lock);
-    set_replace (priv, rules);
+    fault_set_replace (this, rules);
     pthread_mutex_unlock (&priv->load_lock);
     return 0;
 }
@@ -122,11 +131,11 @@ void
 fault_show (xlator_t *this, GString *out)
 {
     fault_private_t *priv = this->private;
-    struct rule_set *set = shared_get (&priv->set);
+    struct fault_set *set = fault_set_get (priv);
 
     g_string_append_printf (out, "# seed %" G_GUINT64_FORMAT "\n", set->seed);
-    for (unsigned i = 0; i < set->rules->n; i++) {
-        const struct rule *rule = &set->rules->rules[i];
+    for (unsigned i = 0; i < set->rules.rules->n; i++) {
+        const struct rule *rule = &set->rules.rules->rules[i];
 
         g_string_append_printf (out,
                                 "# matched %" G_GUINT64_FORMAT ", fired %" G_GUINT64_FORMAT
@@ -137,5 +146,5 @@ fault_show (xlator_t *this, GString *out)
         rule_print (rule, out);
         g_string_append_c (out, '\n');
     }
-    shared_unref (&set->shared);
+    shared_unref (&set->rules.shared);
 }

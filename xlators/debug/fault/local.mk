@@ -2,13 +2,12 @@
 xlatordebugexec_PROGRAMS += xlators/debug/fault.so
 
 xlators_debug_fault_so_SOURCES = \
+    %D%/choose.c \
     %D%/commands.c \
     %D%/data.c \
     %D%/fault.c \
     %D%/fault.h \
     %D%/load.c \
-    %D%/match.c \
-    %D%/parse.c \
     %D%/rules.c \
     %D%/rules.h
 xlators_debug_fault_so_CPPFLAGS = $(module_cpp)
