@@ -82,6 +82,9 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/translator.c \
     %D%/core/edge/watch.c \
     %D%/core/work/delayed.c \
+    %D%/core/work/job-internal.h \
+    %D%/core/work/job-report.c \
+    %D%/core/work/job.c \
     %D%/core/work/limit-internal.h \
     %D%/core/work/limit-report.c \
     %D%/core/work/limit.c \
@@ -227,6 +230,7 @@ pkgincludeedge_HEADERS = \
 pkgincludeworkdir = $(pkgincludedir)/core/work
 pkgincludework_HEADERS = \
     %D%/core/work/delayed.h \
+    %D%/core/work/job.h \
     %D%/core/work/limit.h \
     %D%/core/work/work.h
 pkgincluderulesdir = $(pkgincludedir)/core/rules
@@ -480,6 +484,7 @@ src_windlass_SOURCES = \
     %D%/cli/help-json.c \
     %D%/cli/help.c \
     %D%/cli/inflight.c \
+    %D%/cli/jobs.c \
     %D%/cli/list.c \
     %D%/cli/man.c \
     %D%/cli/numbers.c \
@@ -520,6 +525,7 @@ src_windlass_SOURCES = \
     %D%/daemon/commands/errors.c \
     %D%/daemon/commands/explain.c \
     %D%/daemon/commands/inflight.c \
+    %D%/daemon/commands/jobs.c \
     %D%/daemon/commands/reload.c \
     %D%/daemon/commands/state.c \
     %D%/daemon/commands/stats.c \

@@ -40,6 +40,7 @@
 #include "core/edge/sync.h"
 #include "core/edge/sync-names.h"
 #include "core/work/delayed.h"
+#include "core/work/job.h"
 #include "core/work/limit.h"
 #include "core/work/work.h"
 

@@ -25,6 +25,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no
     %D%/unit/test_histogram.c \
     %D%/unit/test_hidden.c \
     %D%/unit/test_inode.c \
+    %D%/unit/test_jobs.c \
     %D%/unit/test_lru.c \
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \

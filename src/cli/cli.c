@@ -34,6 +34,8 @@ const struct cli_command cli_commands[] = {
       "print the unanswered requests of a mount, the translator that has each, and the reason for "
       "its wait",
       cli_inflight },
+    { "jobs", "list|stop MOUNTPOINT [NUMBER] [--json]",
+      "list what the translators of a mount do in the background, or stop such a job", cli_jobs },
     { "list", "[--json]", "list the mounts of this machine, with their daemons and states",
       cli_list },
     { "new", "PRESET DIR [OPTION=VALUE...] [FLAG...]",

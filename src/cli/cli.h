@@ -163,6 +163,10 @@ int cli_check_verb (const struct cli_command *command, const char *const *verbs,
 int cli_top (const struct cli_command *command, int argc, char **argv);
 int cli_stats (const struct cli_command *command, int argc, char **argv);
 
+/* jobs.c */
+
+int cli_jobs (const struct cli_command *command, int argc, char **argv);
+
 /* timeline.c */
 
 int cli_timeline (const struct cli_command *command, int argc, char **argv);

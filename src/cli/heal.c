@@ -8,13 +8,12 @@
 #include "control/control.h"
 #include "core/base/printable.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_PAUSE 10000 /* microseconds between questions: they grow */
-#define LAST_PAUSE 200000
 #define HEALER ": type cluster/replicate"
 
 /* Sends a command to a volume. Returns the answer (freed with g_free), or NULL after a message. */
@@ -52,37 +51,34 @@ find_healers (const struct cli_command *command, const char *mountpoint)
     return names;
 }
 
-static void
-show_progress (const char *volume, const char *answer)
-{
-    g_autoptr (GString) name = g_string_new (NULL);
-    unsigned long long done, total;
+/* The heal of one volume, while its job runs. */
+struct healing {
+    const struct cli_command *command;
+    const char *mountpoint, *volume;
+    GString *report;
+    gint64 since; /* for cli_say_waiting */
+};
 
-    line_append (name, volume, NAME_MAX);
-    if (isatty (STDERR_FILENO)
-        && sscanf (answer, "running %llu %llu", &done, &total) == 2 && total > 0)
-        fprintf (stderr, "\r%s: %llu of %llu MB ", name->str, done >> 20, total >> 20);
+static int
+report_take (const char *bytes, size_t size, void *data, char **ret_error)
+{
+    struct healing *healing = data;
+
+    g_string_append_len (healing->report, bytes, (gssize) size);
+    return 0;
 }
 
-/* Returns the last answer about a heal, when it has ended (freed with g_free), or NULL after a
- * message. */
-static char *
-heal_follow (const struct cli_command *command, const char *mountpoint, const char *volume,
-             const char *number)
+static void
+show_progress (uint64_t done, uint64_t total, const char *unit, void *data)
 {
-    char *answer = heal_ask (command, mountpoint, volume, "heal-progress", number);
-    useconds_t pause = FIRST_PAUSE;
-    gint64 since = 0;
+    struct healing *healing = data;
+    g_autoptr (GString) name = g_string_new (NULL);
 
-    while (answer && g_str_has_prefix (answer, "running")) {
-        show_progress (volume, answer);
-        cli_say_waiting (command, mountpoint, &since);
-        usleep (pause);
-        pause = MIN (pause * 2, LAST_PAUSE);
-        g_free (answer);
-        answer = heal_ask (command, mountpoint, volume, "heal-progress", number);
-    }
-    return answer;
+    cli_say_waiting (healing->command, healing->mountpoint, &healing->since);
+    line_append (name, healing->volume, NAME_MAX);
+    if (isatty (STDERR_FILENO) && total > 0)
+        fprintf (stderr, "\r%s: %llu of %llu MB ", name->str, (unsigned long long) done >> 20,
+                 (unsigned long long) total >> 20);
 }
 
 /* Each line names the volume if there are several. */
@@ -102,21 +98,40 @@ print_report (const char *volume, const char *report)
 
 enum result { HEALED, FAILED, MISSING };
 
+/* Begins a heal and waits for its end. Returns 0 or a negative errno, which has been reported if
+ * there is no *ret_error: -ESHUTDOWN or -ESRCH if the mount has moved to another graph meanwhile,
+ * and the job has ended with the old one. */
+static int
+heal_once (struct healing *healing, const char *path, char **ret_error)
+{
+    g_autofree char *number = heal_ask (healing->command, healing->mountpoint, healing->volume,
+                                        "heal", path);
+
+    return number ? control_call_job (healing->mountpoint, g_strchomp (number), report_take,
+                                      show_progress, healing, ret_error)
+                  : -EIO;
+}
+
 static enum result
 heal_on (const struct cli_command *command, const char *mountpoint, const char *volume,
          bool several, const char *path)
 {
-    g_autofree char *number = heal_ask (command, mountpoint, volume, "heal", path);
-    g_autofree char *answer =
-        number ? heal_follow (command, mountpoint, volume, g_strchomp (number)) : NULL;
-    const char *report = answer ? strchr (answer, '\n') : NULL;
+    g_autofree char *error = NULL;
+    g_autoptr (GString) report = g_string_new (NULL);
+    struct healing healing = { command, mountpoint, volume, report, 0 };
+    int r;
 
-    if (!answer)
-        return FAILED;
-    if (g_str_has_prefix (answer, "missing"))
+    do {
+        g_clear_pointer (&error, g_free);
+        g_string_truncate (report, 0);
+        r = heal_once (&healing, path, &error);
+    } while (r == -ESHUTDOWN || r == -ESRCH);
+    if (r == -ENOENT)
         return MISSING;
-    print_report (several ? volume : NULL, report ? report + 1 : "");
-    return g_str_has_prefix (answer, "finished") ? HEALED : FAILED;
+    print_report (several ? volume : NULL, report->str);
+    if (error && r != -EIO)
+        say_line (stderr, "windlass %s: %s: %s", command->name, volume, error);
+    return r == 0 ? HEALED : FAILED;
 }
 
 /* A file of a distributed volume is in one of its sets of copies, a directory in all. */

@@ -170,7 +170,8 @@ int stale_abort_file (const char *mountpoint);
 struct control_command {
     const char *name;
     const char *about; /* one sentence, without a full stop */
-    /* As in struct xlator_command. data: the argument of control_serve. */
+    /* As in struct xlator_command. input may be empty, never NULL. data: the argument of
+     * control_serve. */
     int (*run) (void *data, GBytes *input, GString *answer);
 };
 
@@ -194,10 +195,11 @@ void control_ended (struct control_ending *ending, bool complete);
 
 /* --- dispatch.c: targets and commands --- */
 
-/* Runs a command of the daemon or of a translator. Returns 0 or a negative errno. answer: text for
- * the user, in both cases. */
+/* Runs a command of the daemon or of a translator. asker: the process that asks; its input is not
+ * used. Returns 0 or a negative errno. answer: text for the user, in both cases. */
 int control_dispatch (struct graph *graph, const struct control_command *commands, void *data,
-                      const struct control_request *request, GString *answer);
+                      const struct control_request *request,
+                      const struct xlator_asked *asker, GString *answer);
 
 /* --- client.c: requests --- */
 
@@ -259,5 +261,19 @@ typedef int control_piece_fn (const char *bytes, size_t size, void *data, char *
  * piece. */
 int control_call_pieces (const char *mountpoint, const char *target, const char *command,
                          GBytes *input, control_piece_fn *take, void *data, char **ret_error);
+
+/* The daemon's command job-answer, which answers in pieces: puts into answer the piece after what
+ * job_read has read. Returns 0, or the status of a job that has failed. */
+struct job_read;
+int control_job_answer (const struct job_read *read, GString *answer);
+
+/* Gets the progress of a job, as in job_progress. unit: "" if there is none. */
+typedef void control_progress_fn (uint64_t done, uint64_t total, const char *unit, void *data);
+
+/* Takes the answer of a job (core/work/job.h) until the job has ended. number: text of the command
+ * that has begun it. progress is called each time the job has not ended. Returns the status of the
+ * job. */
+int control_call_job (const char *mountpoint, const char *number, control_piece_fn *take,
+                      control_progress_fn *progress, void *data, char **ret_error);
 
 #endif

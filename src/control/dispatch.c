@@ -99,14 +99,17 @@ target_find (struct graph *graph, const char *target, xlator_t **ret_xl, GString
 /* --- commands --- */
 
 static int
-run_of_translator (xlator_t *xl, const struct control_request *request, GString *answer)
+run_of_translator (xlator_t *xl, const struct control_request *request,
+                   const struct xlator_asked *asker, GString *answer)
 {
+    struct xlator_asked asked = *asker;
     const struct xlator_command *command = xl->api->commands;
     const gsize since = answer->len;
 
+    asked.input = request->input;
     for (; command && command->name; command++)
         if (strcmp (command->name, request->command) == 0)
-            return command->run (xl, request->input, answer);
+            return command->run (xl, &asked, answer);
     for (command = xl->api->commands; command && command->name; command++)
         g_string_append_printf (answer, "%s%s", comma (answer, since), command->name);
     if (answer->len > since)
@@ -138,7 +141,8 @@ run_of_daemon (struct graph *graph, const struct control_command *commands, void
 
 int
 control_dispatch (struct graph *graph, const struct control_command *commands, void *data,
-                  const struct control_request *request, GString *answer)
+                  const struct control_request *request, const struct xlator_asked *asker,
+                  GString *answer)
 {
     xlator_t *xl = NULL;
     int r;
@@ -146,5 +150,5 @@ control_dispatch (struct graph *graph, const struct control_command *commands, v
     if (!*request->target)
         return run_of_daemon (graph, commands, data, request, answer);
     r = target_find (graph, request->target, &xl, answer);
-    return r < 0 ? r : run_of_translator (xl, request, answer);
+    return r < 0 ? r : run_of_translator (xl, request, asker, answer);
 }

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Answers in pieces. */
 #include "control/control.h"
+#include "core/work/job.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define FIRST_PAUSE 5000 /* microseconds between two questions to a job that prints nothing: they
+                          * double */
+#define LAST_PAUSE 200000
 
 /* --- the daemon's side --- */
 
@@ -63,6 +70,19 @@ piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret
     return r;
 }
 
+/* Asks for the piece that begins at *where, and replaces *where. */
+static int
+piece_ask (const char *mountpoint, const char *target, const char *command, GBytes *input,
+           char **where, control_piece_fn *take, void *data, char **ret_error)
+{
+    g_autoptr (GBytes) request = ask_at (*where, input);
+    g_autoptr (GString) piece = g_string_new (NULL);
+    int r = control_call (mountpoint, target, command, request, piece, ret_error);
+
+    g_clear_pointer (where, g_free);
+    return r < 0 ? r : piece_take (piece, take, data, where, ret_error);
+}
+
 int
 control_call_pieces (const char *mountpoint, const char *target, const char *command, GBytes *input,
                      control_piece_fn *take, void *data, char **ret_error)
@@ -71,14 +91,75 @@ control_call_pieces (const char *mountpoint, const char *target, const char *com
     int r = 0;
 
     *ret_error = NULL;
-    while (r == 0 && where) {
-        g_autoptr (GBytes) request = ask_at (where, input);
-        g_autoptr (GString) piece = g_string_new (NULL);
+    while (r == 0 && where)
+        r = piece_ask (mountpoint, target, command, input, &where, take, data, ret_error);
+    g_free (where);
+    return r;
+}
 
-        g_clear_pointer (&where, g_free);
-        r = control_call (mountpoint, target, command, request, piece, ret_error);
-        if (r == 0)
-            r = piece_take (piece, take, data, &where, ret_error);
+/* --- the answer of a job ---------------------------------------------------------------------- */
+
+int
+control_job_answer (const struct job_read *read, GString *answer)
+{
+    g_autofree char *progress = NULL;
+
+    if (read->ended && read->result < 0) {
+        g_string_assign (answer, read->error);
+        return read->result;
+    }
+    progress = g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %s", read->done,
+                                read->total, read->unit ? read->unit : "");
+    control_piece_next (answer, read->ended ? NULL : progress);
+    return 0;
+}
+
+/* The calls of control_call_job. */
+struct job_pieces {
+    control_piece_fn *take; /* of the caller */
+    void *data;
+    bool empty;             /* whether the last piece had no text */
+};
+
+static int
+job_piece_take (const char *bytes, size_t size, void *data, char **ret_error)
+{
+    struct job_pieces *pieces = data;
+
+    pieces->empty = size == 0;
+    return pieces->take (bytes, size, pieces->data, ret_error);
+}
+
+static void
+progress_report (const char *text, control_progress_fn *progress, void *data)
+{
+    unsigned long long done, total;
+    char unit[32] = "";
+
+    if (sscanf (text, "%llu %llu %31s", &done, &total, unit) >= 2)
+        progress (done, total, unit, data);
+}
+
+int
+control_call_job (const char *mountpoint, const char *number, control_piece_fn *take,
+                  control_progress_fn *progress, void *data, char **ret_error)
+{
+    g_autoptr (GBytes) input = g_bytes_new (number, strlen (number));
+    struct job_pieces pieces = { take, data, false };
+    char *where = g_strdup ("");
+    useconds_t pause = FIRST_PAUSE;
+    int r = 0;
+
+    *ret_error = NULL;
+    while (r == 0 && where) {
+        r = piece_ask (mountpoint, NULL, "job-answer", input, &where, job_piece_take, &pieces,
+                       ret_error);
+        if (r < 0 || !where)
+            continue;
+        progress_report (where, progress, data);
+        pause = pieces.empty ? MIN (pause * 2, LAST_PAUSE) : FIRST_PAUSE;
+        if (pieces.empty)
+            usleep (pause);
     }
     g_free (where);
     return r;

@@ -5,7 +5,6 @@
  * answer for a while is disconnected.
  */
 #include "control/control.h"
-
 #include "core/base/rundir.h"
 
 #include <errno.h>
@@ -45,6 +44,7 @@ struct control_ending {
 struct connection {
     struct control_server *server;
     int fd;
+    struct xlator_asked asker; /* the client, without input and groups */
     guint watch, timer;
     GByteArray *in;
     GBytes *out; /* NULL until there is an answer */
@@ -226,8 +226,8 @@ connection_serve (struct connection *connection, const struct control_request *r
     }
     if (server->stopping)
         return;
-    r = control_dispatch (server->graph, server->commands, server->data, request, answer);
-
+    r = control_dispatch (server->graph, server->commands, server->data, request,
+                          &connection->asker, answer);
     gf_log (NULL, GF_LOG_DEBUG, "control: '%s' of '%s': %s", request->command, request->target,
             r < 0 ? g_strerror (-r) : "done");
     connection_answer (connection, r, answer);
@@ -276,14 +276,15 @@ connection_read (gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
+/* Returns whether the client may ask, and who it is. */
 static bool
-may_ask (int fd)
+may_ask (int fd, struct xlator_asked *ret_asked)
 {
-    struct ucred who;
+    struct ucred who = { .uid = (uid_t) -1 };
     socklen_t size = sizeof who;
-
-    return getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0
-        && (who.uid == 0 || who.uid == geteuid ());
+    const bool known = getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+    *ret_asked = (struct xlator_asked){ .uid = who.uid, .gid = who.gid, .pid = who.pid };
+    return known && (who.uid == 0 || who.uid == geteuid ());
 }
 
 static void
@@ -297,7 +298,7 @@ connection_begin (struct control_server *server, int fd)
     connection->watch = g_unix_fd_add (fd, G_IO_IN, connection_read, connection);
     connection->timer = g_timeout_add_seconds (PATIENCE, connection_late, connection);
     server->connections = g_list_prepend (server->connections, connection);
-    if (!may_ask (fd)) {
+    if (!may_ask (fd, &connection->asker)) {
         g_autoptr (GString) text = g_string_new (NULL);
 
         g_string_printf (text, "not permitted: only root and user %u may talk to this daemon",
@@ -436,7 +437,8 @@ files_remove (const struct control_server *server)
     unlink (link);
 }
 
-/* After the unmount, the next mount may have the same number, and its socket the same name. */
+/* After the unmount, the next mount may have the same number, and its socket the same name; a file
+ * system may give that the same inode number. */
 static void
 socket_remove (const struct control_server *server)
 {
@@ -446,7 +448,6 @@ socket_remove (const struct control_server *server)
 
     if (dir < 0)
         return;
-    /* A file system may give the next file the same inode number. */
     if (lstat (server->path, &st) == 0 && st.st_ino == server->file.st_ino
         && st.st_ctim.tv_sec == server->file.st_ctim.tv_sec
         && st.st_ctim.tv_nsec == server->file.st_ctim.tv_nsec)

@@ -151,6 +151,11 @@ int command_rules (void *data, GBytes *input, GString *answer);
 int command_inflight (void *data, GBytes *input, GString *answer);
 void inflight_append (GString *out, int64_t older, bool json);
 
+/* --- jobs.c: the jobs of translators --- */
+int command_jobs (void *data, GBytes *input, GString *answer);
+int command_job_stop (void *data, GBytes *input, GString *answer);
+int command_job_answer (void *data, GBytes *input, GString *answer);
+
 /* --- reload.c: the volfile is read again --- */
 /* If the volfile lies in the mount point, opens its folder, so that a reload finds it under the
  * mount. Call it before the mount, in the process that reloads. */

@@ -3,6 +3,7 @@
 #include "meta/internal.h"
 
 #include "core/base/json.h"
+#include "core/work/job.h"
 #include "trace/metrics/numbers.h"
 
 #include <malloc.h>
@@ -53,6 +54,13 @@ meta_show_mallinfo (const struct meta *meta, const struct meta_node *node, GStri
 
     for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
         g_string_append_printf (out, "mallinfo_%s=%zu\n", rows[i].key, rows[i].value);
+    return 0;
+}
+
+int
+meta_show_jobs (const struct meta *meta, const struct meta_node *node, GString *out)
+{
+    jobs_list (out);
     return 0;
 }
 

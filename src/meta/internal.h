@@ -158,6 +158,7 @@ int meta_show_loglevel (const struct meta *meta, const struct meta_node *node, G
 int meta_set_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
                        GString *allowed);
 int meta_show_logfile (const struct meta *meta, const struct meta_node *node, GString *out);
+int meta_show_jobs (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_active (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_volfile (const struct meta *meta, const struct meta_node *node, GString *out);
 int meta_show_top (const struct meta *meta, const struct meta_node *node, GString *out);

@@ -123,6 +123,7 @@ static const struct meta_kind *const meta_files[] = {
     FILE_KIND ("mallinfo", meta_show_mallinfo),
     KNOB_KIND ("measure_latency", meta_show_measure_latency, meta_set_measure_latency),
     FILE_KIND ("frames", meta_show_frames),
+    FILE_KIND ("jobs", meta_show_jobs),
     &(const struct meta_kind){ .name = "logging", .type = IA_IFDIR, .children = logging_files },
     &(const struct meta_kind){
         .name = "graphs", .type = IA_IFDIR, .children = graphs_files, .list = list_graphs },

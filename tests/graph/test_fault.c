@@ -19,7 +19,8 @@ tell_r (struct world *w, const char *command, const char *input, int expected)
 
     while (strcmp (one->name, command) != 0)
         one++;
-    ck_assert_int_eq (one->run (w->graph->top, bytes, answer), expected);
+    ck_assert_int_eq (one->run (w->graph->top, &(struct xlator_asked){ .input = bytes }, answer),
+                      expected);
     return g_string_free (answer, FALSE);
 }
 

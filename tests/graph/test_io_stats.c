@@ -21,7 +21,8 @@ io_stats_tell (const struct world *w, const char *name)
 
     while (strcmp (command->name, name) != 0)
         command++;
-    ck_assert_int_eq (command->run (w->graph->top, nothing, out), 0);
+    ck_assert_int_eq (
+        command->run (w->graph->top, &(struct xlator_asked){ .input = nothing }, out), 0);
     return g_string_free (out, FALSE);
 }
 

@@ -21,7 +21,7 @@ command (struct world *w, const char *name)
 
     while (strcmp (at->name, name) != 0)
         at++;
-    w->r = at->run (w->graph->top, nothing, answer);
+    w->r = at->run (w->graph->top, &(struct xlator_asked){ .input = nothing }, answer);
     return g_string_free (answer, FALSE);
 }
 

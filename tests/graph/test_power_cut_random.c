@@ -422,7 +422,9 @@ random_cut (struct world *w)
     GString *answer = g_string_new (NULL);
     g_autoptr (GBytes) nothing = g_bytes_new (NULL, 0);
 
-    ck_assert_int_eq (w->graph->top->api->commands[0].run (w->graph->top, nothing, answer), 0);
+    ck_assert_int_eq (w->graph->top->api->commands[0].run (
+                          w->graph->top, &(struct xlator_asked){ .input = nothing }, answer),
+                      0);
     ck_assert_msg (!strstr (answer->str, "could not be"), "%s", answer->str);
     g_string_free (answer, TRUE);
 }

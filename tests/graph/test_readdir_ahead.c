@@ -25,7 +25,7 @@ rda_tell (struct world *w, const char *command, const char *input)
 
     while (strcmp (one->name, command) != 0)
         one++;
-    ck_assert_int_eq (one->run (fault, bytes, answer), 0);
+    ck_assert_int_eq (one->run (fault, &(struct xlator_asked){ .input = bytes }, answer), 0);
 }
 
 static int

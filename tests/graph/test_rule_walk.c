@@ -18,7 +18,9 @@ walk_rules (struct world *w, const char *rules)
     g_autoptr (GString) answer = g_string_new (NULL);
 
     ck_assert_str_eq (command->name, "rules");
-    ck_assert_msg (command->run (w->graph->top, bytes, answer) == 0, "%s", answer->str);
+    ck_assert_msg (command->run (w->graph->top, &(struct xlator_asked){ .input = bytes }, answer)
+                       == 0,
+                   "%s", answer->str);
 }
 
 static struct world

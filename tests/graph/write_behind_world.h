@@ -29,7 +29,7 @@ wb_tell (struct world *w, const char *command, const char *input)
     one = fault->api->commands;
     while (strcmp (one->name, command) != 0)
         one++;
-    ck_assert_int_eq (one->run (fault, bytes, answer), 0);
+    ck_assert_int_eq (one->run (fault, &(struct xlator_asked){ .input = bytes }, answer), 0);
 }
 
 static struct world

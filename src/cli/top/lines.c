@@ -36,10 +36,11 @@ top_state (const struct top *top, GString *out)
 {
     const char *in_flight = g_hash_table_lookup (top->now->values, "requests_in_flight");
     const char *waiting = g_hash_table_lookup (top->now->values, "requests_waiting");
+    const char *jobs = g_hash_table_lookup (top->now->values, "jobs");
 
     g_string_append_printf (
-        out, "requests in flight: %s, waiting for their turn: %s%s", in_flight ? in_flight : "?",
-        waiting ? waiting : "?",
+        out, "requests in flight: %s, waiting for their turn: %s, jobs: %s%s",
+        in_flight ? in_flight : "?", waiting ? waiting : "?", jobs ? jobs : "?",
         strcmp (top->now->measuring, "leased") == 0 ? ", measured only while top runs" : "");
 }
 

@@ -9,6 +9,7 @@
 #include "core/edge/watch.h"
 
 #include <errno.h>
+#include <string.h>
 
 void (*xlator_module_loaded) (void);
 
@@ -314,4 +315,24 @@ xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
         __atomic_store_n (&xl->up, event == XLATOR_CHILD_UP, __ATOMIC_RELAXED);
     for (xlator_list_t *next = down ? xl->children : xl->parents; next; next = next->next)
         xlator_notify (next->xlator, event, data);
+}
+
+char **
+xlator_arguments (const struct xlator_asked *asked)
+{
+    gsize size;
+    const char *at = g_bytes_get_data (asked->input, &size);
+    const char *const end = at + size;
+    GPtrArray *all = g_ptr_array_new ();
+
+    while (at < end) {
+        const char *stop = memchr (at, '\0', (size_t) (end - at));
+
+        if (!stop)
+            stop = end;
+        g_ptr_array_add (all, g_strndup (at, (gsize) (stop - at)));
+        at = stop + 1;
+    }
+    g_ptr_array_add (all, NULL);
+    return (char **) g_ptr_array_free (all, FALSE);
 }

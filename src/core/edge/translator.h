@@ -152,15 +152,40 @@ struct xlator_passthrough {
                  int (*use) (int descriptor, void *data), void *data);
 };
 
-/* A command to a translator in a running daemon. The input comes through the daemon's control
- * socket, which only root and the daemon's own user may open. Treat it as hostile all the same. */
+/* A command that is given to a translator in a running daemon, lent for the call. Treat all of it
+ * as hostile. */
+struct xlator_asked {
+    GBytes *input; /* may be empty, never NULL; of a subcommand of windlass: the arguments, each
+                    * followed by a NUL */
+
+    /* The process that asks, as the kernel reports it. For a command that is not open, uid is root,
+     * or the daemon's own user. */
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+    unsigned ngroups;    /* number of supplementary groups */
+    const gid_t *groups; /* supplementary groups */
+};
+
+/* Returns the arguments of a subcommand, NULL at the end; freed with g_strfreev. */
+char **xlator_arguments (const struct xlator_asked *asked);
+
+/* A row of the commands of a translator. */
 struct xlator_command {
     const char *name;  /* "rules" */
     const char *about; /* one sentence, without a full stop */
     /* Executes the command on the thread that serves the socket. run must return soon, and wait for
-     * no request. input may be empty, never NULL. answer is text for the user: the effect, or with
-     * a negative errno the reason for the failure; then nothing has changed. */
-    int (*run) (xlator_t *this, GBytes *input, GString *answer);
+     * no request: a command that takes long begins a job (core/work/job.h). answer is text for the
+     * user: the effect, or with a negative errno the reason for the failure; then nothing has
+     * changed. */
+    int (*run) (xlator_t *this, const struct xlator_asked *asked, GString *answer);
+
+    /* For `windlass NAME COMMAND MOUNTPOINT ARGUMENTS`, where NAME is the last part of the type. */
+    const char *arguments; /* the arguments, as in the usage of windlass: "[PATH...]"; "": none;
+                            * NULL: only windlass tell gives the command */
+    bool job;  /* run ends with job_answers: the user gets what the job prints, and its result */
+    bool open; /* every user of the mount may give the command, to root's daemon through a socket
+                * for all: run decides by asked->uid what that user sees and changes */
 };
 
 /* A type that must not be above this translator, and the reason as the end of a sentence about that
@@ -317,6 +342,10 @@ struct xlator {
     /* For winds to this translator; NULL: its own functions. Set before the first request. */
     const struct xlator_gate *gate;
     unsigned sequences; /* of core/edge/steps.h that are not answered; guarded there */
+    struct {
+        unsigned running; /* number of jobs that have not ended */
+        bool used, ended; /* whether jobs_init was called, and jobs_end */
+    } jobs; /* of core/work/job.h; guarded there */
 };
 
 #define FIRST_CHILD(this_) ((this_)->children->xlator)

@@ -42,6 +42,12 @@ const struct control_command running_commands[] = {
     { "graph", "print the graph with the options in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS",
       command_inflight },
+    { "job-answer",
+      "print what a job of a command has printed, in pieces; input: its number, after the piece's "
+      "line",
+      command_job_answer },
+    { "job-stop", "stop a job; input: its number", command_job_stop },
+    { "jobs", "print the jobs of the translators; input: json", command_jobs },
     { "limits",
       "print how many requests run at a time; input: data-limit=N, name-limit=N, sync-limit=N",
       command_limits },

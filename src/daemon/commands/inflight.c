@@ -8,6 +8,7 @@
 
 #include "core/time/clock.h"
 #include "core/base/json.h"
+#include "core/work/job.h"
 #include "core/work/limit.h"
 #include "core/base/printable.h"
 #include "core/report/request-snapshot.h"
@@ -220,14 +221,18 @@ inflight_append (GString *out, int64_t older, bool json)
     shown = inflight_append_all (out, candidates, json);
     xlators_unpin ();
     more = candidates->len > SHOWN_MAX ? candidates->len - SHOWN_MAX : 0;
-    if (json)
-        g_string_append_printf (out, "], \"more\": %u}\n", more);
-    else if (more)
+    if (json) {
+        g_string_append_printf (out, "], \"more\": %u, \"jobs\": ", more);
+        jobs_list_json (out);
+        g_string_append (out, "}\n");
+        return;
+    }
+    if (more)
         g_string_append_printf (out, "and %u more, younger ones\n", more);
     else if (shown == 0)
         g_string_append (out, "no request waits\n");
-    if (!json)
-        limit_list (out);
+    limit_list (out);
+    jobs_list (out);
 }
 
 int

@@ -8,6 +8,7 @@
 #include "core/base/process.h"
 #include "core/base/rundir.h"
 #include "core/edge/frame.h"
+#include "core/work/job.h"
 #include "core/work/limit.h"
 #include "core/time/timer.h"
 #include "trace/metrics/busy.h"
@@ -51,6 +52,7 @@ enum {
     REMEMBERED,
     OPEN,
     TIMERS,
+    JOBS,
     DESCRIPTORS,
     IO_URING,
     THREADS,
@@ -58,8 +60,8 @@ enum {
     VALUES
 };
 static const char *const keys[VALUES] = { "requests", "waiting", "inodes",      "remembered",
-                                          "open",     "timers",  "descriptors", "io_uring",
-                                          "threads",  "rss" };
+                                          "open",     "timers",  "jobs",        "descriptors",
+                                          "io_uring", "threads", "rss" };
 
 static void
 values_of (const struct running *running, struct metrics_value *ret_values)
@@ -73,6 +75,7 @@ values_of (const struct running *running, struct metrics_value *ret_values)
                          "remembered inodes that no request and no open file uses", 0 },
         [OPEN] = { "open_files", NULL, "files and directories that are open", 0 },
         [TIMERS] = { "timers", NULL, "calls that wait for their time", 0 },
+        [JOBS] = { "jobs", NULL, "jobs that run in the background", 0 },
         [DESCRIPTORS] = { "descriptors", NULL, "descriptors that the daemon has open", 0 },
         [IO_URING] = { "io_uring", NULL,
                        "1 while requests come through io_uring, 0 while they are read from the "
@@ -92,6 +95,7 @@ values_of (const struct running *running, struct metrics_value *ret_values)
     ret_values[REMEMBERED].value = forgotten;
     ret_values[OPEN].value = bridge_count_open (running->bridge);
     ret_values[TIMERS].value = timer_count ();
+    ret_values[JOBS].value = jobs_count ();
     ret_values[DESCRIPTORS].value = count_descriptors ();
     ret_values[IO_URING].value = bridge_uses_io_uring (running->bridge);
     if (!g_file_get_contents ("/proc/self/status", &status, NULL, NULL))

@@ -6,6 +6,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/rundir.h"
+#include "core/work/job.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,12 +28,20 @@ statedump_append_time (GString *out, const char *key)
 }
 
 static void
+statedump_append_jobs (GString *out)
+{
+    g_string_append_printf (out, "\n[global.jobs]\njobs.cnt=%u\n", jobs_count ());
+    jobs_list (out);
+}
+
+static void
 statedump_append_all (GString *out, const struct running *running, const struct dump_wanted *wanted)
 {
     statedump_append_time (out, "DUMP-START-TIME");
     dump_memory (out, wanted);
     if (wanted->callpool)
         dump_requests (out);
+    statedump_append_jobs (out);
     dump_translator (out, bridge_xlator (running->bridge), wanted);
     dump_inodes (out, running, wanted);
     dump_translators (out, running->graph, wanted);

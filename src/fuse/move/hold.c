@@ -17,6 +17,7 @@
 #include "core/edge/stack.h"
 #include "core/report/request-snapshot.h"
 #include "core/time/thread.h"
+#include "core/work/job.h"
 #include "fuse/move/old-graphs.h"
 #include "fuse/threads/threads.h"
 
@@ -101,6 +102,7 @@ hold_begin (struct bridge *bridge, int64_t until)
     /* The first call of thread_barrier in a process takes milliseconds. So it is made before
      * requests are held, and callers don't wait for it. */
     (void) thread_barrier ();
+    jobs_pause ();
     hold_set (bridge, true);
     ordered = thread_barrier ();
     pthread_mutex_lock (&bridge->lock);
@@ -115,6 +117,7 @@ void
 hold_end (struct bridge *bridge)
 {
     hold_set (bridge, false);
+    jobs_go_on ();
 }
 
 /* --- tries ------------------------------------------------------------------------------------ */
@@ -190,7 +193,7 @@ hold_append_hindrance (const struct bridge *bridge, GString *answer)
     if (search.oldest && stack_see (search.oldest, true, &seen))
         hold_append_request (&seen, answer);
     else
-        g_string_append (answer, "a translator kept a call aside");
+        g_string_append (answer, "a job worked, or a translator kept a call aside");
     xlators_unpin ();
     g_string_append_printf (answer, "; it hindered the move for %d s; 'windlass inflight %s' lists "
                                     "all requests\n",

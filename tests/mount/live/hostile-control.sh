@@ -51,7 +51,7 @@ def answer_to(request):
     if mode == "busy":
         return answer(115, b"not yet") # EINPROGRESS
     if b"commands" in request:
-        return answer(0, EVIL + b" heal-progress cluster/replicate\n")
+        return answer(0, EVIL + b" heal: type cluster/replicate\n")
     if b"timeline-cat" in request:
         return answer(0, b"again\n" if mode == "pieces" else b'\n["' + EVIL + b'"]\n')
     return answer(1, EVIL)

@@ -12,7 +12,7 @@ graph=$M/graphs/active
 expect "the listing of the root" "" "$(ls -A "$MNT")"
 expect "an archive" "mnt/" "$(tar cf - -C "$TEST_DIR" mnt | tar tf -)"
 expect "what is in .meta" \
-    "cmdline frames graphs logging mallinfo master measure_latency process_uuid root version" \
+    "cmdline frames graphs jobs logging mallinfo master measure_latency process_uuid root version" \
     "$(ls -A "$M" | LC_ALL=C sort | xargs)"
 uuid=$(readlink "$graph")
 expect_match "the graph's name" "^[^ ]+-$DAEMON-[0-9-]+:[0-9:]+\.[0-9]{6} \+0000$" "$uuid"

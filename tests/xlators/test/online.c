@@ -61,17 +61,17 @@ online_dump (xlator_t *this, GString *out)
 }
 
 static int
-online_show (xlator_t *this, GBytes *input, GString *answer)
+online_show (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     online_dump (this, answer);
     return 0;
 }
 
 static int
-online_echo (xlator_t *this, GBytes *input, GString *answer)
+online_echo (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     gsize size;
-    const char *bytes = g_bytes_get_data (input, &size);
+    const char *bytes = g_bytes_get_data (asked->input, &size);
 
     g_string_append_len (answer, bytes, size);
     return size ? 0 : -ENODATA;
@@ -111,9 +111,9 @@ online_fini (xlator_t *this)
 }
 
 static const struct xlator_command online_commands[] = {
-    { "show", "print the values that are in force", online_show },
-    { "echo", "give back the input, or refuse when there is none", online_echo },
-    { NULL, NULL, NULL },
+    { "show", "print the values that are in force", .run = online_show },
+    { "echo", "give back the input, or refuse when there is none", .run = online_echo },
+    {},
 };
 
 const struct xlator_api xlator_api = {

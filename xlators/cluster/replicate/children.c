@@ -155,7 +155,7 @@ children_notify (xlator_t *this, enum xlator_event event, void *data)
         break;
     case XLATOR_ENDING:
         __atomic_store_n (&priv->ending, true, __ATOMIC_RELEASE);
-        heals_end (this);
+        jobs_end (this);
         eager_release_all (this);
         break;
     case XLATOR_PARENT_DOWN:

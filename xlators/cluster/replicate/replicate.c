@@ -83,6 +83,10 @@ static const struct xlator_option replicate_options[] = {
     { OPTION ("data-self-heal-window-size", INT, replicate_t, heal_window, "8"), .min = 1,
       .max = 1024, .online = true,
       .help = "healing reads and writes pieces of this many times 128KB, each under a lock" },
+    { OPTION ("background-self-heal-pace", INT, replicate_t, heal_pace, "100"), .min = 1,
+      .max = 100, .online = true,
+      .help = "percent of the time for which a heal after a lookup or an open works; it rests for "
+              "the remainder" },
 #define INERT_BOOL(name_, why_) { OPTION_INERT (name_, BOOL, "no effect: " why_) }
 #define INERT_TEXT(name_, why_) { OPTION_INERT (name_, STRING, "no effect: " why_) }
     INERT_TEXT ("data-self-heal-algorithm", "healing compares each piece and writes what differs"),
@@ -205,6 +209,7 @@ replicate_reconfigure (xlator_t *this, const void *new_private)
     TAKE (heals_max);
     TAKE (heals_waiting_max);
     TAKE (heal_window);
+    TAKE (heal_pace);
     return 0;
 }
 

@@ -45,7 +45,7 @@ typedef struct {
     char *pending_names, *dirty_name, *read_name, *thin_arbiter;
     int quorum_type, favorite, read_mode;
     int64_t quorum_count, read_index, arbiters, post_op_delay, heal_window, heals_max,
-        heals_waiting_max;
+        heals_waiting_max, heal_pace;
     bool eager, durable, granular, optimistic, choose_local, heals_metadata, heals_entries;
     int heals_data; /* enum heals_data; atomic */
 
@@ -74,7 +74,8 @@ typedef struct {
      * none yet; atomic. */
     int64_t failure_logged[COPIES_MAX];
     struct {
-        uint64_t transactions, eager_locks, accusations, refreshes, failovers; /* all atomic */
+        uint64_t transactions, eager_locks, accusations, refreshes, failovers, heals; /* all
+                                                                                       * atomic */
     } numbers; /* number of events of each kind since init, for state dumps */
 
     pthread_mutex_t lock;  /* no other lock is taken while this one is held */
@@ -214,9 +215,7 @@ enum { HEAL_DATA = 1 << COUNTER_DATA, HEAL_METADATA = 1 << COUNTER_METADATA,
 
 void heals_init (xlator_t *this);
 void heals_fini (xlator_t *this);
-void heals_end (xlator_t *this); /* stops running heals, and prevents new ones */
 void heals_wait (xlator_t *this);
-unsigned heals_begun (xlator_t *this); /* returns the number of heals since init */
 extern const struct xlator_command heal_commands[];
 
 /* Begins a background heal of an object that was looked up or opened. `what`, a set of HEAL_*,

@@ -32,12 +32,13 @@ replicate_dump (xlator_t *this, GString *out)
         out,
         "transactions=%" G_GUINT64_FORMAT "\neager-locks-taken=%" G_GUINT64_FORMAT
         "\ncopies-accused=%" G_GUINT64_FORMAT "\nrefreshes=%" G_GUINT64_FORMAT
-        "\nreads-failed-over=%" G_GUINT64_FORMAT "\nheals-begun=%u\n",
+        "\nreads-failed-over=%" G_GUINT64_FORMAT "\nheals-begun=%" G_GUINT64_FORMAT "\n",
         __atomic_load_n (&priv->numbers.transactions, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.eager_locks, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.accusations, __ATOMIC_RELAXED),
         __atomic_load_n (&priv->numbers.refreshes, __ATOMIC_RELAXED),
-        __atomic_load_n (&priv->numbers.failovers, __ATOMIC_RELAXED), heals_begun (this));
+        __atomic_load_n (&priv->numbers.failovers, __ATOMIC_RELAXED),
+        __atomic_load_n (&priv->numbers.heals, __ATOMIC_RELAXED));
 }
 
 void

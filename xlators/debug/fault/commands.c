@@ -6,22 +6,22 @@
 #include <string.h>
 
 static int
-fault_command_rules (xlator_t *this, GBytes *input, GString *answer)
+fault_command_rules (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     gsize size;
-    const char *text = g_bytes_get_data (input, &size);
+    const char *text = g_bytes_get_data (asked->input, &size);
 
     return fault_load (this, text ? text : "", size, "<rules>", answer);
 }
 
 static int
-command_clear (xlator_t *this, GBytes *input, GString *answer)
+command_clear (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     return fault_load (this, "", 0, "", answer);
 }
 
 static int
-command_show (xlator_t *this, GBytes *input, GString *answer)
+command_show (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     fault_show (this, answer);
     return 0;
@@ -71,11 +71,11 @@ release_unknown (const struct rules *rules, const char *name, GString *answer)
 
 /* input: the name of a hang; empty: all hanging requests. */
 static int
-command_release (xlator_t *this, GBytes *input, GString *answer)
+command_release (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     fault_private_t *priv = this->private;
     gsize size;
-    const char *text = g_bytes_get_data (input, &size);
+    const char *text = g_bytes_get_data (asked->input, &size);
     g_autofree char *name = g_strndup (text ? text : "", MIN (size, RULE_TEXT_MAX));
     struct fault_set *set = fault_set_get (priv);
     int r = 0;
@@ -94,10 +94,10 @@ command_release (xlator_t *this, GBytes *input, GString *answer)
 }
 
 const struct xlator_command fault_commands[] = {
-    { "rules", "replace the rules in force by those of the input", fault_command_rules },
-    { "clear", "remove all rules, and release all requests that they hold", command_clear },
-    { "show", "print the rules in force, and how often each was used", command_show },
+    { "rules", "replace the rules in force by those of the input", .run = fault_command_rules },
+    { "clear", "remove all rules, and release all requests that they hold", .run = command_clear },
+    { "show", "print the rules in force, and how often each was used", .run = command_show },
     { "release", "release requests that 'hang' holds: those under the name in the input, or all",
-      command_release },
-    { NULL, NULL, NULL },
+      .run = command_release },
+    {},
 };

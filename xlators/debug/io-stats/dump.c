@@ -18,7 +18,7 @@
 
 #define NAME_LENGTH_MAX 240 /* bytes, with room for a prefix */
 
-struct job {
+struct dump_request {
     char *name; /* of the file */
     enum format format;
     call_stub_t *stub;   /* the setxattr */
@@ -29,7 +29,7 @@ struct dumper {
     xlator_t *this;
     pthread_mutex_t lock; /* a leaf; guards the fields below */
     pthread_cond_t work;
-    GQueue jobs; /* of struct job */
+    GQueue jobs; /* of struct dump_request */
     int seconds; /* 0: no periodic dumps */
     enum format format;
     int64_t next; /* clock_now of the next periodic dump */
@@ -159,7 +159,7 @@ others_below (const xlator_t *this, const struct xlator_api *api)
 }
 
 static void
-job_answer (struct job *job, int r)
+job_answer (struct dump_request *job, int r)
 {
     call_frame_t *frame = job->frame;
     call_stub_t *stub = job->stub;
@@ -175,7 +175,7 @@ job_answer (struct job *job, int r)
 }
 
 static void
-dumper_do (struct dumper *dumper, struct job *job)
+dumper_do (struct dumper *dumper, struct dump_request *job)
 {
     job_answer (job, io_stats_dump_write (dumper->this, job->name, job->format, GF_LOG_INFO));
 }
@@ -210,7 +210,7 @@ dumper_run (void *data)
 
     pthread_mutex_lock (&dumper->lock);
     while (true) {
-        struct job *job = g_queue_pop_head (&dumper->jobs);
+        struct dump_request *job = g_queue_pop_head (&dumper->jobs);
         const bool due = !job && !dumper->ending && dumper_due_locked (dumper);
         const enum format format = dumper->format;
 
@@ -319,7 +319,7 @@ dump_queue (const struct call *call, char *name, enum format format)
 {
     struct dumper *dumper = ((io_stats_private_t *) call->this->private)->dumper;
     call_stub_t *stub = call_keep_to_pass (call);
-    struct job *job;
+    struct dump_request *job;
     bool running;
 
     if (!stub)
@@ -327,8 +327,8 @@ dump_queue (const struct call *call, char *name, enum format format)
     pthread_mutex_lock (&dumper->lock);
     running = dumper->running;
     if (running) {
-        job = g_new (struct job, 1);
-        *job = (struct job){ name, format, stub, call->frame };
+        job = g_new (struct dump_request, 1);
+        *job = (struct dump_request){ name, format, stub, call->frame };
         g_queue_push_tail (&dumper->jobs, job);
         thread_cond_signal (&dumper->work);
     }

@@ -383,7 +383,7 @@ io_stats_dump (xlator_t *this, GString *out)
 }
 
 static int
-io_stats_command_stats (xlator_t *this, GBytes *input, GString *answer)
+io_stats_command_stats (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     struct io_stats_report *report = report_new (this, false);
 
@@ -393,7 +393,7 @@ io_stats_command_stats (xlator_t *this, GBytes *input, GString *answer)
 }
 
 static int
-io_stats_command_json (xlator_t *this, GBytes *input, GString *answer)
+io_stats_command_json (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     struct io_stats_report *report = report_new (this, false);
 
@@ -403,8 +403,9 @@ io_stats_command_json (xlator_t *this, GBytes *input, GString *answer)
 }
 
 static const struct xlator_command io_stats_commands[] = {
-    { "stats", "print the content of a dump; the interval continues", io_stats_command_stats },
-    { "json", "the same as JSON", io_stats_command_json },
+    { "stats", "print the content of a dump; the interval continues",
+      .run = io_stats_command_stats },
+    { "json", "the same as JSON", .run = io_stats_command_json },
     {},
 };
 

@@ -107,10 +107,10 @@ carry_out_cut (xlator_t *this, GString *answer)
 }
 
 static int
-command_cut (xlator_t *this, GBytes *input, GString *answer)
+command_cut (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     bool dead = false;
-    int r = refuse_input (input, answer);
+    int r = refuse_input (asked->input, answer);
 
     if (r < 0)
         return r;
@@ -158,9 +158,9 @@ carry_out_status (xlator_t *this, GString *answer)
 }
 
 static int
-command_status (xlator_t *this, GBytes *input, GString *answer)
+command_status (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
-    int r = refuse_input (input, answer);
+    int r = refuse_input (asked->input, answer);
 
     if (r == 0)
         r = refuse_dead (this, answer);
@@ -177,9 +177,9 @@ carry_out_sync (xlator_t *this, GString *answer)
 }
 
 static int
-command_sync (xlator_t *this, GBytes *input, GString *answer)
+command_sync (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
-    int r = refuse_input (input, answer);
+    int r = refuse_input (asked->input, answer);
 
     if (r == 0)
         r = refuse_dead (this, answer);
@@ -189,8 +189,8 @@ command_sync (xlator_t *this, GBytes *input, GString *answer)
 const struct xlator_command cut_commands[] = {
     { "cut",
       "drops the changes that are not durable, answers no further requests, and ends the mount",
-      command_cut },
-    { "status", "prints how much a cut would lose now", command_status },
-    { "sync", "makes all changes so far durable, as sync(2) does", command_sync },
-    { NULL, NULL, NULL },
+      .run = command_cut },
+    { "status", "prints how much a cut would lose now", .run = command_status },
+    { "sync", "makes all changes so far durable, as sync(2) does", .run = command_sync },
+    {},
 };

@@ -241,7 +241,7 @@ trace_history (xlator_t *this, GString *out)
 }
 
 static int
-trace_command_history (xlator_t *this, GBytes *input, GString *answer)
+trace_command_history (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     trace_history (this, answer);
     if (answer->len == 0)
@@ -250,7 +250,8 @@ trace_command_history (xlator_t *this, GBytes *input, GString *answer)
 }
 
 static const struct xlator_command trace_commands[] = {
-    { "history", "print the last calls and answers, the oldest first", trace_command_history },
+    { "history", "print the last calls and answers, the oldest first",
+      .run = trace_command_history },
     {},
 };
 

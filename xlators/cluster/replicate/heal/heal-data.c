@@ -120,8 +120,8 @@ pieces_heal (struct data_heal *data)
     int r = 0;
 
     for (uint64_t at = 0; r >= 0 && at < data->size && data_sinks (data); at += size) {
-        heal_progress (data->heal, at, data->size);
-        r = heal_must_stop (data->heal) ? -EINTR : piece_heal (data, (off_t) at, size);
+        job_progress (data->heal->job, at, data->size);
+        r = job_next (data->heal->job) ? piece_heal (data, (off_t) at, size) : -EINTR;
     }
     return r < 0 ? r : 0;
 }

@@ -461,7 +461,7 @@ names_heal (struct entries_heal *entries)
         return r;
     g_hash_table_iter_init (&at, names);
     while (r >= 0 && g_hash_table_iter_next (&at, &name, NULL)) {
-        if (heal_must_stop (entries->heal))
+        if (!job_next (entries->heal->job))
             return -EINTR;
         if (!replicate_hides (entries->heal->this, entries->directory, name))
             r = name_heal (entries, name);

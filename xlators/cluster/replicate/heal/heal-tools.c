@@ -11,7 +11,6 @@
 void
 heal_tell (struct heal *heal, const char *format, ...)
 {
-    struct heals *heals = heals_of (heal->this);
     g_autofree char *line = NULL;
     va_list args;
 
@@ -19,26 +18,7 @@ heal_tell (struct heal *heal, const char *format, ...)
     line = g_strdup_vprintf (format, args);
     va_end (args);
     gf_log (heal->this, GF_LOG_INFO, "heal: %s", line);
-    pthread_mutex_lock (&heals->lock);
-    g_string_append_printf (heal->report, "%s\n", line);
-    pthread_mutex_unlock (&heals->lock);
-}
-
-void
-heal_progress (struct heal *heal, uint64_t done, uint64_t total)
-{
-    struct heals *heals = heals_of (heal->this);
-
-    pthread_mutex_lock (&heals->lock);
-    heal->done = done;
-    heal->total = total;
-    pthread_mutex_unlock (&heals->lock);
-}
-
-bool
-heal_must_stop (const struct heal *heal)
-{
-    return __atomic_load_n (&heals_of (heal->this)->ending, __ATOMIC_ACQUIRE);
+    job_print (heal->job, "%s\n", line);
 }
 
 /* --- locks ------------------------------------------------------------------------------------ */

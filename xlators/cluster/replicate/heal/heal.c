@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define SELF_HEAL_PID (-6) /* process number by which GlusterFS's bricks recognise healers */
-#define REPORT_KEPT 60000000000ll /* time for which an unread report is kept, in nanoseconds */
-#define REPORTS_MAX 64 /* number of heals above which unread reports are dropped at once */
 
 void
 heals_init (xlator_t *this)
@@ -16,11 +14,10 @@ heals_init (xlator_t *this)
     struct heals *heals = g_new0 (struct heals, 1);
 
     pthread_mutex_init (&heals->lock, NULL);
-    thread_cond_init (&heals->idle);
-    g_queue_init (&heals->all);
+    g_queue_init (&heals->background);
     g_queue_init (&heals->waiting);
     ((replicate_t *) this->private)->heals = heals;
-    work_use ();
+    jobs_init (this);
 }
 
 /* --- one heal --------------------------------------------------------------------------------- */
@@ -52,7 +49,7 @@ heal_new (xlator_t *this, unsigned what, copies_t there)
     heal->self = heal_client (this, this, owner);
     for (unsigned i = 0; i < priv->n; i++)
         heal->children[i] = heal_client (this, priv->children[i], owner);
-    heal->report = g_string_new (NULL);
+    heal->failed = true;
     g_queue_init (&heal->objects);
     return heal;
 }
@@ -68,7 +65,6 @@ heal_free (struct heal *heal)
     client_free (heal->self);
     for (unsigned i = 0; i < priv->n; i++)
         client_free (heal->children[i]);
-    g_string_free (heal->report, TRUE);
     g_free (heal->path);
     g_free (heal);
 }
@@ -134,7 +130,7 @@ heal_invalidate (const struct heal *heal, inode_t *inode)
         .what = inode->ia_type == IA_IFDIR ? INVALIDATE_ALL : INVALIDATE_FILE,
     };
 
-    if (!heal_must_stop (heal))
+    if (!job_must_stop (heal->job))
         xlator_pass_on (heal->this, XLATOR_INVALIDATE, &healed);
 }
 
@@ -186,99 +182,75 @@ heals_next (xlator_t *this)
     waiting_heal_free (next);
 }
 
-/* Ends and frees a heal whose report no command reads: a background heal, or one of heal_from. */
+/* Frees the heal of a job that has ended, or that could not begin. */
 static void
-heal_forget (struct heal *heal, bool failed)
+heal_end (void *data)
 {
+    struct heal *heal = data;
     xlator_t *this = heal->this;
     struct heals *heals = heals_of (this);
     const bool background = heal->background != NULL;
 
     pthread_mutex_lock (&heals->lock);
-    heals->background -= background;
-    g_queue_remove (&heals->all, heal);
+    if (background)
+        g_queue_remove (&heals->background, heal->background);
     pthread_mutex_unlock (&heals->lock);
     if (heal->ended)
-        heal->ended (heal->data, failed);
+        heal->ended (heal->data, heal->failed);
     heal_free (heal);
     if (background)
         heals_next (this);
 }
 
-/* Ends a heal. When `running` becomes 0, heals_wait returns and the translator may be freed. So
- * this thread lowers it last, and does not use the translator afterwards. */
 static void
-heal_finish (struct heal *heal, bool failed)
+tell_gone (struct heal *heal, copies_t gone)
 {
-    struct heals *heals = heals_of (heal->this);
-    const bool forget = heal->background || heal->ended;
+    g_autofree char *names = copies_text (heal->this->private, gone);
 
-    if (forget)
-        heal_forget (heal, failed);
-    pthread_mutex_lock (&heals->lock);
-    if (!forget) {
-        heal->finished = true;
-        heal->failed = failed;
-        heal->finished_at = clock_now ();
-    }
-    heals->running--;
-    thread_cond_broadcast (&heals->idle);
-    pthread_mutex_unlock (&heals->lock);
+    heal_tell (heal, "not healed, since not connected: %s", names);
 }
 
-static void
-heal_run (struct work_item *work)
+/* Heals the objects, to which heal_entries adds the objects that it has made. Returns the number of
+ * healed objects. */
+static unsigned
+objects_heal (struct heal *heal)
 {
-    struct heal *heal = (struct heal *) ((char *) work - offsetof (struct heal, work));
-    const replicate_t *priv = heal->this->private;
-    bool failed = heal->path && heal->there != copies_all (priv->n);
     unsigned healed = 0;
     inode_t *inode;
 
+    while ((inode = g_queue_pop_head (&heal->objects))) {
+        const int r = job_next (heal->job) ? heal_object (heal, inode) : -EINTR;
+
+        heal->failed |= r < 0;
+        healed += r > 0;
+        heal->what = HEAL_ALL; /* the objects that heal_entries has made are still empty */
+        inode_unref (inode);
+    }
+    return healed;
+}
+
+static int
+heal_run (struct job *job, void *data)
+{
+    struct heal *heal = data;
+    replicate_t *priv = heal->this->private;
+    const copies_t gone = copies_all (priv->n) & ~heal->there;
+    inode_t *inode;
+
+    __atomic_add_fetch (&priv->numbers.heals, 1, __ATOMIC_RELAXED);
+    heal->job = job;
+    heal->failed = heal->path && gone;
+    if (heal->failed)
+        tell_gone (heal, gone);
     if (heal->path) {
         inode = heal_find (heal);
-        failed |= !inode;
+        heal->failed |= !inode;
         if (inode)
             g_queue_push_tail (&heal->objects, inode);
     }
-    while ((inode = g_queue_pop_head (&heal->objects))) {
-        const int r = heal_must_stop (heal) ? -EINTR : heal_object (heal, inode);
-
-        failed |= r < 0;
-        healed += r > 0;
-        heal->what = HEAL_ALL; /* heal_entries has made the next objects, still empty */
-        inode_unref (inode);
-    }
-    if (!failed && healed == 0)
+    if (objects_heal (heal) == 0 && !heal->failed)
         heal_tell (heal, "nothing to heal");
-    heal_finish (heal, failed);
-}
-
-/* Frees finished heals whose reports no command has read within REPORT_KEPT, or that are too
- * many. */
-static void
-heals_tidy_locked (struct heals *heals)
-{
-    for (GList *at = heals->all.head, *next; at; at = next) {
-        struct heal *heal = at->data;
-
-        next = at->next;
-        if (heal->finished
-            && (clock_now () - heal->finished_at > REPORT_KEPT
-                || heals->all.length > REPORTS_MAX)) {
-            g_queue_delete_link (&heals->all, at);
-            heal_free (heal);
-        }
-    }
-}
-
-static bool
-object_is_healed_locked (const struct heals *heals, const inode_t *inode)
-{
-    for (const GList *at = heals->all.head; at; at = at->next)
-        if (((const struct heal *) at->data)->background == inode)
-            return true;
-    return false;
+    return job_must_stop (job) ? -EINTR : heal->missing ? -ENOENT : heal->failed ? -EIO : 0;
 }
 
 static bool
@@ -286,7 +258,8 @@ heals_are_enough_locked (xlator_t *this)
 {
     const replicate_t *priv = this->private;
 
-    return heals_of (this)->background >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
+    return heals_of (this)->background.length
+        >= __atomic_load_n (&priv->heals_max, __ATOMIC_RELAXED);
 }
 
 /* Puts an object in the queue of waiting objects, unless it is there already, or the queue is full.
@@ -302,7 +275,7 @@ object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
     for (const GList *at = heals->waiting.head; at; at = at->next)
         if (((const struct waiting_heal *) at->data)->inode == inode)
             return;
-    if (heals->background == 0
+    if (heals->background.length == 0
         || heals->waiting.length >= __atomic_load_n (&priv->heals_waiting_max, __ATOMIC_RELAXED))
         return;
     waiting = g_new (struct waiting_heal, 1);
@@ -310,65 +283,55 @@ object_wait_locked (xlator_t *this, inode_t *inode, unsigned what)
     g_queue_push_tail (&heals->waiting, waiting);
 }
 
-/* Returns whether a heal may run. None may run once the graph ends. A background heal may not run
- * while the same object, or background-self-heal-count objects, are being healed in the
- * background. */
+/* Notes that a background heal of the object begins. Returns false if it may not: the object is
+ * being healed, or background-self-heal-count others are; then the object is put in the queue. */
 static bool
-heal_may_run_locked (const struct heal *heal)
-{
-    const struct heals *heals = heals_of (heal->this);
-
-    return !heals->ending
-        && (!heal->background || (!object_is_healed_locked (heals, heal->background)
-                                  && !heals_are_enough_locked (heal->this)));
-}
-
-/* Starts a heal on a thread of core/work, and returns its number. If the heal may not run, frees it
- * and returns 0. */
-static unsigned
-heal_begin (struct heal *heal)
-{
-    struct heals *heals = heals_of (heal->this);
-    unsigned number = 0;
-
-    pthread_mutex_lock (&heals->lock);
-    heals_tidy_locked (heals);
-    if (heal_may_run_locked (heal)) {
-        number = heal->number = ++heals->last;
-        heals->running++;
-        heals->background += heal->background != NULL;
-        g_queue_push_tail (&heals->all, heal);
-    }
-    pthread_mutex_unlock (&heals->lock);
-    heal->work.run = heal_run;
-    if (number)
-        work_put (&heal->work);
-    else
-        heal_free (heal);
-    return number;
-}
-
-/* Returns whether a background heal of the object may begin now. If background-self-heal-count
- * others run, it may not, and the object is put in the queue. */
-static bool
-object_may_begin (xlator_t *this, inode_t *inode, unsigned what)
+object_begin (xlator_t *this, inode_t *inode, unsigned what)
 {
     struct heals *heals = heals_of (this);
     bool may;
 
     pthread_mutex_lock (&heals->lock);
-    may = !heals->ending && !object_is_healed_locked (heals, inode);
+    may = !g_queue_find (&heals->background, inode);
     if (may && heals_are_enough_locked (this)) {
         object_wait_locked (this, inode, what);
         may = false;
     }
+    if (may)
+        g_queue_push_tail (&heals->background, inode);
     pthread_mutex_unlock (&heals->lock);
     return may;
 }
 
-/* Asks object_may_begin before it makes a struct heal, although heal_begin checks again under the
- * lock. A file may be looked up often while it is being healed, and to free a refused struct heal
- * takes long, since client_free waits for the reports that are being written. */
+/* Returns the job of a heal whose object has a path in the mount. */
+static struct job_plan
+heal_plan (struct heal *heal, const char *path)
+{
+    return (struct job_plan){ .name = "heal",
+                              .about = path,
+                              .unit = "bytes",
+                              .run = heal_run,
+                              .free = heal_end,
+                              .data = heal };
+}
+
+/* Begins a heal that no command has asked for. */
+static void
+heal_begin (struct heal *heal, inode_t *inode)
+{
+    const replicate_t *priv = heal->this->private;
+    g_autofree char *path = inode_path (inode, NULL);
+    struct job_plan plan = heal_plan (heal, path);
+
+    g_queue_push_tail (&heal->objects, inode_ref (inode));
+    plan.pace = heal->background ? __atomic_load_n (&priv->heal_pace, __ATOMIC_RELAXED) : 0;
+    plan.owed = heal->ended != NULL;
+    (void) job_begin (heal->this, &plan); /* if it can't begin, heal_end was called */
+}
+
+/* A file may be looked up often while it is being healed, so this asks object_begin before it makes
+ * a struct heal: to free one takes long, since client_free waits for the reports that are being
+ * written. */
 void
 heal_later (xlator_t *this, inode_t *inode, unsigned what)
 {
@@ -378,107 +341,65 @@ heal_later (xlator_t *this, inode_t *inode, unsigned what)
 
     what &= inode_needs_heal (this, inode, &there);
     there &= children_up (priv);
-    if (!what || copies_count (there) < 2 || !object_may_begin (this, inode, what))
+    if (!what || copies_count (there) < 2 || !object_begin (this, inode, what))
         return;
     heal = heal_new (this, what, there);
     heal->background = inode;
-    g_queue_push_tail (&heal->objects, inode_ref (inode));
-    heal_begin (heal);
+    heal_begin (heal, inode);
 }
 
 void
 heal_from (xlator_t *this, inode_t *inode, int child, void (*done) (void *data, bool failed),
            void *data)
 {
-    const copies_t there = children_up (this->private);
-    struct heal *heal = heal_new (this, HEAL_DATA | HEAL_METADATA, there);
+    struct heal *heal = heal_new (this, HEAL_DATA | HEAL_METADATA, children_up (this->private));
 
     heal->chosen = child;
     heal->ended = done;
     heal->data = data;
-    g_queue_push_tail (&heal->objects, inode_ref (inode));
-    if (!heal_begin (heal))
-        done (data, true);
+    heal_begin (heal, inode);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
-
-void
-heals_end (xlator_t *this)
-{
-    struct heals *heals = heals_of (this);
-    GList *waiting;
-
-    pthread_mutex_lock (&heals->lock);
-    __atomic_store_n (&heals->ending, true, __ATOMIC_RELEASE);
-    waiting = g_steal_pointer (&heals->waiting.head);
-    g_queue_init (&heals->waiting);
-    pthread_mutex_unlock (&heals->lock);
-    g_list_free_full (waiting, waiting_heal_free);
-}
 
 void
 heals_wait (xlator_t *this)
 {
     struct heals *heals = heals_of (this);
 
-    heals_end (this);
-    pthread_mutex_lock (&heals->lock);
-    while (heals->running > 0)
-        thread_cond_wait (&heals->idle, &heals->lock);
-    pthread_mutex_unlock (&heals->lock);
-}
-
-unsigned
-heals_begun (xlator_t *this)
-{
-    struct heals *heals = heals_of (this);
-    unsigned begun;
-
-    pthread_mutex_lock (&heals->lock);
-    begun = heals->last;
-    pthread_mutex_unlock (&heals->lock);
-    return begun;
+    jobs_wait (this);
+    g_queue_clear_full (&heals->waiting, waiting_heal_free);
 }
 
 void
 heals_fini (xlator_t *this)
 {
     replicate_t *priv = this->private;
-    struct heals *heals = g_steal_pointer (&priv->heals);
-    struct heal *heal;
+    struct heals *heals = priv->heals;
 
     if (!heals)
         return;
-    work_leave ();
-    while ((heal = g_queue_pop_head (&heals->all)))
-        heal_free (heal);
-    pthread_cond_destroy (&heals->idle);
+    jobs_fini (this);
+    g_queue_clear_full (&heals->waiting, waiting_heal_free);
     pthread_mutex_destroy (&heals->lock);
-    g_free (heals);
+    g_free (g_steal_pointer (&priv->heals));
 }
 
-/* --- commands --------------------------------------------------------------------------------- */
-
-static char *
-heal_input_text (GBytes *input)
-{
-    gsize size;
-    const char *bytes = g_bytes_get_data (input, &size);
-
-    return g_strndup (bytes ? bytes : "", size);
-}
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int
-heal_command (xlator_t *this, GBytes *input, GString *answer)
+heal_command (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     const replicate_t *priv = this->private;
-    const copies_t there = children_up (priv), gone = copies_all (priv->n) & ~there;
-    g_autofree char *missing = copies_text (priv, gone);
+    const copies_t there = children_up (priv);
+    struct job_plan plan;
     struct heal *heal;
-    unsigned number;
+    gsize size;
+    const char *path = g_bytes_get_data (asked->input, &size);
 
     if (copies_count (there) < 2) {
+        g_autofree char *missing = copies_text (priv, copies_all (priv->n) & ~there);
+
         g_string_append_printf (answer,
                                 "healing needs two connected copies, and these are not connected: "
                                 "%s",
@@ -486,61 +407,14 @@ heal_command (xlator_t *this, GBytes *input, GString *answer)
         return -ENOTCONN;
     }
     heal = heal_new (this, HEAL_ALL, there);
-    heal->path = heal_input_text (input);
-    if (gone)
-        heal_tell (heal, "not healed, since not connected: %s", missing);
-    number = heal_begin (heal);
-    if (number)
-        g_string_append_printf (answer, "%u\n", number);
-    else
-        g_string_append (answer, "the mount ends");
-    return number ? 0 : -ESHUTDOWN;
-}
-
-/* The command heal-progress. While the heal runs, answers "running DONE TOTAL", in bytes of the
- * present file. After its end, answers with a line "finished", "failed" or "missing" (no copy has
- * the path), followed by the report, and frees the heal. */
-static int
-heal_progress_command (xlator_t *this, GBytes *input, GString *answer)
-{
-    struct heals *heals = heals_of (this);
-    g_autofree char *text = heal_input_text (input);
-    const unsigned long number = strtoul (text, NULL, 10);
-    struct heal *finished = NULL;
-    int r = -ENOENT;
-
-    pthread_mutex_lock (&heals->lock);
-    for (GList *at = heals->all.head; at && r < 0; at = at->next) {
-        struct heal *heal = at->data;
-
-        if (heal->number != number || heal->background || heal->ended)
-            continue;
-        r = 0;
-        if (heal->finished)
-            g_string_append_printf (answer, "%s\n%s",
-                                    heal->missing  ? "missing"
-                                    : heal->failed ? "failed"
-                                                   : "finished",
-                                    heal->report->str);
-        else
-            g_string_append_printf (answer, "running %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
-                                    heal->done, heal->total);
-        finished = heal->finished ? heal : NULL;
-    }
-    if (finished)
-        g_queue_remove (&heals->all, finished);
-    pthread_mutex_unlock (&heals->lock);
-    if (finished)
-        heal_free (finished);
-    if (r < 0)
-        g_string_append_printf (answer, "there is no heal with the number '%s'", text);
-    return r;
+    heal->path = g_strndup (path ? path : "", size);
+    plan = heal_plan (heal, heal->path);
+    plan.asked = asked;
+    return job_answers (this, &plan, answer);
 }
 
 const struct xlator_command heal_commands[] = {
-    { "heal", "begin to heal the file or directory at a path, and print a number for heal-progress",
-      heal_command },
-    { "heal-progress", "print the progress of a heal, or its report when it has ended",
-      heal_progress_command },
-    { NULL, NULL, NULL },
+    { "heal", "begin to heal the file or directory at a path, and print the number of the job",
+      .run = heal_command },
+    {},
 };

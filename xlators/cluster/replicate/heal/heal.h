@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Healing: makes the sinks of an object equal to a source, and clears the pending counters that
- * accuse the sinks. A heal works on one object at a time, on a thread of core/work that waits for
- * each answer. It takes the locks that GlusterFS's self-heal daemon takes. So two healers never
- * work on the same object, and a writer waits only if it writes to the piece of the file that is
- * being healed.
+ * accuse the sinks. A heal is a job (core/work/job.h), and works on one object at a time. It takes
+ * the locks that GlusterFS's self-heal daemon takes. So two healers never work on the same object,
+ * and a writer waits only if it writes to the piece of the file that is being healed.
  *
  * A heal needs two connected copies: a source and a sink. Pending counters against a copy that is
  * not connected stay.
  *
- *   heal.c           running heals, waiting objects, the commands
+ *   heal.c           the jobs, waiting objects, the command
  *   heal-tools.c     the report, locks, counters, lookups on all copies
  *   heal-metadata.c  attributes and extended attributes
  *   heal-data.c      data of a file
@@ -21,16 +20,11 @@
 
 #include "../copies/copies.h"
 
-/* All heals of a translator. */
+/* The background heals of a translator: those that a lookup or an open has begun. */
 struct heals {
     pthread_mutex_t lock; /* guards the members below; no other lock is taken under it */
-    pthread_cond_t idle;  /* signalled when `running` has decreased */
-    GQueue all;           /* of struct heal: running heals, and ended ones with an unread report */
+    GQueue background;    /* inodes that are being healed, only to be compared */
     GQueue waiting;       /* of struct waiting_heal: objects to heal after background heals end */
-    unsigned running;     /* number of running heals */
-    unsigned background;  /* number of running heals that a lookup or an open has begun */
-    unsigned last;        /* number of the newest heal */
-    bool ending;          /* whether the graph ends; atomic, so readable without `lock` */
 };
 
 static inline struct heals *
@@ -40,9 +34,8 @@ heals_of (const xlator_t *this)
 }
 
 struct heal {
-    struct work_item work;
     xlator_t *this;
-    unsigned number;                     /* argument of the command heal-progress */
+    struct job *job;                     /* the job that runs the heal */
     unsigned what;                       /* set of HEAL_*: parts of the next object to heal */
     char *path;                          /* path to heal, from the root of the mount; or NULL */
     GQueue objects;                      /* inodes still to heal, with references */
@@ -53,31 +46,20 @@ struct heal {
                                           * least two */
     int chosen;                          /* copy that a user chose as source in a split brain;
                                           * -1: favorite-child-policy decides */
-    void (*ended) (void *data, bool failed); /* function called at the end; NULL: the heal keeps
-                                              * a report */
+    void (*ended) (void *data, bool failed); /* function called at the end, or NULL */
     void *data;                          /* argument for `ended` */
     inode_t *background;                 /* the inode whose lookup or open began this heal, only to
                                           * be compared; the reference is in `objects`. NULL: a
                                           * command, or heal_from, began the heal */
-
-    /* Members guarded by heals.lock. */
-    GString *report;      /* lines for the command heal-progress */
-    uint64_t done, total; /* bytes healed of the present file, and its size in bytes */
-    bool finished, failed;
-    bool missing;         /* whether no copy has the path; set before `finished` */
-    int64_t finished_at;  /* time when the heal ended, by clock_now */
+    bool failed;                         /* whether an object was not healed, or the heal has not
+                                          * begun */
+    bool missing;                        /* whether no copy has the path */
 };
 
 /* --- heal-tools.c ----------------------------------------------------------------------------- */
 
-/* Adds a line to the heal's report, and to the log. */
+/* Prints a line for the command that has begun the heal, and logs it. */
 void heal_tell (struct heal *heal, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-/* Records for the command heal-progress that `done` of the `total` bytes of the file are healed. */
-void heal_progress (struct heal *heal, uint64_t done, uint64_t total);
-
-/* Returns whether the heal must stop, since the graph ends. */
-bool heal_must_stop (const struct heal *heal);
 
 /* A lock that a heal takes on all copies that take part. */
 struct heal_lock {
