@@ -60,6 +60,35 @@ echo control >"$MNT/control"
 power_cut
 expect "what the control experiment keeps" control "$(cat "$BACK/control")"
 
+# A reload of another shape makes nothing durable: also of a removed file, and of a directory that is
+# gone.
+rm -rf "${BACK:?}"/*
+stack debug/power-cut,seed=1
+mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+mkdir "$MNT/dir" "$MNT/gone"
+echo durable >"$MNT/dir/synced"
+echo removed >"$MNT/kept"
+sync "$MNT/dir/synced" "$MNT/kept" "$MNT/dir" "$MNT"
+echo more >>"$MNT/dir/synced"
+echo new >"$MNT/dir/unsynced"
+rm "$MNT/kept"
+rmdir "$MNT/gone"
+status=$("$WINDLASS" tell "$MNT" debug/power-cut status)
+expect_match "what would be lost" '^not durable: at most [1-9][0-9]* bytes in [1-9]' "$status"
+for top in pass errno; do
+    stack debug/power-cut,seed=1 test/$top
+    expect_match "a reload" '^the mount has moved' "$("$WINDLASS" reload "$MNT" 2>&1)"
+    expect "what would be lost after it" "$status" \
+        "$("$WINDLASS" tell "$MNT" debug/power-cut status)"
+done
+echo later >"$MNT/dir/later"
+power_cut
+expect "what is there after reloads" "dir dir/synced gone kept" \
+    "$(cd "$BACK" && find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ' | sed 's/ $//')"
+expect "what it holds" "durable removed" "$(cat "$BACK/dir/synced" "$BACK/kept" | tr '\n' ' ' |
+    sed 's/ $//')"
+expect_no_match "what the log tells of the new graphs" "can't find" "$(cat "$LOG")"
+
 # --- a store --------------------------------------------------------------------------------------
 
 # store VARIANT CUTS OPTIONS: cuts the power after some puts, or in the middle of one, at most CUTS

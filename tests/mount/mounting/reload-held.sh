@@ -49,6 +49,24 @@ waits_for "a release: it hangs"
 kill $syncer
 wait $syncer
 
+# Rules that a command has set stay, with their counts, and hold for files of the old graph, too: here
+# for a removed one.
+moves "nothing waits" debug/fault
+"$WINDLASS" fault "$MNT" - <<<'fsync nth 2 -> hang name late' >/dev/null || fail "no rules"
+sync "$MNT/file"
+exec 5>"$MNT/removed"
+rm "$MNT/removed"
+moves "a rule has matched once" debug/fault test/pass
+expect "the rules after the reload" "# matched 1, fired 0, waiting 0
+fsync nth 2 -> hang name late" "$("$WINDLASS" fault "$MNT" --show | sed 1d)"
+python3 -c 'import os; os.fsync (5)' &
+syncer=$!
+waits_for "a release: it hangs"
+expect_match "the rules" '^# matched 2, fired 1, waiting 1$' "$("$WINDLASS" fault "$MNT" --show)"
+expect "released in the old graph" "released 1" "$("$WINDLASS" fault "$MNT" --release late)"
+wait $syncer || fail "the operation that hung fails"
+exec 5>&-
+
 # --- delays ---------------------------------------------------------------------------------------
 
 for block in off on; do

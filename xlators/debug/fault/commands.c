@@ -89,7 +89,7 @@ command_release (xlator_t *this, const struct xlator_asked *asked, GString *answ
     shared_unref (&set->rules.shared);
     if (r < 0)
         return r;
-    g_string_append_printf (answer, "released %u", held_release (priv->held, hangs_as, name));
+    g_string_append_printf (answer, "released %u", fault_release (priv, hangs_as, name));
     return 0;
 }
 

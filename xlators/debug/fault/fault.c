@@ -144,8 +144,13 @@ fault_look (const struct call *call)
 static void
 fault_any_fop (const struct call *call)
 {
+    const fault_private_t *priv = call->this->private;
     struct fault_local *local = call->frame->local;
 
+    if (!__atomic_load_n (&priv->judges, __ATOMIC_RELAXED)) {
+        call_pass (call);
+        return;
+    }
     if (!local)
         local = fault_look (call);
     if (local)
@@ -190,27 +195,33 @@ fault_local_drop (xlator_t *this, void *data)
         shared_unref (&local->set->rules.shared);
 }
 
-/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
+/* --- take-over, reconfigure, notify, fini ----------------------------------------------------- */
 
 static int
-fault_init (xlator_t *this)
+fault_take_over_prepare (xlator_t *this, xlator_t *predecessor)
 {
     fault_private_t *priv = this->private;
     g_autoptr (GString) said = g_string_new (NULL);
     int r;
 
-    pthread_mutex_init (&priv->load_lock, NULL);
     priv->held = held_new (fault_go_on);
-    priv->seed = chance_seed (priv->seed_text);
-    r = fault_load_file (this, priv->file, said);
+    r = fault_force_join (this, predecessor, said);
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "%s", said->str);
     else if (!priv->seed_text)
         gf_log (this, GF_LOG_INFO,
                 "the seed is %" G_GUINT64_FORMAT ": with 'option seed %" G_GUINT64_FORMAT
                 "' what happens by chance happens again",
-                priv->seed, priv->seed);
+                priv->force->seed, priv->force->seed);
     return r;
+}
+
+static void
+fault_take_over (xlator_t *this, xlator_t *predecessor)
+{
+    fault_private_t *priv = this->private;
+
+    __atomic_store_n (&priv->judges, true, __ATOMIC_RELAXED);
 }
 
 /* If the file is unchanged since it was read, the rules and their counts stay, also rules that a
@@ -218,17 +229,17 @@ fault_init (xlator_t *this)
 static int
 fault_reconfigure (xlator_t *this, const void *new_private)
 {
-    fault_private_t *priv = this->private;
+    struct fault_force *force = ((fault_private_t *) this->private)->force;
     const fault_private_t *options = new_private;
     g_autoptr (GString) said = g_string_new (NULL);
     int r;
 
-    pthread_mutex_lock (&priv->load_lock);
-    if (options->seed_text && chance_seed (options->seed_text) != priv->seed) {
-        priv->seed = chance_seed (options->seed_text);
-        g_clear_pointer (&priv->loaded, g_free);
+    pthread_mutex_lock (&force->load_lock);
+    if (options->seed_text && chance_seed (options->seed_text) != force->seed) {
+        force->seed = chance_seed (options->seed_text);
+        g_clear_pointer (&force->loaded, g_free);
     }
-    pthread_mutex_unlock (&priv->load_lock);
+    pthread_mutex_unlock (&force->load_lock);
     r = fault_load_file (this, options->file, said);
     gf_log (this, r < 0 ? GF_LOG_ERROR : GF_LOG_INFO, "%s",
             *said->str ? said->str : "the rules stay");
@@ -249,13 +260,8 @@ fault_fini (xlator_t *this)
 {
     fault_private_t *priv = this->private;
 
-    struct rule_set *set = rules_replace (&priv->slot, NULL);
-
+    fault_force_leave (this);
     held_free (priv->held);
-    if (set)
-        shared_unref (&set->shared);
-    g_free (priv->loaded);
-    pthread_mutex_destroy (&priv->load_lock);
 }
 
 static void
@@ -323,7 +329,8 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_INODE,
     .priv_size = sizeof (fault_private_t),
     .options = fault_options,
-    .init = fault_init,
+    .take_over_prepare = fault_take_over_prepare,
+    .take_over = fault_take_over,
     .fini = fault_fini,
     .reconfigure = fault_reconfigure,
     .notify = fault_notify,

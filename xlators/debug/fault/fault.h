@@ -34,13 +34,23 @@ struct fault_set {
     bool gone;                 /* atomic: the set was replaced */
 };
 
-typedef struct {
-    char *file, *seed_text;
-    struct rules_slot slot;    /* of struct fault_set */
-    struct held_calls *held;   /* each with a struct fault_local */
+/* State that goes on in the next graph (xlator_api.take_over), if the options of that name the same
+ * seed, and a file of rules with the content that was read last. */
+struct fault_force {
+    struct shared shared;
     pthread_mutex_t load_lock; /* serialises replacing the rules; taken before held's lock */
+    struct fault_set *set;     /* load_lock: the rules in force, with a reference; or NULL */
     char *loaded;              /* load_lock: the text read from the option's file, or NULL */
     uint64_t seed;             /* load_lock */
+    GSList *users;             /* load_lock: the translator (xlator_t) of each graph */
+};
+
+typedef struct {
+    char *file, *seed_text;
+    struct rules_slot slot;    /* of struct fault_set: the rules in force */
+    struct held_calls *held;   /* each with a struct fault_local */
+    struct fault_force *force; /* with a reference; constant */
+    bool judges;               /* from take_over on; atomic */
 } fault_private_t;
 
 /* A request to which a rule applies. */
@@ -80,6 +90,16 @@ int fault_load (xlator_t *this, const char *text, size_t size, const char *file,
 /* Loads the option's file, if it changed since it was last read. Returns 0, or a negative errno and
  * the errors. */
 int fault_load_file (xlator_t *this, const char *file, GString *answer);
+
+/* Sets priv->force to that of the predecessor, if there is one and the options agree with it, else
+ * to a new one with the rules of the option's file. Returns 0, or a negative errno and the errors.
+ * fault_force_leave undoes it, also after a failure. */
+int fault_force_join (xlator_t *this, xlator_t *predecessor, GString *answer);
+void fault_force_leave (xlator_t *this);
+
+/* As held_release, in all graphs that have the rules. */
+unsigned fault_release (fault_private_t *priv, bool (*which) (const void *data, const void *arg),
+                        const void *arg);
 
 /* Appends each rule in force as a line, after a comment with its counts. */
 void fault_show (xlator_t *this, GString *out);

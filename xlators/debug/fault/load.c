@@ -41,19 +41,47 @@ fault_hangs_by_set (const void *data, const void *set)
         && local->next[-1].kind == STEP_HANG;
 }
 
-/* Releases requests that hang by the replaced rules. */
+/* Puts the rules into force in one graph. */
+static void
+fault_set_use (fault_private_t *priv, struct fault_set *set)
+{
+    struct rule_set *old = rules_replace (&priv->slot, set ? shared_ref (&set->rules.shared)
+                                                           : NULL);
+
+    if (old)
+        shared_unref (&old->shared);
+}
+
+static unsigned
+fault_release_locked (const struct fault_force *force,
+                      bool (*which) (const void *data, const void *arg), const void *arg)
+{
+    unsigned n = 0;
+
+    for (const GSList *at = force->users; at; at = at->next)
+        n += held_release (((fault_private_t *) ((xlator_t *) at->data)->private)->held, which,
+                           arg);
+    return n;
+}
+
+/* Puts the rules into force in each graph, and releases requests that hang by the old ones. */
 static void
 fault_set_replace (xlator_t *this, struct rules *rules)
 {
-    fault_private_t *priv = this->private;
-    struct fault_set *set = fault_set_new (this, rules, priv->seed);
-    struct fault_set *old = (struct fault_set *) rules_replace (&priv->slot, &set->rules);
+    struct fault_force *force = ((fault_private_t *) this->private)->force;
+    struct fault_set *old;
 
-    if (!old)
-        return;
-    __atomic_store_n (&old->gone, true, __ATOMIC_SEQ_CST);
-    held_release (priv->held, fault_hangs_by_set, old);
-    shared_unref (&old->rules.shared);
+    pthread_mutex_lock (&force->load_lock);
+    old = force->set;
+    force->set = fault_set_new (this, rules, force->seed);
+    for (const GSList *at = force->users; at; at = at->next)
+        fault_set_use (((xlator_t *) at->data)->private, force->set);
+    if (old) {
+        __atomic_store_n (&old->gone, true, __ATOMIC_SEQ_CST);
+        fault_release_locked (force, fault_hangs_by_set, old);
+        shared_unref (&old->rules.shared);
+    }
+    pthread_mutex_unlock (&force->load_lock);
 }
 
 /* Takes a first line "# file: NAME", in which `windlass fault` names the source of the text. Line
@@ -74,7 +102,6 @@ fault_take_name (const char **text, size_t *size, const char *name)
 int
 fault_load (xlator_t *this, const char *text, size_t size, const char *file, GString *answer)
 {
-    fault_private_t *priv = this->private;
     g_autofree char *name = fault_take_name (&text, &size, file), *error = NULL;
     struct rules *rules = rules_parse (text, size, name, &fault_grammar, &error);
 
@@ -84,9 +111,51 @@ fault_load (xlator_t *this, const char *text, size_t size, const char *file, GSt
     }
     g_string_append_printf (answer, "%u %s in force", rules->n,
                             rules->n == 1 ? "rule is" : "rules are");
-    pthread_mutex_lock (&priv->load_lock);
     fault_set_replace (this, rules);
-    pthread_mutex_unlock (&priv->load_lock);
+    return 0;
+}
+
+/* Reads the option's file; *ret_text is NULL if there is none. */
+static int
+fault_read (const char *file, char **ret_text, gsize *ret_size, GString *answer)
+{
+    g_autoptr (GError) error = NULL;
+
+    *ret_text = NULL;
+    *ret_size = 0;
+    if (!file || g_file_get_contents (file, ret_text, ret_size, &error))
+        return 0;
+    g_string_append_printf (answer, "can't read the rules: %s", error->message);
+    return -EINVAL;
+}
+
+/* Returns whether the text is that which was read last. */
+static bool
+fault_is_loaded (struct fault_force *force, const char *text)
+{
+    bool same;
+
+    pthread_mutex_lock (&force->load_lock);
+    same = g_strcmp0 (force->loaded, text) == 0;
+    pthread_mutex_unlock (&force->load_lock);
+    return same;
+}
+
+/* Puts the text of the option's file into force, and owns it from then on. */
+static int
+fault_load_text (xlator_t *this, const char *file, char *text, gsize size, GString *answer)
+{
+    struct fault_force *force = ((fault_private_t *) this->private)->force;
+    int r = fault_load (this, text ? text : "", size, file ? file : "", answer);
+
+    if (r < 0) {
+        g_free (text);
+        return r;
+    }
+    pthread_mutex_lock (&force->load_lock);
+    g_free (force->loaded);
+    force->loaded = text;
+    pthread_mutex_unlock (&force->load_lock);
     return 0;
 }
 
@@ -94,30 +163,113 @@ int
 fault_load_file (xlator_t *this, const char *file, GString *answer)
 {
     fault_private_t *priv = this->private;
-    g_autoptr (GError) error = NULL;
-    g_autofree char *text = NULL;
-    bool same;
-    gsize size = 0;
-    int r;
+    gsize size;
+    char *text;
+    int r = fault_read (file, &text, &size, answer);
 
-    if (file && !g_file_get_contents (file, &text, &size, &error)) {
-        g_string_append_printf (answer, "can't read the rules: %s", error->message);
-        return -EINVAL;
-    }
-    pthread_mutex_lock (&priv->load_lock);
-    same = g_strcmp0 (priv->loaded, text) == 0;
-    pthread_mutex_unlock (&priv->load_lock);
-    if (same && text)
-        return 0;
-    r = fault_load (this, text ? text : "", size, file ? file : "", answer);
     if (r < 0)
         return r;
-    pthread_mutex_lock (&priv->load_lock);
-    g_free (priv->loaded);
-    priv->loaded = g_steal_pointer (&text);
-    pthread_mutex_unlock (&priv->load_lock);
+    if (!text || !fault_is_loaded (priv->force, text))
+        return fault_load_text (this, file, text, size, answer);
+    g_free (text);
     return 0;
 }
+
+/* --- what goes on in the next graph ----------------------------------------------------------- */
+
+static void
+fault_force_free (void *value)
+{
+    struct fault_force *force = value;
+
+    if (force->set)
+        shared_unref (&force->set->rules.shared);
+    g_free (force->loaded);
+    pthread_mutex_destroy (&force->load_lock);
+    g_free (force);
+}
+
+static struct fault_force *
+fault_force_new (const char *seed_text)
+{
+    struct fault_force *force = g_new0 (struct fault_force, 1);
+
+    force->shared = (struct shared){ 1, fault_force_free };
+    pthread_mutex_init (&force->load_lock, NULL);
+    force->seed = chance_seed (seed_text);
+    return force;
+}
+
+/* Returns whether the options of a new graph, with that text in the file, ask for what is in force.
+ * A seed that was drawn stays if the options name none. */
+static bool
+fault_force_fits (struct fault_force *force, const char *seed_text, const char *text)
+{
+    bool fits;
+
+    pthread_mutex_lock (&force->load_lock);
+    fits = !seed_text || chance_seed (seed_text) == force->seed;
+    pthread_mutex_unlock (&force->load_lock);
+    return fits && fault_is_loaded (force, text);
+}
+
+static void
+fault_force_enter (xlator_t *this)
+{
+    fault_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->force->load_lock);
+    priv->force->users = g_slist_prepend (priv->force->users, this);
+    fault_set_use (priv, priv->force->set);
+    pthread_mutex_unlock (&priv->force->load_lock);
+}
+
+int
+fault_force_join (xlator_t *this, xlator_t *predecessor, GString *answer)
+{
+    fault_private_t *priv = this->private;
+    struct fault_force *before = predecessor ? ((fault_private_t *) predecessor->private)->force
+                                             : NULL;
+    gsize size;
+    char *text;
+    int r = fault_read (priv->file, &text, &size, answer);
+    const bool fits = r == 0 && before && fault_force_fits (before, priv->seed_text, text);
+
+    priv->force = fits ? shared_ref (&before->shared) : fault_force_new (priv->seed_text);
+    fault_force_enter (this);
+    if (r == 0 && !fits)
+        return fault_load_text (this, priv->file, text, size, answer);
+    g_free (text);
+    return r;
+}
+
+void
+fault_force_leave (xlator_t *this)
+{
+    fault_private_t *priv = this->private;
+
+    if (!priv->force)
+        return;
+    pthread_mutex_lock (&priv->force->load_lock);
+    priv->force->users = g_slist_remove (priv->force->users, this);
+    fault_set_use (priv, NULL);
+    pthread_mutex_unlock (&priv->force->load_lock);
+    shared_unref (&priv->force->shared);
+}
+
+unsigned
+fault_release (fault_private_t *priv, bool (*which) (const void *data, const void *arg),
+               const void *arg)
+{
+    unsigned n;
+
+    pthread_mutex_lock (&priv->force->load_lock);
+    n = fault_release_locked (priv->force, which, arg);
+    pthread_mutex_unlock (&priv->force->load_lock);
+    return n;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static bool
 hangs_by_rule (const void *data, const void *rule)
@@ -125,6 +277,20 @@ hangs_by_rule (const void *data, const void *rule)
     const struct fault_local *local = data;
 
     return local->rule == rule;
+}
+
+/* Returns how many requests of all graphs hang by the rule. */
+static unsigned
+fault_count_hanging (fault_private_t *priv, const struct rule *rule)
+{
+    unsigned n = 0;
+
+    pthread_mutex_lock (&priv->force->load_lock);
+    for (const GSList *at = priv->force->users; at; at = at->next)
+        n += held_count (((fault_private_t *) ((xlator_t *) at->data)->private)->held,
+                         hangs_by_rule, rule);
+    pthread_mutex_unlock (&priv->force->load_lock);
+    return n;
 }
 
 void
@@ -142,7 +308,7 @@ fault_show (xlator_t *this, GString *out)
                                 ", waiting %u\n",
                                 __atomic_load_n (&set->counts[i].matched, __ATOMIC_RELAXED),
                                 __atomic_load_n (&set->counts[i].fired, __ATOMIC_RELAXED),
-                                held_count (priv->held, hangs_by_rule, rule));
+                                fault_count_hanging (priv, rule));
         rule_print (rule, out);
         g_string_append_c (out, '\n');
     }

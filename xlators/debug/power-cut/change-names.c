@@ -26,7 +26,7 @@ cut_journal_commit (xlator_t *this)
 
     cut_names_durable (this); /* may remove a file from log.dirty with its last name, so it comes
                                  before the loop */
-    for (GList *at = cut_priv (this)->log.dirty.head; at; at = next) {
+    for (GList *at = cut_disk (this)->log.dirty.head; at; at = next) {
         next = at->next;
         cut_meta_durable (this, at->data, ~0u);
     }
@@ -40,7 +40,7 @@ journal_count (xlator_t *this)
     power_cut_private_t *priv = cut_priv (this);
 
     if (priv->rules.names == CUT_NAMES_ORDERED
-        && random_once_in (&priv->log.chance, (uint64_t) priv->journal_every))
+        && random_once_in (&priv->disk->log.chance, (uint64_t) priv->journal_every))
         cut_journal_commit (this);
 }
 

@@ -38,10 +38,10 @@ change_wait (xlator_t *this, struct cut_change *change)
 {
     power_cut_private_t *priv = cut_priv (this);
 
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->disk->lock);
     while (!change->answered)
-        thread_cond_wait (&priv->changed, &priv->lock);
-    pthread_mutex_unlock (&priv->lock);
+        thread_cond_wait (&priv->disk->changed, &priv->disk->lock);
+    pthread_mutex_unlock (&priv->disk->lock);
 }
 
 static void
@@ -69,8 +69,8 @@ change_run (xlator_t *this, struct cut_job *job)
         change_free (this, change);
         return;
     }
-    cut_priv (this)->log.root = change->root;
-    if (!cut_priv (this)->log.swept)
+    cut_disk (this)->log.root = change->root;
+    if (!cut_disk (this)->log.swept)
         cut_hidden_sweep (this);
     call_resume (change->stub); /* to cut_change_wind */
     if (!change->refused) {
@@ -154,10 +154,10 @@ cut_change_answered (const struct answer *answer)
     if (answer->op_ret >= 0 && answer->fd)
         change->fd = fd_ref (answer->fd);
     change->answer = answer_keep (answer);
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->disk->lock);
     change->answered = true;
-    thread_cond_broadcast (&priv->changed);
-    pthread_mutex_unlock (&priv->lock);
+    thread_cond_broadcast (&priv->disk->changed);
+    pthread_mutex_unlock (&priv->disk->lock);
 }
 
 /* --- release of a file without a name --- */

@@ -30,11 +30,11 @@ order_run (xlator_t *this, struct cut_job *job)
     bool left;
 
     order->carry_out (this, order->answer);
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->disk->lock);
     order->done = true;
     left = order->left;
-    thread_cond_broadcast (&priv->changed);
-    pthread_mutex_unlock (&priv->lock);
+    thread_cond_broadcast (&priv->disk->changed);
+    pthread_mutex_unlock (&priv->disk->lock);
     if (left)
         order_free (order);
 }
@@ -46,12 +46,12 @@ order_wait (power_cut_private_t *priv, struct order *order)
     bool done;
     int r = 0;
 
-    pthread_mutex_lock (&priv->lock);
+    pthread_mutex_lock (&priv->disk->lock);
     while (!order->done && r == 0)
-        r = thread_cond_wait_until (&priv->changed, &priv->lock, until);
+        r = thread_cond_wait_until (&priv->disk->changed, &priv->disk->lock, until);
     done = order->done;
     order->left = !done;
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_unlock (&priv->disk->lock);
     return done;
 }
 
@@ -114,7 +114,7 @@ command_cut (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 
     if (r < 0)
         return r;
-    if (!__atomic_compare_exchange_n (&cut_priv (this)->dead, &dead, true, false, __ATOMIC_ACQ_REL,
+    if (!__atomic_compare_exchange_n (&cut_disk (this)->dead, &dead, true, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_ACQUIRE))
         return refuse_dead (this, answer);
     return order_give (this, carry_out_cut, answer);
@@ -140,7 +140,7 @@ carry_out_status (xlator_t *this, GString *answer)
     unsigned files = 0, metadata = 0;
     uint64_t bytes = 0;
 
-    for (GList *at = priv->log.dirty.head; at; at = at->next) {
+    for (GList *at = priv->disk->log.dirty.head; at; at = at->next) {
         const struct cut_node *node = at->data;
         const uint64_t n = node->data ? unsynced (this, node) : 0;
 
@@ -152,8 +152,8 @@ carry_out_status (xlator_t *this, GString *answer)
                             "not durable: at most %" G_GUINT64_FORMAT
                             " bytes in %u file%s, %u name%s, attributes of %u "
                             "file%s; seed %" G_GUINT64_FORMAT "\n",
-                            bytes, files, files == 1 ? "" : "s", priv->log.slots.length,
-                            priv->log.slots.length == 1 ? "" : "s", metadata,
+                            bytes, files, files == 1 ? "" : "s", priv->disk->log.slots.length,
+                            priv->disk->log.slots.length == 1 ? "" : "s", metadata,
                             metadata == 1 ? "" : "s", priv->seed);
 }
 

@@ -40,7 +40,7 @@ static int
 keep_block (xlator_t *this, struct cut_data_log *data, uint64_t block, const void *bytes)
 {
     int error = 0;
-    struct cut_block *kept = cut_store_put (cut_priv (this)->store, bytes, &error);
+    struct cut_block *kept = cut_store_put (cut_disk (this)->store, bytes, &error);
 
     if (!kept) {
         gf_log (this, GF_LOG_ERROR,
@@ -171,7 +171,7 @@ cut_data_durable (xlator_t *this, struct cut_node *node)
 {
     if (!node->data)
         return;
-    g_hash_table_foreach_remove (node->data->blocks, drop_block, cut_priv (this)->store);
+    g_hash_table_foreach_remove (node->data->blocks, drop_block, cut_disk (this)->store);
     g_hash_table_unref (node->data->blocks);
     g_clear_pointer (&node->data, g_free);
     cut_node_cleaned (this, node);
@@ -182,7 +182,7 @@ static int
 patch_block (xlator_t *this, struct cut_data_log *data, uint64_t block, size_t from, size_t to,
              const char *bytes)
 {
-    struct cut_store *store = cut_priv (this)->store;
+    struct cut_store *store = cut_disk (this)->store;
     struct cut_block *kept = g_hash_table_lookup (data->blocks, cut_key_of (block));
     char content[CUT_BLOCK];
     int r = kept ? cut_store_get (store, kept, content) : 0;

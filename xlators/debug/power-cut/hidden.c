@@ -21,7 +21,7 @@ cut_aside_name (uint64_t number)
 int
 cut_hidden_need (xlator_t *this)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
 
     return log->hidden ? 0 : cut_mkdir (this, log->root, CUT_HIDDEN, 0700, &log->hidden);
 }
@@ -29,7 +29,7 @@ cut_hidden_need (xlator_t *this)
 void
 cut_hidden_sweep (xlator_t *this)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
     int r = cut_remove_tree (this, log->root, CUT_HIDDEN);
 
     g_clear_pointer (&log->hidden, inode_unref);
@@ -43,19 +43,20 @@ aside_count (xlator_t *this, const gfid_t *gfid, bool add)
 {
     power_cut_private_t *priv = cut_priv (this);
 
-    pthread_mutex_lock (&priv->asides_lock);
+    pthread_mutex_lock (&priv->disk->asides_lock);
     if (add)
-        g_hash_table_add (priv->asides, g_memdup2 (gfid, sizeof *gfid));
+        g_hash_table_add (priv->disk->asides, g_memdup2 (gfid, sizeof *gfid));
     else
-        g_hash_table_remove (priv->asides, gfid);
-    __atomic_store_n (&priv->aside_count, g_hash_table_size (priv->asides), __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&priv->asides_lock);
+        g_hash_table_remove (priv->disk->asides, gfid);
+    __atomic_store_n (&priv->disk->aside_count, g_hash_table_size (priv->disk->asides),
+                      __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&priv->disk->asides_lock);
 }
 
 int
 cut_aside_make (xlator_t *this, struct cut_node *node)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
     g_autofree char *name = NULL;
     int r = node->aside ? 0 : cut_hidden_need (this);
 
@@ -75,7 +76,7 @@ cut_aside_make (xlator_t *this, struct cut_node *node)
 int
 cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char *name)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
     g_autofree char *aside = cut_aside_name (++log->numbers);
     int r = cut_hidden_need (this);
 
@@ -90,7 +91,7 @@ cut_aside_move (xlator_t *this, struct cut_node *node, inode_t *dir, const char 
 void
 cut_aside_drop (xlator_t *this, struct cut_node *node)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
     g_autofree char *name = NULL;
     struct iatt buf = { .ia_nlink = 2 };
     int r;
@@ -126,10 +127,10 @@ cut_uncount (xlator_t *this, struct iatt *buf)
 {
     power_cut_private_t *priv = cut_priv (this);
 
-    if (!buf || __atomic_load_n (&priv->aside_count, __ATOMIC_RELAXED) == 0)
+    if (!buf || __atomic_load_n (&priv->disk->aside_count, __ATOMIC_RELAXED) == 0)
         return;
-    pthread_mutex_lock (&priv->asides_lock);
-    if (buf->ia_nlink > 0 && g_hash_table_contains (priv->asides, &buf->ia_gfid))
+    pthread_mutex_lock (&priv->disk->asides_lock);
+    if (buf->ia_nlink > 0 && g_hash_table_contains (priv->disk->asides, &buf->ia_gfid))
         buf->ia_nlink--;
-    pthread_mutex_unlock (&priv->asides_lock);
+    pthread_mutex_unlock (&priv->disk->asides_lock);
 }

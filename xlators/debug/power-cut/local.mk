@@ -8,6 +8,7 @@ xlators_debug_power_cut_so_SOURCES = \
     %D%/child.c \
     %D%/commands.c \
     %D%/data.c \
+    %D%/disk.c \
     %D%/hidden.c \
     %D%/losses.c \
     %D%/meta.c \

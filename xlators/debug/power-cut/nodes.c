@@ -7,7 +7,7 @@
 struct cut_node *
 cut_node_find (xlator_t *this, const gfid_t *gfid)
 {
-    return g_hash_table_lookup (cut_priv (this)->log.nodes, gfid);
+    return g_hash_table_lookup (cut_disk (this)->log.nodes, gfid);
 }
 
 struct cut_node *
@@ -19,7 +19,7 @@ cut_node_get (xlator_t *this, inode_t *inode)
         node = g_new0 (struct cut_node, 1);
         node->gfid = inode->gfid;
         node->inode = inode_ref (inode);
-        g_hash_table_insert (cut_priv (this)->log.nodes, &node->gfid, node);
+        g_hash_table_insert (cut_disk (this)->log.nodes, &node->gfid, node);
     }
     node->refs++;
     return node;
@@ -36,7 +36,7 @@ node_ref (struct cut_node *node)
 void
 cut_node_unref (xlator_t *this, struct cut_node *node)
 {
-    struct cut_log *log = &cut_priv (this)->log;
+    struct cut_log *log = &cut_disk (this)->log;
 
     if (!node || --node->refs > 0)
         return;
@@ -52,7 +52,7 @@ cut_node_unref (xlator_t *this, struct cut_node *node)
 void
 cut_node_dirty (xlator_t *this, struct cut_node *node)
 {
-    GQueue *dirty = &cut_priv (this)->log.dirty;
+    GQueue *dirty = &cut_disk (this)->log.dirty;
 
     if (node->dirty_link)
         return;
@@ -65,7 +65,7 @@ cut_node_cleaned (xlator_t *this, struct cut_node *node)
 {
     if (!node->dirty_link || node->data || node->meta)
         return;
-    g_queue_delete_link (&cut_priv (this)->log.dirty, node->dirty_link);
+    g_queue_delete_link (&cut_disk (this)->log.dirty, node->dirty_link);
     node->dirty_link = NULL;
     cut_node_unref (this, node);
 }
@@ -111,7 +111,7 @@ group_new (struct cut_slot *slot)
 struct cut_slot *
 cut_slot_get (xlator_t *this, struct cut_node *dir, const char *name, struct cut_node *occupant)
 {
-    GQueue *slots = &cut_priv (this)->log.slots;
+    GQueue *slots = &cut_disk (this)->log.slots;
     struct cut_slot *slot = cut_slot_find (dir, name);
 
     if (slot)
@@ -183,7 +183,7 @@ cut_slot_drop (xlator_t *this, struct cut_slot *slot)
     struct cut_node *durable = slot->durable;
 
     slot_leave_group (slot);
-    g_queue_delete_link (&cut_priv (this)->log.slots, slot->link);
+    g_queue_delete_link (&cut_disk (this)->log.slots, slot->link);
     g_hash_table_remove (slot->dir->slots, slot->name);
     slot_vacate (this, slot);
     if (durable && --durable->durable_refs == 0)
@@ -240,7 +240,7 @@ cut_names_durable_of (xlator_t *this, struct cut_node *node)
 void
 cut_names_durable (xlator_t *this)
 {
-    GQueue *slots = &cut_priv (this)->log.slots;
+    GQueue *slots = &cut_disk (this)->log.slots;
 
     while (slots->head)
         cut_slot_drop (this, slots->head->data);
@@ -249,7 +249,7 @@ cut_names_durable (xlator_t *this)
 void
 cut_log_clear (xlator_t *this)
 {
-    GQueue *dirty = &cut_priv (this)->log.dirty;
+    GQueue *dirty = &cut_disk (this)->log.dirty;
 
     cut_names_durable (this);
     while (dirty->head) {

@@ -95,7 +95,7 @@ power_cut_any_fop_cbk (const struct answer *answer)
         answer_pass (answer);
 }
 
-/* --- init, notify, fini --- */
+/* --- take-over, notify, fini --- */
 
 static const struct cut_rules presets[] = {
     [MODEL_POSIX] = { CUT_DATA_LOSE, CUT_SIZES_DATA, CUT_NAMES_LOSE, CUT_METADATA_LOSE,
@@ -135,26 +135,31 @@ undoes_all (xlator_t *this)
 }
 
 static int
-power_cut_init (xlator_t *this)
+power_cut_take_over_prepare (xlator_t *this, xlator_t *predecessor)
 {
     power_cut_private_t *priv = this->private;
 
     if (!undoes_all (this))
         return -ENOSYS;
-    pthread_mutex_init (&priv->lock, NULL);
-    pthread_mutex_init (&priv->asides_lock, NULL);
-    thread_cond_init (&priv->changed);
-    g_queue_init (&priv->jobs);
-    g_queue_init (&priv->log.dirty);
-    g_queue_init (&priv->log.slots);
-    priv->log.nodes = g_hash_table_new (gfid_hash, gfid_same);
-    priv->asides = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);
-    priv->store = cut_store_new (priv->memory_limit);
+    priv->disk = cut_disk_get (this, predecessor);
+    if (!priv->disk)
+        return -EAGAIN;
     priv->client = client_new_internal (this, FIRST_CHILD (this));
     choose_rules (priv);
-    priv->seed = priv->log.chance.state = chance_seed (priv->seed_text);
+    priv->seed = predecessor && !priv->seed_text ? cut_priv (predecessor)->seed
+                                                 : chance_seed (priv->seed_text);
+    if (!predecessor)
+        priv->disk->log.chance.state = priv->seed;
     gf_log (this, GF_LOG_INFO, "seed %" G_GUINT64_FORMAT, priv->seed);
-    return cut_worker_start (this);
+    return 0;
+}
+
+static void
+power_cut_take_over (xlator_t *this, xlator_t *predecessor)
+{
+    cut_worker_use (this);
+    if (predecessor)
+        cut_disk_join (this, predecessor);
 }
 
 static void
@@ -162,22 +167,19 @@ power_cut_fini (xlator_t *this)
 {
     power_cut_private_t *priv = this->private;
 
-    cut_worker_stop (this);
+    if (!priv->disk)
+        return;
+    cut_worker_leave (this);
     client_free (priv->client);
-    cut_store_free (priv->store);
-    g_hash_table_unref (priv->asides);
-    g_hash_table_unref (priv->log.nodes);
-    pthread_cond_destroy (&priv->changed);
-    pthread_mutex_destroy (&priv->asides_lock);
-    pthread_mutex_destroy (&priv->lock);
+    shared_unref (&priv->disk->shared);
 }
 
-/* The worker ends while the child still answers. */
+/* The jobs end while the child still answers. */
 static void
 power_cut_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     if (event == XLATOR_PARENT_DOWN)
-        cut_worker_stop (this);
+        cut_worker_leave (this);
     xlator_pass_on (this, event, data);
 }
 
@@ -213,7 +215,8 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_FD,
     .priv_size = sizeof (power_cut_private_t),
     .options = power_cut_options,
-    .init = power_cut_init,
+    .take_over_prepare = power_cut_take_over_prepare,
+    .take_over = power_cut_take_over,
     .fini = power_cut_fini,
     .notify = power_cut_notify,
     .any_fop = power_cut_any_fop,

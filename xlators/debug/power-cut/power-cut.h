@@ -93,15 +93,25 @@ typedef struct {
     struct cut_rules rules;
     uint64_t seed;
     struct client *client; /* for the worker's own requests; only the worker uses it */
-    pthread_t worker;
-    bool has_worker;
+    struct cut_disk *disk; /* with a reference */
 
+    bool user;        /* counted in disk->users: disk->lock */
+    unsigned pending; /* jobs of this translator that are not done: disk->lock */
+} power_cut_private_t;
+
+/* What is on the disk, and what would be after a cut. It goes on in the next graph
+ * (xlator_api.take_over): one worker makes the changes of both graphs, so they have one order. */
+struct cut_disk {
+    struct shared shared;
     bool dead;             /* the power has failed: atomic */
     pthread_mutex_t lock;  /* a leaf */
     pthread_cond_t changed;
     GQueue jobs;           /* struct cut_job: lock */
+    unsigned users;        /* translators in force: lock */
+    xlator_t *last;        /* the last user, for which the worker cleans up: lock */
     bool stopping;         /* lock */
-    bool over;             /* the worker has finished the cut: lock */
+    pthread_t worker;
+    bool has_worker;       /* the main thread's */
 
     unsigned aside_count;  /* atomic: number of asides */
     pthread_mutex_t asides_lock; /* a leaf */
@@ -109,7 +119,7 @@ typedef struct {
 
     struct cut_log log;      /* the worker's */
     struct cut_store *store; /* the worker's */
-} power_cut_private_t;
+};
 
 static inline power_cut_private_t *
 cut_priv (const xlator_t *this)
@@ -117,10 +127,16 @@ cut_priv (const xlator_t *this)
     return this->private;
 }
 
+static inline struct cut_disk *
+cut_disk (const xlator_t *this)
+{
+    return cut_priv (this)->disk;
+}
+
 static inline bool
 cut_is_dead (const xlator_t *this)
 {
-    return __atomic_load_n (&cut_priv (this)->dead, __ATOMIC_ACQUIRE);
+    return __atomic_load_n (&cut_disk (this)->dead, __ATOMIC_ACQUIRE);
 }
 
 /* --- worker.c: makes one change after the other --- */
@@ -128,13 +144,26 @@ cut_is_dead (const xlator_t *this)
 /* A job for the worker. run frees it. */
 struct cut_job {
     void (*run) (xlator_t *this, struct cut_job *job);
+    xlator_t *this; /* set by cut_worker_do */
 };
 
-int cut_worker_start (xlator_t *this);
-void cut_worker_stop (xlator_t *this); /* finishes queued jobs first */
+int cut_worker_start (struct cut_disk *disk);
+void cut_worker_end (struct cut_disk *disk); /* there is no user */
+
+/* Count a user; finish its queued jobs. After the last user the worker ends, and drops the log. */
+void cut_worker_use (xlator_t *this);
+void cut_worker_leave (xlator_t *this);
 
 /* Takes ownership of job. */
 void cut_worker_do (xlator_t *this, struct cut_job *job);
+
+/* --- disk.c --- */
+
+/* Returns the predecessor's, or a new one with its worker; NULL after a gf_log. */
+struct cut_disk *cut_disk_get (xlator_t *this, const xlator_t *predecessor);
+
+/* Has the worker find in this graph what the log is about, before any change in it. */
+void cut_disk_join (xlator_t *this, const xlator_t *predecessor);
 
 /* --- store.c: old content, in memory or, beyond a limit, in a file without a name --- */
 
@@ -147,6 +176,7 @@ void cut_store_free (struct cut_store *store); /* takes NULL; the blocks were dr
 /* Keeps bytes; NULL stands for zeros, which take no room. If there is no room, returns NULL and a
  * negative errno in *ret_error. */
 struct cut_block *cut_store_put (struct cut_store *store, const void *bytes, int *ret_error);
+void cut_store_set_limit (struct cut_store *store, uint64_t memory_limit);
 /* returns 0 or a negative errno */
 int cut_store_get (struct cut_store *store, const struct cut_block *block, void *ret_bytes);
 void cut_store_drop (struct cut_store *store, struct cut_block *block);

@@ -35,6 +35,12 @@ cut_store_new (uint64_t memory_limit)
 }
 
 void
+cut_store_set_limit (struct cut_store *store, uint64_t memory_limit)
+{
+    store->limit = memory_limit;
+}
+
+void
 cut_store_free (struct cut_store *store)
 {
     if (!store)

@@ -20,7 +20,7 @@ struct undo_file {
 static bool
 coin (xlator_t *this)
 {
-    return random_once_in (&cut_priv (this)->log.chance, 2);
+    return random_once_in (&cut_disk (this)->log.chance, 2);
 }
 
 static gint
@@ -85,7 +85,7 @@ undo_blocks (struct undo_file *file)
         const struct cut_block *block = g_hash_table_lookup (file->data->blocks, at->data);
         const uint64_t start = GPOINTER_TO_SIZE (at->data) * CUT_BLOCK;
 
-        r = cut_store_get (cut_priv (file->this)->store, block, old);
+        r = cut_store_get (cut_disk (file->this)->store, block, old);
         if (r == 0)
             r = file->rule == CUT_DATA_LOSE ? undo_block (file, start, old)
                                             : undo_block_by_chance (file, start, old);
@@ -159,7 +159,7 @@ undo_node (xlator_t *this, struct cut_node *node, struct cut_losses *losses)
 void
 cut_undo_data (xlator_t *this, struct cut_losses *losses)
 {
-    for (GList *at = cut_priv (this)->log.dirty.head; at; at = at->next) {
+    for (GList *at = cut_disk (this)->log.dirty.head; at; at = at->next) {
         struct cut_node *node = at->data;
         if (node->data)
             undo_node (this, node, losses);

@@ -17,7 +17,7 @@ group_is_lost (xlator_t *this, struct cut_group *group)
 
     if (!group->decided)
         group->lost = priv->rules.names != CUT_NAMES_RANDOM
-                   || random_once_in (&priv->log.chance, 2);
+                   || random_once_in (&priv->disk->log.chance, 2);
     group->decided = true;
     return group->lost;
 }
@@ -42,7 +42,7 @@ choose_lost (xlator_t *this, struct cut_losses *losses)
 {
     GPtrArray *lost = g_ptr_array_new ();
 
-    for (GList *at = cut_priv (this)->log.slots.head; at; at = at->next) {
+    for (GList *at = cut_disk (this)->log.slots.head; at; at = at->next) {
         struct cut_slot *slot = at->data;
         if (!group_is_lost (this, slot->group))
             continue;
@@ -108,7 +108,7 @@ put_back (xlator_t *this, struct cut_slot *slot)
         return revive (this, node, dir, slot->name);
     if (!node->aside)
         return -ESTALE;
-    r = cut_rename (this, node->inode, cut_priv (this)->log.hidden, aside, dir, slot->name);
+    r = cut_rename (this, node->inode, cut_disk (this)->log.hidden, aside, dir, slot->name);
     if (r == 0)
         node->aside = 0;
     return r;
@@ -147,13 +147,13 @@ forget_asides (xlator_t *this)
     GHashTableIter iter;
     gpointer node;
 
-    g_hash_table_iter_init (&iter, priv->log.nodes);
+    g_hash_table_iter_init (&iter, priv->disk->log.nodes);
     while (g_hash_table_iter_next (&iter, NULL, &node))
         ((struct cut_node *) node)->aside = 0;
-    pthread_mutex_lock (&priv->asides_lock);
-    g_hash_table_remove_all (priv->asides);
-    __atomic_store_n (&priv->aside_count, 0, __ATOMIC_RELAXED);
-    pthread_mutex_unlock (&priv->asides_lock);
+    pthread_mutex_lock (&priv->disk->asides_lock);
+    g_hash_table_remove_all (priv->disk->asides);
+    __atomic_store_n (&priv->disk->aside_count, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&priv->disk->asides_lock);
 }
 
 void
@@ -175,7 +175,7 @@ cut_undo_names (xlator_t *this, struct cut_losses *losses)
     }
     for (guint i = 0; i < lost->len; i++)
         restore (this, &restoring, lost->pdata[i]);
-    if (cut_priv (this)->log.hidden)
+    if (cut_disk (this)->log.hidden)
         cut_hidden_sweep (this);
     forget_asides (this);
 }

@@ -33,14 +33,14 @@ cut_undo_meta (xlator_t *this, struct cut_losses *losses)
 {
     power_cut_private_t *priv = cut_priv (this);
 
-    for (GList *at = priv->log.dirty.head; at; at = at->next) {
+    for (GList *at = priv->disk->log.dirty.head; at; at = at->next) {
         const struct cut_node *node = at->data;
         g_autofree char *path = NULL;
         int r;
 
         if (!node->meta || node->gone
             || (priv->rules.metadata == CUT_METADATA_RANDOM
-                && random_once_in (&priv->log.chance, 2)))
+                && random_once_in (&priv->disk->log.chance, 2)))
             continue;
         path = inode_path (node->inode, NULL);
         r = undo_attributes (this, node);
