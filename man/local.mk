@@ -18,6 +18,7 @@ man_MANS = \
     man/man7/debug-power-cut.7 \
     man/man7/debug-trace.7 \
     man/man7/encryption-rot-13.7 \
+    man/man7/features-audit.7 \
     man/man7/features-read-only.7 \
     man/man7/features-utime.7 \
     man/man7/fops.7 \
@@ -90,6 +91,7 @@ man/man7/debug-error-gen.7: src/windlass$(EXEEXT) xlators/debug/error-gen.so
 man/man7/debug-trace.7: src/windlass$(EXEEXT) xlators/debug/trace.so
 man/man7/debug-io-stats.7: src/windlass$(EXEEXT) xlators/debug/io-stats.so
 man/man7/debug-fault.7: src/windlass$(EXEEXT) xlators/debug/fault.so
+man/man7/features-audit.7: src/windlass$(EXEEXT) xlators/features/audit.so
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.so
 man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.so
 man/man7/features-read-only.7: src/windlass$(EXEEXT) xlators/features/read-only.so

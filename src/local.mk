@@ -17,7 +17,6 @@ src_libcore_a_SOURCES = \
     %D%/core/base/json.c \
     %D%/core/base/json.h \
     %D%/core/base/log-journal.c \
-    %D%/core/base/log-journal.h \
     %D%/core/base/log.c \
     %D%/core/base/malloc-trim.c \
     %D%/core/base/malloc-trim.h \
@@ -177,6 +176,7 @@ pkgincludebase_HEADERS = \
     %D%/core/base/histogram.h \
     %D%/core/base/name.h \
     %D%/core/base/json.h \
+    %D%/core/base/log-journal.h \
     %D%/core/base/log.h \
     %D%/core/base/process.h \
     %D%/core/base/replaceable.h \

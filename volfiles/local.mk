@@ -4,6 +4,7 @@
 
 volfilesdir = $(pkgdatadir)/volfiles
 dist_volfiles_DATA = \
+    %D%/audit.vol \
     %D%/client-stack.vol \
     %D%/client.vol \
     %D%/delay-gen.vol \
@@ -36,6 +37,7 @@ dist_volfiles_DATA = \
 presetsdir = $(pkgdatadir)/presets
 dist_presets_DATA = \
     %D%/presets/acl.vol \
+    %D%/presets/audit.vol \
     %D%/presets/brick.vol \
     %D%/presets/cached.vol \
     %D%/presets/faulty.vol \

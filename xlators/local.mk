@@ -31,6 +31,7 @@ include %D%/debug/power-cut/local.mk
 include %D%/debug/trace/local.mk
 include %D%/encryption/rot-13/local.mk
 include %D%/meta/meta/local.mk
+include %D%/features/audit/local.mk
 include %D%/features/read-only/local.mk
 include %D%/features/utime/local.mk
 include %D%/performance/io-cache/local.mk

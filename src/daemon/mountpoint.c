@@ -217,7 +217,7 @@ check_root (const xlator_t *xl, const struct option_setting *setting, const char
             xl->name, dir, mountpoint, volfile, xl->line);
         return -EINVAL;
     }
-    if (stat (dir, &st) < 0 || !holds (&st, above))
+    if (xl->children || stat (dir, &st) < 0 || !holds (&st, above))
         return 0;
     *ret_error = g_strdup_printf (
         "volume '%s': directory '%s' must not hold its own mount point, '%s'; the mount point may "
@@ -227,7 +227,8 @@ check_root (const xlator_t *xl, const struct option_setting *setting, const char
 }
 
 /* A storage that contains its own mount point would send a request to itself, and wait for its own
- * answer. It may be the mount point: no name in the directory leads to the mount then. */
+ * answer. It may be the mount point: no name in the directory leads to the mount then. A translator
+ * with children looks at no folder below its directory. */
 int
 mountpoint_check_roots (const struct graph *graph, const char *mountpoint, char **ret_error)
 {

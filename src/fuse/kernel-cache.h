@@ -38,11 +38,13 @@ uint32_t kernel_block_size (const struct iatt *iatt);
 uint64_t kernel_ino (const struct bridge *bridge, uint64_t ino);
 
 /* Returns how long the kernel may cache facts about an inode with that number, given the usual
- * timeout in seconds. 0 for the hidden graph where the kernel checks no rights: it would show
- * cached facts to callers without a right to them. */
+ * timeout in seconds. 0 if a translator has to see each lookup; and for the hidden graph where the
+ * kernel checks no rights: it would show cached facts to callers without a right to them. */
 static inline double
 kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 {
+    if (G_UNLIKELY (__atomic_load_n (&bridge->graph->sees_names, __ATOMIC_RELAXED)))
+        return 0;
     return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->terms.checked ? 0 : timeout;
 }
 

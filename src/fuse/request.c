@@ -4,6 +4,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/name.h"
+#include "core/edge/passthrough.h"
 #include "core/report/failures.h"
 #include "core/report/probe.h"
 #include "fuse/groups.h"
@@ -307,6 +308,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
     }
     fi->keep_cache = bridge->terms.keep_cache && !hidden && kernel_may_keep_pages (fd->inode);
     fi->direct_io = bridge->terms.direct_io || hidden
+                 || passthrough_sees_each (bridge->graph->top, fd->inode)
                  || (bridge->terms.direct_opens && fi->flags & O_DIRECT);
     fi->noflush = bridge->terms.spares_flush
                && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);

@@ -3,6 +3,7 @@
 #include "graph/internal.h"
 
 #include "core/base/audit.h"
+#include "core/edge/passthrough.h"
 #include "core/time/attempt.h"
 
 #include <errno.h>
@@ -219,6 +220,7 @@ graph_activate (struct graph *graph)
     graph->active = true;
     if (!graph->joined)
         graph_take_over (graph);
+    graph->sees_names = passthrough_sees_names (graph->top);
     graph_announce (graph);
     return 0;
 }

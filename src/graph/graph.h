@@ -76,6 +76,8 @@ struct graph {
     unsigned id;
     bool active;
     bool joined; /* by graph_join: it takes the place of another graph */
+    bool sees_names; /* passthrough_sees_names of the top. Atomic; the main thread sets it after the
+                      * options of translators have changed */
     /* A leaf; guards the settings of the translators. Only the main thread changes them, and holds
      * it for that. Other threads hold it to read them; the main thread reads them without. */
     pthread_mutex_t settings_lock;

@@ -8,6 +8,7 @@
 #include "graph/internal.h"
 
 #include "core/base/errors.h"
+#include "core/edge/passthrough.h"
 
 #include <errno.h>
 #include <string.h>
@@ -141,13 +142,17 @@ compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fre
 
 /* --- taking over values --------------------------------------------------------------------- */
 
-/* Returns whether the translator itself has changed options. */
+/* Returns whether the translator itself has changed options, or one that names a file: its content
+ * may have changed. */
 static bool
 needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
 {
     for (guint i = 0; i < fresh->settings->len; i++) {
-        const struct option_setting *after = changed_setting (old, fresh, i);
+        const struct option_setting *after = changed_setting (old, fresh, i),
+                                    *now = fresh->settings->pdata[i];
 
+        if (now->text && now->option->type == OPTION_PATH && now->option->online)
+            return true;
         if (after && option_find (old->api->options, after->option->key[0]) == after->option
             && !after->option->inert)
             return true;
@@ -215,6 +220,8 @@ reconfigure_all (struct reload *reload)
                                 g_strerror (-r));
         roll_back (reload, i);
     }
+    __atomic_store_n (&reload->graph->sees_names,
+                      passthrough_sees_names (reload->graph->top), __ATOMIC_RELAXED);
     return error_or_0 (r);
 }
 

@@ -166,6 +166,41 @@ journal_open (void)
     return 0;
 }
 
+GString *
+journal_record (const char *program, const char *text)
+{
+    GString *record = g_string_new (NULL);
+
+    journal_append (record, "MESSAGE", text);
+    journal_append_as (record, "PRIORITY", "%d", journal_priority (GF_LOG_INFO));
+    journal_append (record, "SYSLOG_IDENTIFIER", program);
+    return record;
+}
+
+void
+journal_add (GString *record, const char *field, const char *value)
+{
+    journal_append (record, field, value);
+}
+
+/* While the journal takes nothing, an entry waits for it no more: `late` is an entry that was not
+ * taken in time. */
+int
+journal_record_send (GString *record)
+{
+    static bool late; /* journal.lock */
+    int r;
+
+    pthread_mutex_lock (&journal.lock);
+    r = journal_open ();
+    if (r == 0)
+        r = journal_post_any (record, late ? MSG_DONTWAIT : 0);
+    late = r == -EAGAIN;
+    pthread_mutex_unlock (&journal.lock);
+    g_string_free (record, TRUE);
+    return r;
+}
+
 /* Tells the journal how many entries are lost, in an entry like the one that it can take now. */
 static int
 journal_post_lost (const struct journal_entry *entry, int flags)

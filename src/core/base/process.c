@@ -2,7 +2,9 @@
 #include "core/base/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,56 @@ process_comm (pid_t thread)
     return process_is_known (thread) && g_file_get_contents (path, &name, NULL, NULL)
                ? g_strchomp (name)
                : NULL;
+}
+
+/* Descriptors of /proc/NUMBER/comm. Two threads that share a place replace each other's. */
+#define NAMES 64
+
+static struct kept_name {
+    pthread_mutex_t lock; /* a leaf; guards the place */
+    pid_t thread;         /* 0: none */
+    int fd;
+} kept_names[NAMES] = { [0 ... NAMES - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
+
+/* Returns the number of bytes, with the newline; 0 or less: the thread has ended, or there is no
+ * descriptor. */
+static ssize_t
+kept_name_read (const struct kept_name *kept, pid_t thread, char *ret_name)
+{
+    return kept->thread == thread ? pread (kept->fd, ret_name, PROCESS_NAME_SIZE, 0) : -1;
+}
+
+static void
+kept_name_open (struct kept_name *kept, pid_t thread)
+{
+    char path[64];
+
+    if (kept->thread)
+        close (kept->fd);
+    snprintf (path, sizeof path, "/proc/%d/comm", thread);
+    kept->fd = open (path, O_RDONLY | O_CLOEXEC);
+    kept->thread = kept->fd < 0 ? 0 : thread;
+}
+
+bool
+process_name (pid_t thread, char *ret_name)
+{
+    struct kept_name *kept = &kept_names[(unsigned) thread % NAMES];
+    ssize_t n;
+
+    if (!process_is_known (thread))
+        return false;
+    pthread_mutex_lock (&kept->lock);
+    n = kept_name_read (kept, thread, ret_name);
+    if (n <= 0) {
+        kept_name_open (kept, thread);
+        n = kept_name_read (kept, thread, ret_name);
+    }
+    pthread_mutex_unlock (&kept->lock);
+    if (n <= 0)
+        return false;
+    ret_name[n - 1] = '\0';
+    return true;
 }
 
 /* Returns the number after "\nName:\t", or 0. */

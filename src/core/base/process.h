@@ -21,6 +21,13 @@ char *process_status (pid_t thread);
 /* Returns the name of a process or thread, or NULL. g_free it. */
 char *process_comm (pid_t thread);
 
+/* The same for the thread of a request that waits, at each request: stores the present name, at
+ * most PROCESS_NAME_SIZE bytes with the NUL, and returns true; or false if it isn't known. The
+ * descriptor of /proc/NUMBER/comm is kept: it stands for that thread, and not for a later one with
+ * its number, so a name is never another's; and a name that exec(2) changes is seen. */
+#define PROCESS_NAME_SIZE 17
+bool process_name (pid_t thread, char *ret_name);
+
 /* Returns the process of a thread; the thread's number if it isn't known. now: clock_now or
  * clock_roughly; results are cached for half a second or less. */
 pid_t process_of_thread (pid_t thread, int64_t now);

@@ -51,7 +51,7 @@ in_the_way_of (enum fop op, xlator_t *top, const inode_t *inode, const char **re
 {
     xlator_t *at = taking_part (top, op);
 
-    while (passthrough_view_of (at, inode, ret_why) != DATA_SEEN) {
+    while (passthrough_view_of (at, inode, ret_why) < DATA_SEEN) {
         if (!at->children) {
             *ret_storage = at;
             return at->api->passthrough.lend ? NULL : at;
@@ -77,6 +77,32 @@ passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_wh
     if (!found)
         *ret_storage = reads;
     return found;
+}
+
+bool
+passthrough_sees_each (xlator_t *top, const inode_t *inode)
+{
+    const char *why;
+
+    if (!top->pass_through && top->api->passthrough.view
+        && top->api->passthrough.view (top, inode, &why) == DATA_EACH)
+        return true;
+    for (const xlator_list_t *child = top->children; child; child = child->next)
+        if (passthrough_sees_each (child->xlator, inode))
+            return true;
+    return false;
+}
+
+bool
+passthrough_sees_names (xlator_t *top)
+{
+    if (!top->pass_through && top->api->passthrough.sees_names
+        && top->api->passthrough.sees_names (top))
+        return true;
+    for (const xlator_list_t *child = top->children; child; child = child->next)
+        if (passthrough_sees_names (child->xlator))
+            return true;
+    return false;
 }
 
 static void

@@ -19,6 +19,11 @@
 xlator_t *passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_why,
                                   xlator_t **ret_storage);
 
+/* Returns whether a translator from top on has to see each read and write of the file (DATA_EACH),
+ * or each lookup and stat. */
+bool passthrough_sees_each (xlator_t *top, const inode_t *inode);
+bool passthrough_sees_names (xlator_t *top);
+
 /* Tells the translators with DATA_COUNTED that reads and writes of fd bypass them. */
 void passthrough_tell (xlator_t *top, fd_t *fd);
 

@@ -309,7 +309,7 @@ xlator_pass_on (xlator_t *xl, enum xlator_event event, void *data)
 {
     const bool down = event == XLATOR_PARENT_UP || event == XLATOR_ENDING
                    || event == XLATOR_PARENT_DOWN || event == XLATOR_HOLDING
-                   || event == XLATOR_HOLD_OVER;
+                   || event == XLATOR_HOLD_OVER || event == XLATOR_REOPEN_LOGS;
 
     if (event == XLATOR_CHILD_UP || event == XLATOR_CHILD_DOWN)
         __atomic_store_n (&xl->up, event == XLATOR_CHILD_UP, __ATOMIC_RELAXED);

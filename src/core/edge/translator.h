@@ -42,7 +42,9 @@ enum data_view {
     DATA_UNSEEN,  /* nothing */
     DATA_COUNTED, /* only that the kernel reads and writes the file directly:
                    * xlator_passthrough.past */
-    DATA_SEEN,    /* each call */
+    DATA_SEEN,    /* each call that the kernel makes; the kernel's page cache may spare some */
+    DATA_EACH,    /* each read and write of a program: the file is read and written past the page
+                   * cache, too */
 };
 
 /* Events, which translators pass along the graph. */
@@ -73,6 +75,8 @@ enum xlator_event {
                             * lock that this one holds on a server. Sent on the thread that serves
                             * connections, so a translator only notes it there */
     XLATOR_DUMP_ASKED, /* upwards: a server asks for a state dump of this daemon */
+    XLATOR_REOPEN_LOGS, /* downwards: log files may have been renamed; open them again by their
+                         * names. Sent on the main thread */
 };
 
 /* A lock of inodelk, or of entrylk, that another client waits for. Lent for the call. */
@@ -143,6 +147,10 @@ struct xlator_passthrough {
     enum data_view (*view) (xlator_t *this, const inode_t *inode, const char **ret_why);
     /* That reason for a translator without view, or NULL: "delays the file's writes". */
     const char *why;
+    /* Returns whether this must see each lookup and stat of a program: the kernel then keeps
+     * neither names nor attributes. NULL: no. Called after init, and after online options have
+     * changed. */
+    bool (*sees_names) (xlator_t *this);
     /* For DATA_COUNTED: reads and writes of fd will bypass this translator. */
     void (*past) (xlator_t *this, fd_t *fd);
     /* For storage. Calls use with a descriptor (O_PATH is allowed) of the file that inode stands

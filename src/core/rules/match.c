@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds the rules that a call meets. What is expensive to find out is found out when the first rule
  * asks for it. */
-#include "core/base/process.h"
 #include "core/data/fd.h"
 #include "core/data/loc.h"
 #include "core/edge/frame.h"
@@ -290,7 +289,6 @@ rule_walk_end (struct rule_walk *walk)
     read_section_end ();
     g_free (walk->path);
     g_free (walk->new_path);
-    g_free (walk->process);
     g_slist_free_full (walk->made, g_free);
 }
 
@@ -357,10 +355,10 @@ rule_process_fits (const char *pattern, struct rule_walk *walk)
 {
     if (!pattern)
         return true;
-    if (!walk->has_process)
-        walk->process = process_comm (walk->call->frame->root->pid);
+    if (!walk->has_process && !process_name (walk->call->frame->root->pid, walk->process))
+        *walk->process = '\0';
     walk->has_process = true;
-    return fnmatch (pattern, walk->process ? walk->process : "", 0) == 0;
+    return fnmatch (pattern, walk->process, 0) == 0;
 }
 
 static bool
@@ -457,6 +455,22 @@ rule_walk_begin (struct rule_walk *ret_walk, struct rules_slot *slot, const stru
     if (!opset_has (set->ops, call->op) || !rule_walk_may_meet (ret_walk))
         ret_walk->next = set->rules->n;
     ret_walk->asks = set->teaching && rule_walk_asks (ret_walk);
+}
+
+opset_t
+rules_ops_for (xlator_t *this, struct rules_slot *slot, inode_t *inode)
+{
+    struct rule_verdict *made = NULL;
+    struct rule_set *set;
+    opset_t ops = 0;
+
+    read_section_begin ();
+    set = __atomic_load_n (&slot->now, __ATOMIC_ACQUIRE);
+    if (set)
+        ops = inode ? verdict_of (slot, set, this, inode, &made)->ops : set->ops;
+    read_section_end ();
+    g_free (made);
+    return ops;
 }
 
 /* --- for users -------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #ifndef WINDLASS_CORE_RULES_RULES_H
 #define WINDLASS_CORE_RULES_RULES_H
 
+#include "core/base/process.h"
 #include "core/base/replaceable.h"
 #include "core/data/iatt.h"
 #include "core/edge/any-fop.h"
@@ -148,7 +149,7 @@ struct rule_walk {
     bool by_name;
     unsigned next; /* the next rule */
     bool has_paths, has_process, has_file;
-    char *path, *new_path, *process;
+    char *path, *new_path, process[PROCESS_NAME_SIZE];
     struct rule_file {
         bool known, asked;
         ia_type_t type;
@@ -172,6 +173,9 @@ void rules_learn (const struct answer *answer, inode_t *inode);
 
 /* For xlator_cbks.forget, of a translator that keeps nothing else in its context of inodes. */
 void rules_forget (xlator_t *this, inode_t *inode);
+
+/* Returns the operations on the inode that a rule may be for, by its paths; NULL: on any inode. */
+opset_t rules_ops_for (xlator_t *this, struct rules_slot *slot, inode_t *inode);
 
 /* For users: calls fn with each rule in force whose path, and whose type, owner and mode as far as
  * they are known, fit the file. Returns their number. inode: NULL if it isn't known. */

@@ -126,6 +126,7 @@ running_reload (struct running *running, GString *answer)
 static int
 reopen_log (const struct running *running)
 {
+    xlator_notify (running->graph->top, XLATOR_REOPEN_LOGS, NULL);
     g_autofree char *path = log_path (), *rest = NULL, *error = NULL,
                     *around = path ? mount_around (path, &rest, &error) : NULL;
 

@@ -73,7 +73,10 @@ lookup_negative (call_frame_t *frame)
 {
     struct fuse_local *local = frame->local;
     fuse_req_t req = request_answer (frame);
-    struct fuse_entry_param entry = { .entry_timeout = bridge_of (req)->settings.negative_timeout };
+    const struct bridge *bridge = bridge_of (req);
+    struct fuse_entry_param entry = {
+        .entry_timeout = kernel_remembers (bridge, 0, bridge->settings.negative_timeout)
+    };
 
     inode_unlink (local->parent, local->name);
     fuse_reply_entry (req, &entry);

@@ -6,7 +6,8 @@
 
 for file in "$SOURCE_DIR"/volfiles/*.vol; do
     echo "$file"
-    sed "s|^\( *option directory\) .*|\1 $BACK|" "$file" >"$VOL"
+    sed "s|^\( *option directory\) .*|\1 $BACK|; s|^\( *option log-directory\) .*|\1 $TEST_DIR|" \
+        "$file" >"$VOL"
     expect_ok "$WINDLASS" check "$VOL"
     grep -q 'type protocol/client' "$VOL" && continue # mounted by mount/brick/brick
     mount_volfile "$VOL"

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# features/audit: what a record says; which operations the rules choose; reads, writes and lookups
+# that the kernel would spare; rotation; numbers that go on; where the log may not be.
+. "$(dirname "$0")/../lib.sh"
+
+need_root
+need_command jq
+mkdir records
+LOGFILE=$TEST_DIR/records/audit.log
+audit=features/audit,log-directory=$TEST_DIR/records
+
+# said FILTER: what the records say, by jq; the first records of volumes are left out.
+said () {
+    jq -r "select (.operation) | $1" "$LOGFILE"
+}
+
+# --- by default ---
+
+stack "$audit"
+mount_volfile "$VOL"
+cp "$(command -v cat)" "$TEST_DIR/reader"
+chmod 777 "$BACK"
+user touch "$MNT/a"
+mv "$MNT/a" "$MNT/b"
+"$TEST_DIR/reader" "$MNT/b"
+ln "$MNT/b" "$MNT/c"
+rm "$MNT/b"
+! mkdir "$MNT/no/dir" 2>/dev/null || fail "mkdir in a directory that is not there"
+! rmdir "$MNT/none" 2>/dev/null || fail "rmdir of nothing"
+mkdir "$MNT/d" && ! mkdir "$MNT/d" 2>/dev/null
+expect "who did what" "create /a null touch 65534 65534 ok
+setattr /a null touch 65534 65534 ok
+rename /a /b mv 0 0 ok
+open /b null reader 0 0 ok
+link /b /c ln 0 0 ok
+unlink /b null rm 0 0 ok
+mkdir /d null mkdir 0 0 ok" \
+    "$(said '"\(.operation) \(.path) \(.new_path) \(.program) \(.uid) \(.gid) \(.result)"')"
+expect "numbers" "$(seq 2 2 14)" "$(said .unwind)"
+expect "of winds" "$(seq 1 2 13)" "$(said .wind)"
+touch "$MNT/"$'\xff"\n'
+expect "a name that is no text" '/�"\n 2fff220a' \
+    "$(said 'select (.path_hex) | "\(.path | gsub ("\n"; "\\n")) \(.path_hex)"' | head -n 1)"
+rm "$MNT/"$'\xff"\n'
+expect_match "explain" 'this rule is for it: line 1 of default: ' "$("$WINDLASS" explain "$MNT/c")"
+expect_match "windlass rules" '^    default:1: .* -> record$' "$("$WINDLASS" rules "$MNT" /c)"
+expect_match "a state dump" '^records=' "$(cat "$("$WINDLASS" statedump "$MNT")")"
+
+# --- the log ---
+
+mv "$LOGFILE" records/away
+expect_ok "$WINDLASS" tell "$MNT" - reopen-log
+rm "$MNT/c"
+expect "after a rotation from outside" "unlink /c" "$(said '"\(.operation) \(.path)"')"
+last=$(said .unwind | tail -n 1)
+unmount
+mount_volfile "$VOL"
+touch "$MNT/c"
+expect "the numbers go on" $((last + 2)) "$(said .unwind | sed -n 2p)"
+unmount
+rm -f "$LOGFILE"*
+stack "$audit,max-size=2KB,keep=3"
+mount_volfile "$VOL"
+for i in {1..60}; do
+    mkdir "$MNT/dir$i"
+    # The thread of the log begins a new file after the record that filled the old one.
+    wait_until "[ \$(stat -c %s '$LOGFILE') -lt 2048 ]"
+done
+expect "files are kept" "audit.log
+audit.log.1
+audit.log.2
+audit.log.3" "$(cd records && ls audit*)"
+newest=$(jq -s 'map (.unwind // 0) | max' "$LOGFILE" "$LOGFILE.1")
+expect "the last record" 120 "$newest"
+expect "none is lost between them" \
+    "$(seq $((120 - 2 * ($(cat "$LOGFILE"* | wc -l) - 1))) 2 120)" \
+    "$(cat "$LOGFILE.3" "$LOGFILE.2" "$LOGFILE.1" "$LOGFILE" | jq 'select (.operation) | .unwind')"
+unmount
+rmdir "$BACK"/dir*
+rm -f "$LOGFILE"*
+
+# --- what the kernel would spare ---
+
+printf 'readv,writev path "*.seen" -> record\nreadv path /never -> record\n' >rules
+stack "$audit,rules=$TEST_DIR/rules"
+PASSTHROUGH=auto mount_volfile "$VOL"
+for name in f.seen f.cached; do
+    echo "twice and more" >"$MNT/$name"
+    cat "$MNT/$name" "$MNT/$name" "$MNT/$name" >copy
+done
+expect "each read, and the end of the file" "writev 15
+readv 15
+readv 0
+readv 15
+readv 0
+readv 15
+readv 0" "$(said '"\(.operation) \(.bytes)"' | head -n 7)"
+expect "of that file alone" "/f.seen" "$(said .path | sort -u)"
+expect_match "explain" 'reads and writes go past the page cache' \
+    "$("$WINDLASS" explain "$MNT/f.seen")"
+printf '* path /f.cached -> skip\nlookup,stat,fstat -> record\n' >rules
+expect_ok "$WINDLASS" reload "$MNT"
+sleep 1.1 # the timeouts of what the kernel knew
+rm -f records/away
+before=$(said .path | grep -c '^/f.seen$')
+for i in {1..5}; do
+    stat "$MNT/f.seen" >/dev/null
+done
+after=$(said .path | grep -c '^/f.seen$')
+[ $((after - before)) -ge 5 ] || fail "$((after - before)) records of 5 stats"
+expect "skip" "" "$(said 'select (.operation == "lookup") | .path' | grep cached)"
+unmount
+rm -f "$BACK"/f.*
+
+# --- where it may not be ---
+
+mkdir "$BACK/inside"
+stack "features/audit,log-directory=$BACK/inside"
+expect_error "is in the directory of volume 'posix', so in the mount" \
+    "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+stack features/audit
+expect_error "option 'log-directory' is missing" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+stack "features/audit,log-directory=$MNT"
+expect_error "is in the mount" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+ln -s /dev/null records/link
+stack "$audit,log-name=link"
+expect_error "can't be opened" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+stack "$audit" performance/io-cache
+expect_error "answers reads itself, which are then not recorded" "$WINDLASS" check "$VOL"

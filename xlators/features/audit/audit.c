@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * features/audit: records who did what, as JSON lines in a file, or in the journal.
+ *
+ *   audit_any_fop: does a rule record it? no: pass
+ *                yes: frame->local gets the path and the program; the call is wound
+ *   audit_any_fop_cbk: the record is written, then the answer goes on
+ */
+#include "audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_FILE "audit.log"
+
+static int audit_check_rules (const char *text, char **ret_allowed);
+static int audit_check_name (const char *text, char **ret_allowed);
+
+static const struct option_choice audit_targets[] = { { "file", AUDIT_FILE },
+                                                      { "journal", AUDIT_JOURNAL },
+                                                      {} };
+static const struct option_choice audit_policies[] = { { "drop", WHEN_FULL_DROP },
+                                                       { "block", WHEN_FULL_BLOCK },
+                                                       { "fail", WHEN_FULL_FAIL },
+                                                       {} };
+
+static const struct xlator_option audit_options[] = {
+    { OPTION ("rules", PATH, audit_private_t, rules_file, NULL), .check = audit_check_rules,
+      .online = true,
+      .help = "the file with the rules that choose what is recorded; by default that is who opens "
+              "files, and who changes names, sizes, attributes and extended attributes" },
+    { OPTION ("target", ENUM, audit_private_t, target, "file"), .values = audit_targets,
+      .help = "where the records go: lines of a file, or entries of systemd's journal" },
+    { OPTION ("log-directory", PATH, audit_private_t, directory, NULL), .root = true,
+      .help = "the directory of the log and its older files; it must not be in the mount, nor in "
+              "the directory that is mounted" },
+    { OPTION ("log-name", STRING, audit_private_t, name, DEFAULT_FILE), .check = audit_check_name,
+      .from_server = SERVER_MAY, .help = "the name of the log in log-directory" },
+    { OPTION ("max-size", SIZE, audit_private_t, max_size, "100MB"), .online = true,
+      .help = "the size after which a new file is begun; 0: never" },
+    { OPTION ("keep", INT, audit_private_t, keep, "10"), .min = 0, .max = 1000, .online = true,
+      .help = "how many older files are kept: NAME.1 is the youngest" },
+    { OPTION ("when-full", ENUM, audit_private_t, when_full, "drop"), .values = audit_policies,
+      .online = true,
+      .help = "what happens to operations while records cannot be written: they pass, and a record "
+              "of the gap tells how many are lost; they wait; or they fail with EIO" },
+    {},
+};
+
+/* Operations that pass while the log is full, also with `block` and `fail`: whoever makes room has
+ * to find and remove files, and a program that ends has to close its files. */
+#define PASS_WHEN_FULL                                                                             \
+    (OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir) | OPSET_OF (FOP_flush) | OPSET_OF (FOP_lookup)   \
+     | OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat) | OPSET_OF (FOP_access)                          \
+     | OPSET_OF (FOP_opendir) | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp)                   \
+     | OPSET_OF (FOP_statfs))
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* Returns the rules of a file, or the default; NULL with *ret_error (g_free it). */
+static struct rules *
+audit_read_rules (const char *file, char **ret_error)
+{
+    g_autofree char *text = NULL;
+    g_autoptr (GError) error = NULL;
+    gsize size;
+
+    if (!file)
+        return rules_parse (audit_default_rules, strlen (audit_default_rules), "default",
+                            &audit_grammar, ret_error);
+    if (g_file_get_contents (file, &text, &size, &error))
+        return rules_parse (text, size, file, &audit_grammar, ret_error);
+    *ret_error = g_strdup (error->message);
+    return NULL;
+}
+
+static int
+audit_check_rules (const char *text, char **ret_allowed)
+{
+    g_autofree char *problem = NULL;
+    struct rules *rules = audit_read_rules (text, &problem);
+
+    if (!rules)
+        *ret_allowed = g_strdup_printf ("must be a file of rules (%s)",
+                                        g_strdelimit (problem, "\n", ';'));
+    rules_free (rules);
+    return rules ? 0 : -EINVAL;
+}
+
+static int
+audit_check_name (const char *text, char **ret_allowed)
+{
+    if (*text && *text != '.' && !strchr (text, '/') && strlen (text) <= 200)
+        return 0;
+    *ret_allowed = g_strdup ("must be a name of at most 200 bytes, without '/', that does not "
+                             "begin with '.'");
+    return -EINVAL;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static inode_t *
+audit_file_of (const struct call *call)
+{
+    return call->loc ? call->loc->inode : call->fd ? call->fd->inode : NULL;
+}
+
+/* For what is not recorded. */
+static void
+audit_pass (const struct call *call, bool teaches)
+{
+    if (teaches)
+        call_wind (call, FIRST_CHILD (call->this), inode_ref (audit_file_of (call)));
+    else
+        call_pass (call);
+}
+
+static void
+audit_fill (const struct call *call, struct audit_local *local, const struct rule *rule,
+            bool teaches)
+{
+    local->path = call_path (call);
+    local->new_path = call->fd_out ? inode_path (call->fd_out->inode, NULL)
+                                   : call_new_path (call);
+    local->rule = rule->line;
+    local->offset = (uint64_t) call->offset;
+    local->size = call->size;
+    local->teaches = teaches;
+    if (!process_name (call->frame->root->pid, local->program))
+        *local->program = '\0';
+}
+
+/* Returns the local of a call that is recorded; else passes the call on. */
+static struct audit_local *
+audit_begin (const struct call *call)
+{
+    audit_private_t *priv = call->this->private;
+    struct audit_local *local = NULL;
+    struct rule_walk walk;
+    const struct rule *rule;
+
+    rule_walk_begin (&walk, &priv->slot, call);
+    rule = call->frame->root->internal ? NULL : rule_walk_next (&walk);
+    if (rule && audit_rule_records (rule)) {
+        local = frame_local_new (call->frame, sizeof *local);
+        audit_fill (call, local, rule, walk.teaches);
+    }
+    rule_walk_end (&walk);
+    if (walk.asks && !call->frame->root->internal)
+        rules_ask (call);
+    else if (!local)
+        audit_pass (call, walk.teaches);
+    return local;
+}
+
+/* The log may get room before the call is added: then nobody would let it go. */
+static void
+audit_hold (const struct call *call, struct audit_local *local)
+{
+    audit_private_t *priv = call->this->private;
+    call_stub_t *stub = call_keep (call);
+
+    if (!stub) {
+        call_fail (call, ENOMEM);
+        return;
+    }
+    held_add (priv->held, stub, HELD_FOR_EVER, local);
+    if (!audit_log_is_full (priv->log))
+        held_release (priv->held, NULL, NULL);
+}
+
+static void
+audit_any_fop (const struct call *call)
+{
+    audit_private_t *priv = call->this->private;
+    struct audit_local *local = call->frame->local;
+    const int policy = __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED);
+
+    if (!local)
+        local = audit_begin (call);
+    if (!local)
+        return;
+    if (G_UNLIKELY (audit_log_is_full (priv->log)) && policy != WHEN_FULL_DROP
+        && !opset_has (PASS_WHEN_FULL, call->op)
+        && !__atomic_load_n (&priv->ending, __ATOMIC_RELAXED)) {
+        if (policy == WHEN_FULL_FAIL)
+            call_fail (call, EIO);
+        else
+            audit_hold (call, local);
+        return;
+    }
+    local->wind = audit_log_number (priv->log);
+    if (local->teaches)
+        local->inode = inode_ref (audit_file_of (call));
+    call_wind (call, FIRST_CHILD (call->this), NULL);
+}
+
+static void
+audit_write (const struct answer *answer, const struct audit_local *local)
+{
+    audit_private_t *priv = answer->this->private;
+    g_autoptr (GString) body = g_string_sized_new (512);
+
+    audit_record (body, local, answer);
+    audit_log_write (priv->log, body->str,
+                     __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED) != WHEN_FULL_DROP);
+}
+
+/* cookie: the inode, with a reference, of a call that is not recorded. */
+static void
+audit_any_fop_cbk (const struct answer *answer)
+{
+    const struct audit_local *local = answer->frame->local;
+
+    if (!local) {
+        rules_learn (answer, answer->cookie);
+        inode_unref (answer->cookie);
+    } else {
+        if (local->teaches)
+            rules_learn (answer, local->inode);
+        audit_write (answer, local);
+    }
+    answer_pass (answer);
+}
+
+static void
+audit_go_on (call_stub_t *stub, enum held_end why, void *data)
+{
+    call_frame_t *frame = call_stub_frame (stub);
+
+    if (why == HELD_INTERRUPTED) {
+        call_stub_destroy (stub);
+        frame_fail (frame, EINTR);
+        return;
+    }
+    call_resume (stub);
+}
+
+static void
+audit_local_drop (xlator_t *this, void *data)
+{
+    struct audit_local *local = data;
+
+    g_free (local->path);
+    g_free (local->new_path);
+    inode_unref (local->inode);
+}
+
+static void
+audit_room (void *data)
+{
+    audit_private_t *priv = data;
+
+    held_release (priv->held, NULL, NULL);
+}
+
+/* --- where the log may be --------------------------------------------------------------------- */
+
+static bool
+audit_is_same (int one, int other)
+{
+    struct stat a, b;
+
+    return fstat (one, &a) == 0 && fstat (other, &b) == 0 && a.st_dev == b.st_dev
+        && a.st_ino == b.st_ino;
+}
+
+/* Returns whether the directory is the other one, or below it. */
+static bool
+audit_is_below (int directory, int other)
+{
+    int at = openat (directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
+    bool found = false;
+
+    while (at >= 0 && !(found = audit_is_same (at, other))) {
+        up = openat (at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (up >= 0 && audit_is_same (up, at)) {
+            close (up);
+            up = -1;
+        }
+        close (at);
+        at = up;
+    }
+    if (at >= 0)
+        close (at);
+    return found;
+}
+
+/* Returns the volume below that works on a directory with the log in it, or NULL. */
+static const xlator_t *
+audit_storage_around (const xlator_t *xl, int directory)
+{
+    const xlator_t *found = NULL;
+
+    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
+        const struct option_setting *setting = xl->settings->pdata[i];
+        const struct root *root =
+            setting->option->root ? xlator_root (xl, setting->option->key[0]) : NULL;
+
+        if (root && root->fd >= 0 && audit_is_below (directory, root->fd))
+            return xl;
+    }
+    for (const xlator_list_t *child = xl->children; child && !found; child = child->next)
+        found = audit_storage_around (child->xlator, directory);
+    return found;
+}
+
+/* Returns the log's directory, or -1 after a message. */
+static int
+audit_directory (xlator_t *this)
+{
+    const struct root *root = xlator_root (this, "log-directory");
+    const xlator_t *around;
+
+    if (!root) {
+        gf_log (this, GF_LOG_ERROR,
+                "option 'log-directory' is missing: where are the records to go? Or set 'option "
+                "target journal'");
+        return -1;
+    }
+    if (root->fd < 0) {
+        option_refuse (this, "log-directory", "can't be opened: %s", g_strerror (-root->fd));
+        return -1;
+    }
+    if (root->covered || root->hidden || root_is_own_mount (root, root->fd)) {
+        option_refuse (this, "log-directory",
+                       "is in the mount: each record would be an operation to record");
+        return -1;
+    }
+    around = audit_storage_around (FIRST_CHILD (this), root->fd);
+    if (around) {
+        option_refuse (this, "log-directory",
+                       "is in the directory of volume '%s', so in the mount: who is recorded could "
+                       "change the records",
+                       around->name);
+        return -1;
+    }
+    return root->fd;
+}
+
+/* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
+
+static void
+audit_set_free (void *value)
+{
+    rule_set_clear (value);
+    g_free (value);
+}
+
+static void
+audit_set_rules (xlator_t *this, struct rules *rules)
+{
+    audit_private_t *priv = this->private;
+    struct rule_set *set = g_new0 (struct rule_set, 1), *old;
+
+    rule_set_init (set, rules, this, audit_set_free);
+    old = rules_replace (&priv->slot, set);
+    if (old)
+        shared_unref (&old->shared);
+}
+
+static int
+audit_init (xlator_t *this)
+{
+    audit_private_t *priv = this->private;
+    g_autofree char *problem = NULL;
+    struct rules *rules = audit_read_rules (priv->rules_file, &problem);
+    const int directory = rules && priv->target == AUDIT_FILE ? audit_directory (this) : -1;
+
+    if (!rules) {
+        gf_log (this, GF_LOG_ERROR, "%s", problem);
+        return -EINVAL;
+    }
+    priv->held = held_new (audit_go_on);
+    audit_set_rules (this, rules);
+    if (directory < 0 && priv->target == AUDIT_FILE)
+        return -EINVAL;
+    priv->log = audit_log_open (priv->target, directory, priv->name);
+    if (!priv->log) {
+        const int r = -errno;
+
+        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", priv->name,
+                r == -EPERM ? "it is no plain file of ours" : g_strerror (-r));
+        return r;
+    }
+    audit_log_rotate_at (priv->log, priv->max_size, priv->keep);
+    audit_log_on_room (priv->log, audit_room, priv);
+    return 0;
+}
+
+static int
+audit_reconfigure (xlator_t *this, const void *new_private)
+{
+    audit_private_t *priv = this->private;
+    const audit_private_t *options = new_private;
+    g_autofree char *problem = NULL;
+    struct rules *rules = audit_read_rules (options->rules_file, &problem);
+
+    if (!rules) {
+        gf_log (this, GF_LOG_ERROR, "%s", problem);
+        return -EINVAL;
+    }
+    audit_set_rules (this, rules);
+    audit_log_rotate_at (priv->log, options->max_size, options->keep);
+    __atomic_store_n (&priv->when_full, options->when_full, __ATOMIC_RELAXED);
+    held_release (priv->held, NULL, NULL);
+    return 0;
+}
+
+/* What the rules ask for and the translator does not see, as members of the first record. */
+static void
+audit_note_begin (xlator_t *this)
+{
+    audit_private_t *priv = this->private;
+    const opset_t ops = rules_ops_for (this, &priv->slot, NULL);
+    g_autoptr (GString) body = g_string_new (NULL);
+    const char *comma = "";
+
+    audit_append_time (body, clock_today ());
+    g_string_append (body, ",\"begin\":");
+    json_append_string (body, this->name);
+    g_string_append (body, ",\"not_seen\":[");
+    if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev))) {
+        g_string_append (body, "\"mapped pages in memory\"");
+        comma = ",";
+    }
+    if (ops & OPSET_OF (FOP_readlink)) {
+        g_string_append_printf (body, "%s\"cached symbolic links\"", comma);
+        comma = ",";
+    }
+    if (ops & OPSET_OF (FOP_access))
+        g_string_append_printf (body, "%s\"checks of rights by the kernel\"", comma);
+    g_string_append_c (body, ']');
+    audit_log_note (priv->log, body->str);
+}
+
+static void
+audit_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    audit_private_t *priv = this->private;
+
+    if (event == XLATOR_PARENT_UP)
+        audit_note_begin (this);
+    if (event == XLATOR_REOPEN_LOGS)
+        audit_log_reopen (priv->log);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
+        __atomic_store_n (&priv->ending, true, __ATOMIC_RELAXED);
+        held_stop (priv->held);
+    }
+    if (event == XLATOR_PARENT_DOWN)
+        held_wait (priv->held);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+audit_fini (xlator_t *this)
+{
+    audit_private_t *priv = this->private;
+    struct rule_set *set = rules_replace (&priv->slot, NULL);
+
+    if (priv->log)
+        audit_log_off_room (priv->log, priv);
+    if (priv->held)
+        held_free (priv->held);
+    audit_log_unref (priv->log);
+    if (set)
+        shared_unref (&set->shared);
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+static void
+audit_dump (xlator_t *this, GString *out)
+{
+    audit_private_t *priv = this->private;
+
+    audit_log_dump (priv->log, out);
+    g_string_append_printf (out, "waiting-calls=%u\n", held_count (priv->held, NULL, NULL));
+}
+
+static void
+audit_why_held (const void *data, GString *out)
+{
+    g_string_append (out, ", since the audit log takes no records (when-full)");
+}
+
+static void
+audit_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
+{
+    audit_private_t *priv = this->private;
+
+    held_waits_for (priv->held, frame, audit_why_held, out);
+}
+
+static void
+audit_explain_rule (const struct rules *rules, const struct rule *rule, void *data)
+{
+    GString *out = data;
+
+    g_string_append_printf (out, "this rule is for it: line %d of %s: ", rule->line, rules->file);
+    rule_print (rule, out);
+    g_string_append_c (out, '\n');
+}
+
+static void
+audit_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    audit_private_t *priv = this->private;
+    const opset_t ops = rules_ops_for (this, &priv->slot, inode);
+
+    if (rules_for (this, &priv->slot, path, inode, audit_explain_rule, out) == 0)
+        g_string_append (out, "records nothing of it: no rule is for its path\n");
+    else if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev)))
+        g_string_append (out, "its reads and writes go past the page cache, to be recorded "
+                              "(rules)\n");
+    if (audit_log_is_full (priv->log))
+        g_string_append (out, "the log takes no records now (when-full)\n");
+}
+
+static struct rules_slot *
+audit_rules (xlator_t *this)
+{
+    return &((audit_private_t *) this->private)->slot;
+}
+
+/* --- the kernel's caches ---------------------------------------------------------------------- */
+
+static enum data_view
+audit_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    audit_private_t *priv = this->private;
+    const opset_t ops = rules_ops_for (this, &priv->slot, (inode_t *) inode);
+
+    *ret_why = "records its reads or writes (rules)";
+    return ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev)) ? DATA_EACH : DATA_UNSEEN;
+}
+
+static bool
+audit_sees_names (xlator_t *this)
+{
+    audit_private_t *priv = this->private;
+
+    return rules_ops_for (this, &priv->slot, NULL)
+         & (OPSET_OF (FOP_lookup) | OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat));
+}
+
+static const struct xlator_misfit audit_misfits[] = {
+    { "performance/io-cache", "answers reads itself, which are then not recorded" },
+    { "performance/md-cache", "answers lookups and stats itself, which are then not recorded" },
+    { "performance/nl-cache", "answers lookups itself, which are then not recorded" },
+    { "performance/open-behind", "leaves opens out, which are then not recorded" },
+    { "performance/quick-read", "answers reads itself, which are then not recorded" },
+    { "performance/read-ahead", "reads for itself, which nobody has asked for" },
+    { "performance/readdir-ahead", "reads for itself, which nobody has asked for" },
+    { "performance/write-behind", "puts writes together, and makes them later" },
+    { "cluster/distribute", "makes several requests of one" },
+    { "cluster/replicate", "makes several requests of one" },
+    {},
+};
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "features/audit",
+    .about = "records who did what, by rules, in a file or the journal",
+    .children = { .min = 1, .max = 1 },
+    .not_below = audit_misfits,
+    .touches = TOUCHES_ERRORS,
+    .wants = WANTS_INODE,
+    .priv_size = sizeof (audit_private_t),
+    .options = audit_options,
+    .init = audit_init,
+    .fini = audit_fini,
+    .reconfigure = audit_reconfigure,
+    .notify = audit_notify,
+    .local_drop = audit_local_drop,
+    .any_fop = audit_any_fop,
+    .any_fop_cbk = audit_any_fop_cbk,
+    .any_fop_marks = true,
+    .cbks = { .forget = rules_forget },
+    .dumpops = { .priv = audit_dump, .waits_for = audit_waits_for, .explain = audit_explain },
+    .passthrough = { .view = audit_view, .sees_names = audit_sees_names },
+    .rules = audit_rules,
+};

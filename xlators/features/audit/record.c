@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The text of a record: features-audit(7) has the members. */
+#include "audit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void
+audit_append_time (GString *out, struct timespec time)
+{
+    struct tm tm;
+    char text[32];
+
+    gmtime_r (&time.tv_sec, &tm);
+    strftime (text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    g_string_append_printf (out, "\"time\":\"%s.%06ldZ\"", text, time.tv_nsec / 1000);
+}
+
+void
+audit_append_text (GString *out, const char *key, const char *text)
+{
+    g_string_append_printf (out, ",\"%s\":", key);
+    json_append_string (out, text);
+    if (!text || g_utf8_validate (text, -1, NULL))
+        return;
+    g_string_append_printf (out, ",\"%s_hex\":\"", key);
+    for (; *text; text++)
+        g_string_append_printf (out, "%02x", (unsigned char) *text);
+    g_string_append_c (out, '"');
+}
+
+/* The kernel has no process for a write that comes from its page cache, and no user. */
+static void
+audit_append_caller (GString *out, const call_stack_t *root, enum fop op, const char *program)
+{
+    const bool known = root->pid > 0;
+
+    if (known || op != FOP_writev)
+        g_string_append_printf (out, ",\"uid\":%u,\"gid\":%u", root->uid, root->gid);
+    else
+        g_string_append (out, ",\"uid\":null,\"gid\":null");
+    if (known)
+        g_string_append_printf (out, ",\"pid\":%d", root->pid);
+    else
+        g_string_append (out, ",\"pid\":null");
+    audit_append_text (out, "program", *program ? program : NULL);
+}
+
+/* Operations with a range of bytes. */
+#define AUDIT_RANGES                                                                               \
+    (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev) | OPSET_OF (FOP_truncate)                        \
+     | OPSET_OF (FOP_ftruncate) | OPSET_OF (FOP_fallocate) | OPSET_OF (FOP_discard)                \
+     | OPSET_OF (FOP_zerofill) | OPSET_OF (FOP_copy_file_range))
+/* Those whose result is a number of bytes. */
+#define AUDIT_COUNTS                                                                               \
+    (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev) | OPSET_OF (FOP_copy_file_range))
+
+static void
+audit_append_data (GString *out, const struct audit_local *local, const struct answer *answer)
+{
+    if (opset_has (AUDIT_RANGES, answer->op))
+        g_string_append_printf (out, ",\"offset\":%" PRIu64 ",\"size\":%" PRIu64, local->offset,
+                                local->size);
+    if (opset_has (AUDIT_COUNTS, answer->op) && answer->op_ret >= 0)
+        g_string_append_printf (out, ",\"bytes\":%d", answer->op_ret);
+}
+
+void
+audit_record (GString *out, const struct audit_local *local, const struct answer *answer)
+{
+    const call_stack_t *root = answer->frame->root;
+
+    g_string_append_printf (out, "\"wind\":%" PRIu64 ",", local->wind);
+    audit_append_time (out, root->ctime);
+    g_string_append_printf (out, ",\"volume\":");
+    json_append_string (out, answer->this->name);
+    g_string_append_printf (out, ",\"operation\":\"%s\"", fop_name (answer->op));
+    if (local->path)
+        audit_append_text (out, "path", local->path);
+    if (local->new_path)
+        audit_append_text (out, "new_path", local->new_path);
+    audit_append_caller (out, root, answer->op, local->program);
+    audit_append_data (out, local, answer);
+    g_string_append_printf (out, ",\"result\":\"%s\",\"rule\":%d",
+                            answer->op_ret < 0 ? error_name (answer->op_errno) : "ok",
+                            local->rule);
+}
