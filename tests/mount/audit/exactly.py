@@ -144,7 +144,8 @@ while True:
 too_many = seen - expected
 assert not too_many, f"recorded more often than done: {list(too_many.items())[:5]}"
 missing = sum((expected - seen).values())
-assert missing == lost, f"{missing} operations of {total} are not recorded, {lost} are in gaps"
+assert missing == lost, (f"{missing} operations of {total} are not recorded, {lost} are in gaps",
+                         list((expected - seen).items())[:5])
 numbers = [one["unwind"] for one in lines if "unwind" in one]
 assert numbers == sorted(numbers) and len(set(numbers)) == len(numbers), "numbers are not in order"
 winds = [one["wind"] for one in lines if "wind" in one]
