@@ -16,6 +16,7 @@ CLASSIC, PASS, URING, PASS_URING = ("windlass-classic", "windlass-pass", "windla
                                     "windlass-pass-uring")
 AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
+AUDIT, AUDIT_ALL = "windlass+audit", "windlass+audit-all"
 BARE = "bare"
 EXCLUSIVE = "windlass-exclusive"
 # Volfiles/client-stack.vol, the same for both.
@@ -55,6 +56,21 @@ def rot13_command(peer):
     return windlass_command(peer,
                             "volume rot-13\n    type encryption/rot-13\n    subvolumes posix\n"
                             "end-volume\n")
+
+
+def audit_command(peer, rules=None):
+    os.makedirs(peer.path("records"), exist_ok=True)
+    chosen = ""
+    if rules:
+        chosen = f"    option rules {peer.path('rules')}\n"
+        with open(peer.path("rules"), "w", encoding="ascii") as file:
+            file.write(rules)
+    return windlass_command(peer, "volume audit\n    type features/audit\n    option log-directory "
+                            f"{peer.path('records')}\n{chosen}    subvolumes posix\nend-volume\n")
+
+
+def audit_all_command(peer):
+    return audit_command(peer, "* -> record\n")
 
 
 def stack_volfile(peer):
@@ -172,6 +188,8 @@ PEERS = [
     (ROT13 + "-classic", rot13_command, fast("off", "off"), (NEEDS_FAST,)),
     (ROT13 + "-wb", rot13_command, ["--kernel-writeback-cache=on"], ()),
     (ROT13 + "-exclusive-wb", rot13_command, EXCLUSIVE_WB, ()),
+    (AUDIT, audit_command, [], ()),
+    (AUDIT_ALL, audit_all_command, [], ()),
     (STACK, stack_command, [], ()),
     (STACK_WITHOUT, stack_without_command, [], ()),
     (STACK + "-wb", stack_command, ["--kernel-writeback-cache=on"], ()),

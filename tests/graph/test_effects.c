@@ -22,13 +22,15 @@
     ON ("performance/nl-cache", "nlc", "ra")                                                       \
     ON ("performance/md-cache", "mdc", "nlc")                                                      \
     ON ("system/posix-acl", "acl", "mdc")                                                          \
-    ON ("debug/power-cut", "cut", "acl")
+    ON ("debug/power-cut", "cut", "acl")                                                           \
+    "end-volume\nvolume audit\ntype features/audit\noption target journal\nsubvolumes cut\n"
 
 /* The effects that a translator caches or decides on. */
 static const struct {
     const char *type;
     opset_t matters;
 } translators[] = {
+    { "features/audit", OPS_CHANGE }, /* owners and modes, for rules */
     { "performance/write-behind", OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },
     { "performance/readdir-ahead", OPS_CHANGE },
     { "performance/open-behind", OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },

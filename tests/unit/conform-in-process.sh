@@ -9,6 +9,7 @@ for volfile in "$SOURCE_DIR"/volfiles/$(amount '[crw]*' '*').vol; do
     options=()
     grep -q 'type protocol/client' "$volfile" && continue # has its files on a server
     case ${volfile##*/} in
+        audit.vol) options=(--xlator-option "audit.log-directory=$TEST_DIR") ;;
         delay-gen.vol) options=(--xlator-option delay-gen.delay-duration=100) ;;
         # One in a hundred would fail, as it is to.
         error-gen.vol) options=(--xlator-option error-gen.failure=0) ;;

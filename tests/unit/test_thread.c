@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: tsan debug */
-/* Threads with a higher priority. */
+/* Threads with a higher priority; and read sections. */
+#include "core/time/read-section.h"
 #include "core/time/thread.h"
 #include "../program.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <sys/resource.h>
 
 struct thread_test_seen {
@@ -71,11 +73,68 @@ START_TEST (who_comes_first_is_less_nice_and_who_it_starts_is_not)
 }
 END_TEST
 
+/* --- read sections ---------------------------------------------------------------------------- */
+
+#define READERS 3
+#define REPLACEMENTS 2000
+
+/* A value that says whether it was freed. */
+struct thread_test_value {
+    int alive;
+};
+
+static struct {
+    struct thread_test_value *now; /* atomic */
+    bool stop;                     /* atomic */
+} thread_test_slot;
+
+static void *
+thread_test_read (void *data)
+{
+    unsigned long *read = data;
+
+    while (!__atomic_load_n (&thread_test_slot.stop, __ATOMIC_RELAXED)) {
+        read_section_begin ();
+        const struct thread_test_value *value =
+            __atomic_load_n (&thread_test_slot.now, __ATOMIC_ACQUIRE);
+        *read += value->alive == 1;
+        ck_assert_int_eq (value->alive, 1);
+        read_section_end ();
+    }
+    return NULL;
+}
+
+START_TEST (who_replaces_waits_for_who_reads)
+{
+    unsigned long read[READERS] = { 0 };
+    pthread_t threads[READERS];
+
+    thread_test_slot.now = g_new0 (struct thread_test_value, 1);
+    thread_test_slot.now->alive = 1;
+    for (int i = 0; i < READERS; i++)
+        ck_assert_int_eq (thread_new (&threads[i], "reader", thread_test_read, &read[i]), 0);
+    for (int i = 0; i < REPLACEMENTS || read[0] == 0; i++) {
+        struct thread_test_value *value = g_new0 (struct thread_test_value, 1), *old;
+
+        value->alive = 1;
+        old = __atomic_exchange_n (&thread_test_slot.now, value, __ATOMIC_ACQ_REL);
+        read_section_wait ();
+        old->alive = 0;
+        g_free (old);
+    }
+    __atomic_store_n (&thread_test_slot.stop, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < READERS; i++)
+        thread_join (threads[i]);
+    g_free (thread_test_slot.now);
+}
+END_TEST
+
 TEST_PROGRAM (test_thread)
 {
     Suite *suite = suite_create ("thread");
     TCase *tcase = tcase_create ("thread");
 
+    tcase_add_test (tcase, who_replaces_waits_for_who_reads);
     tcase_add_test (tcase, who_comes_first_is_less_nice_and_who_it_starts_is_not);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

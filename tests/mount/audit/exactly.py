@@ -73,13 +73,13 @@ def ends(pids):
 
 
 def trouble(turn):
-    """A reload; and now and then a full disk."""
+    """A reload, with another graph; and now and then a full disk."""
     with open(volfile, encoding="utf-8") as file:
         text = file.read()
-    more = "type features/audit\n    option keep 20\n"
+    more = "\nvolume top\n    type encryption/rot-13\n    option pass-through on\n" \
+           "    subvolumes audit-1\nend-volume\n"
     with open(volfile, "w", encoding="utf-8") as file:
-        plain = "type features/audit\n"
-        file.write(text.replace(more, plain) if more in text else text.replace(plain, more))
+        file.write(text.replace(more, "") if more in text else text + more)
     subprocess.run([windlass, "reload", mount], check=True, stdout=subprocess.DEVNULL)
     if disk == "full" and turn % 4 == 1:
         filler = f"{records}/filler"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # features/audit: each operation of several processes is recorded exactly once, or counted in one
-# gap while the disk of the log is full, in an order that explains the results; with reloads
-# meanwhile.
+# gap while the disk of the log is full, in an order that explains the results; with moves to
+# another graph meanwhile.
 . "$(dirname "$0")/../lib.sh"
 
 need_root

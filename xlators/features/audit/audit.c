@@ -9,10 +9,7 @@
 #include "audit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_FILE "audit.log"
 
@@ -142,6 +139,10 @@ audit_begin (const struct call *call)
     struct rule_walk walk;
     const struct rule *rule;
 
+    if (!__atomic_load_n (&priv->records, __ATOMIC_RELAXED)) {
+        call_pass (call);
+        return NULL;
+    }
     rule_walk_begin (&walk, &priv->slot, call);
     rule = call->frame->root->internal ? NULL : rule_walk_next (&walk);
     if (rule && audit_rule_records (rule)) {
@@ -172,24 +173,38 @@ audit_hold (const struct call *call, struct audit_local *local)
         held_release (priv->held, NULL, NULL);
 }
 
+/* Returns what becomes of a call while the log is full. */
+static enum audit_when_full
+audit_policy (const audit_private_t *priv, enum fop op)
+{
+    const enum audit_when_full policy = __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED);
+
+    if (opset_has (PASS_WHEN_FULL, op)
+        || (policy == WHEN_FULL_BLOCK && (__atomic_load_n (&priv->holding, __ATOMIC_RELAXED)
+                                          || __atomic_load_n (&priv->ending, __ATOMIC_RELAXED))))
+        return WHEN_FULL_DROP;
+    return policy;
+}
+
 static void
 audit_any_fop (const struct call *call)
 {
     audit_private_t *priv = call->this->private;
     struct audit_local *local = call->frame->local;
-    const int policy = __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED);
+    enum audit_when_full policy = WHEN_FULL_DROP;
 
     if (!local)
         local = audit_begin (call);
     if (!local)
         return;
-    if (G_UNLIKELY (audit_log_is_full (priv->log)) && policy != WHEN_FULL_DROP
-        && !opset_has (PASS_WHEN_FULL, call->op)
-        && !__atomic_load_n (&priv->ending, __ATOMIC_RELAXED)) {
-        if (policy == WHEN_FULL_FAIL)
-            call_fail (call, EIO);
-        else
-            audit_hold (call, local);
+    if (G_UNLIKELY (audit_log_is_full (priv->log)))
+        policy = audit_policy (priv, call->op);
+    if (policy == WHEN_FULL_FAIL) {
+        call_fail (call, EIO);
+        return;
+    }
+    if (policy == WHEN_FULL_BLOCK) {
+        audit_hold (call, local);
         return;
     }
     local->wind = audit_log_number (priv->log);
@@ -257,90 +272,6 @@ audit_room (void *data)
     held_release (priv->held, NULL, NULL);
 }
 
-/* --- where the log may be --------------------------------------------------------------------- */
-
-static bool
-audit_is_same (int one, int other)
-{
-    struct stat a, b;
-
-    return fstat (one, &a) == 0 && fstat (other, &b) == 0 && a.st_dev == b.st_dev
-        && a.st_ino == b.st_ino;
-}
-
-/* Returns whether the directory is the other one, or below it. */
-static bool
-audit_is_below (int directory, int other)
-{
-    int at = openat (directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
-    bool found = false;
-
-    while (at >= 0 && !(found = audit_is_same (at, other))) {
-        up = openat (at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (up >= 0 && audit_is_same (up, at)) {
-            close (up);
-            up = -1;
-        }
-        close (at);
-        at = up;
-    }
-    if (at >= 0)
-        close (at);
-    return found;
-}
-
-/* Returns the volume below that works on a directory with the log in it, or NULL. */
-static const xlator_t *
-audit_storage_around (const xlator_t *xl, int directory)
-{
-    const xlator_t *found = NULL;
-
-    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
-        const struct option_setting *setting = xl->settings->pdata[i];
-        const struct root *root =
-            setting->option->root ? xlator_root (xl, setting->option->key[0]) : NULL;
-
-        if (root && root->fd >= 0 && audit_is_below (directory, root->fd))
-            return xl;
-    }
-    for (const xlator_list_t *child = xl->children; child && !found; child = child->next)
-        found = audit_storage_around (child->xlator, directory);
-    return found;
-}
-
-/* Returns the log's directory, or -1 after a message. */
-static int
-audit_directory (xlator_t *this)
-{
-    const struct root *root = xlator_root (this, "log-directory");
-    const xlator_t *around;
-
-    if (!root) {
-        gf_log (this, GF_LOG_ERROR,
-                "option 'log-directory' is missing: where are the records to go? Or set 'option "
-                "target journal'");
-        return -1;
-    }
-    if (root->fd < 0) {
-        option_refuse (this, "log-directory", "can't be opened: %s", g_strerror (-root->fd));
-        return -1;
-    }
-    if (root->covered || root->hidden || root_is_own_mount (root, root->fd)) {
-        option_refuse (this, "log-directory",
-                       "is in the mount: each record would be an operation to record");
-        return -1;
-    }
-    around = audit_storage_around (FIRST_CHILD (this), root->fd);
-    if (around) {
-        option_refuse (this, "log-directory",
-                       "is in the directory of volume '%s', so in the mount: who is recorded could "
-                       "change the records",
-                       around->name);
-        return -1;
-    }
-    return root->fd;
-}
-
 /* --- init, reconfigure, notify, fini ---------------------------------------------------------- */
 
 static void
@@ -368,7 +299,6 @@ audit_init (xlator_t *this)
     audit_private_t *priv = this->private;
     g_autofree char *problem = NULL;
     struct rules *rules = audit_read_rules (priv->rules_file, &problem);
-    const int directory = rules && priv->target == AUDIT_FILE ? audit_directory (this) : -1;
 
     if (!rules) {
         gf_log (this, GF_LOG_ERROR, "%s", problem);
@@ -376,17 +306,6 @@ audit_init (xlator_t *this)
     }
     priv->held = held_new (audit_go_on);
     audit_set_rules (this, rules);
-    if (directory < 0 && priv->target == AUDIT_FILE)
-        return -EINVAL;
-    priv->log = audit_log_open (priv->target, directory, priv->name);
-    if (!priv->log) {
-        const int r = -errno;
-
-        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", priv->name,
-                r == -EPERM ? "it is no plain file of ours" : g_strerror (-r));
-        return r;
-    }
-    audit_log_rotate_at (priv->log, priv->max_size, priv->keep);
     audit_log_on_room (priv->log, audit_room, priv);
     return 0;
 }
@@ -438,20 +357,27 @@ audit_note_begin (xlator_t *this)
 }
 
 static void
+audit_take_over (xlator_t *this, xlator_t *predecessor)
+{
+    audit_private_t *priv = this->private;
+
+    audit_log_rotate_at (priv->log, priv->max_size, priv->keep);
+    audit_note_begin (this);
+    __atomic_store_n (&priv->records, true, __ATOMIC_RELEASE);
+}
+
+static void
 audit_notify (xlator_t *this, enum xlator_event event, void *data)
 {
     audit_private_t *priv = this->private;
 
-    if (event == XLATOR_PARENT_UP)
-        audit_note_begin (this);
     if (event == XLATOR_REOPEN_LOGS)
         audit_log_reopen (priv->log);
-    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN) {
-        __atomic_store_n (&priv->ending, true, __ATOMIC_RELAXED);
-        held_stop (priv->held);
-    }
-    if (event == XLATOR_PARENT_DOWN)
-        held_wait (priv->held);
+    if (event == XLATOR_HOLDING || event == XLATOR_HOLD_OVER)
+        __atomic_store_n (&priv->holding, event == XLATOR_HOLDING, __ATOMIC_SEQ_CST);
+    if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
+        __atomic_store_n (&priv->ending, true, __ATOMIC_SEQ_CST);
+    held_notify (priv->held, event);
     xlator_pass_on (this, event, data);
 }
 
@@ -571,6 +497,8 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_INODE,
     .priv_size = sizeof (audit_private_t),
     .options = audit_options,
+    .take_over_prepare = audit_take_over_prepare,
+    .take_over = audit_take_over,
     .init = audit_init,
     .fini = audit_fini,
     .reconfigure = audit_reconfigure,

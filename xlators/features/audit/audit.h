@@ -10,6 +10,7 @@
  *   the program may end before the answer.
  * - One counter of the log numbers the winds and the unwinds. If the unwind of one operation has a
  *   lower number than the wind of another, it was done before that one began.
+ * - The log goes on in the next graph (xlator_api.take_over), so its numbers do.
  * - Requests that a translator makes for itself (root->internal) are nobody's, and are not
  *   recorded.
  */
@@ -28,9 +29,11 @@ typedef struct {
     int keep, when_full;
 
     struct rules_slot slot;  /* of struct rule_set */
-    struct audit_log *log;   /* with a reference; or NULL */
+    struct audit_log *log;   /* with a reference; both graphs of a move use it. Or NULL */
+    bool records;            /* since take-over; atomic */
     struct held_calls *held; /* calls that wait while the log is full, each with its local */
-    bool ending;             /* no call is held back any more; atomic */
+    bool holding, ending;    /* no call is held back, since a hold waits for it, or the graph ends;
+                              * atomic */
 } audit_private_t;
 
 /* An operation that is recorded. */
@@ -50,6 +53,9 @@ extern const char audit_default_rules[];
 
 /* Returns whether requests that the rule is for are recorded. */
 bool audit_rule_records (const struct rule *rule);
+
+/* place.c: xlator_api.take_over_prepare; opens the log. */
+int audit_take_over_prepare (xlator_t *this, xlator_t *predecessor);
 
 /* record.c: appends the members of the JSON object, but for the number of the unwind. */
 void audit_record (GString *out, const struct audit_local *local, const struct answer *answer);

@@ -7,6 +7,7 @@ xlators_features_audit_so_SOURCES = \
     %D%/files.c \
     %D%/log.c \
     %D%/log.h \
+    %D%/place.c \
     %D%/record.c \
     %D%/rules.c
 xlators_features_audit_so_CPPFLAGS = $(module_cpp)

@@ -35,6 +35,7 @@ struct audit_log {
     uint64_t number;      /* the last one that was given out. Atomic */
     bool full;            /* atomic */
     GString *partial;     /* the rest of a line, the beginning of which is in the file */
+    uint64_t partial_number; /* of its record; 0: it has none */
     GQueue kept;          /* of char *: records that wait, in the order of their numbers */
     size_t kept_size;     /* bytes of these */
     struct {
@@ -77,10 +78,11 @@ audit_put_bytes_locked (struct audit_log *log, const char *text, size_t size)
     return done;
 }
 
-/* Writes a line, which has no newline. Returns false if the log has not taken it. A line of which
- * it took the beginning counts as taken: the rest comes first when there is room. */
+/* Writes a line, which has no newline, of the record with a number, or 0. Returns false if the log
+ * has not taken it. A line of which it took the beginning counts as taken: the rest comes first
+ * when there is room. */
 static bool
-audit_put_locked (struct audit_log *log, const char *line)
+audit_put_locked (struct audit_log *log, const char *line, uint64_t number)
 {
     g_autofree char *text = NULL;
     size_t size, done;
@@ -94,8 +96,10 @@ audit_put_locked (struct audit_log *log, const char *line)
     text = g_strconcat (line, "\n", NULL);
     size = strlen (text);
     done = audit_put_bytes_locked (log, text, size);
-    if (done > 0 && done < size)
+    if (done > 0 && done < size) {
         g_string_assign (log->partial, text + done);
+        log->partial_number = number;
+    }
     return done > 0;
 }
 
@@ -139,7 +143,7 @@ audit_log_write (struct audit_log *log, const char *body, bool keep)
     pthread_mutex_lock (&log->lock);
     number = audit_log_number (log);
     line = g_strdup_printf ("{\"unwind\":%" PRIu64 ",%s}", number, body);
-    if (!log->full && audit_put_locked (log, line)) {
+    if (!log->full && audit_put_locked (log, line, number)) {
         log->counts.records++;
         if (log->partial->len > 0)
             audit_set_full_locked (log);
@@ -161,7 +165,7 @@ audit_log_note (struct audit_log *log, const char *body)
     char *line = g_strdup_printf ("{%s}", body);
 
     pthread_mutex_lock (&log->lock);
-    if (log->full || !audit_put_locked (log, line)) {
+    if (log->full || !audit_put_locked (log, line, 0)) {
         audit_set_full_locked (log);
         audit_keep_locked (log, g_steal_pointer (&line));
     }
@@ -187,7 +191,7 @@ audit_put_gap_locked (struct audit_log *log)
                             log->gap.lost, log->gap.first, log->gap.last);
     audit_append_time (line, log->gap.since);
     g_string_append_printf (line, ",\"error\":\"%s\"}", error_name (log->counts.error));
-    return audit_put_locked (log, line->str);
+    return audit_put_locked (log, line->str, 0);
 }
 
 /* Writes what waits: the rest of a line, kept records, and the record of the gap. Returns whether
@@ -202,7 +206,7 @@ audit_catch_up_locked (struct audit_log *log)
     while (log->partial->len == 0 && !g_queue_is_empty (&log->kept)) {
         g_autofree char *line = NULL;
 
-        if (!audit_put_locked (log, g_queue_peek_head (&log->kept)))
+        if (!audit_put_locked (log, g_queue_peek_head (&log->kept), 0))
             return false;
         line = g_queue_pop_head (&log->kept);
         log->kept_size -= strlen (line);
@@ -254,6 +258,21 @@ audit_log_off_room (struct audit_log *log, void *data)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* The rest of a line does not belong in another file: its record is lost. The last record of a file
+ * may be torn, too, if a daemon was killed on a full disk: the next one begins a line. */
+static void
+audit_end_line_locked (struct audit_log *log, bool whole)
+{
+    if (log->partial->len > 0 && log->partial_number)
+        audit_lose_locked (log, log->partial_number);
+    g_string_truncate (log->partial, 0);
+    log->partial_number = 0;
+    if (!whole && audit_put_bytes_locked (log, "\n", 1) == 0) {
+        g_string_assign (log->partial, "\n");
+        audit_set_full_locked (log);
+    }
+}
+
 /* Opens the file by its name, and has records written there from now on. */
 static int
 audit_log_begin_file (struct audit_log *log)
@@ -270,11 +289,7 @@ audit_log_begin_file (struct audit_log *log)
     log->fd = fd;
     log->size = size;
     log->want_rotation = false;
-    /* The last record of a file may be torn: of a daemon that was killed on a full disk. */
-    if (!whole && log->partial->len == 0)
-        g_string_assign (log->partial, "\n");
-    if (log->partial->len > 0)
-        audit_set_full_locked (log);
+    audit_end_line_locked (log, whole);
     pthread_mutex_unlock (&log->lock);
     if (old >= 0)
         close (old);
