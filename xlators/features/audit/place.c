@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the log is: a directory outside of the mount, opened before it; or the predecessor's log. */
+/* Where the log is: in a directory outside of the mount, or where the predecessor has it. */
 #include "audit.h"
 
 #include <errno.h>
