@@ -186,10 +186,10 @@ rules_ask (const struct call *call)
     *question = (struct rule_question){ stub, inode_ref (loc.inode) };
     if (call->loc)
         STACK_WIND_COOKIE (call->frame, rules_stat_cbk, question, FIRST_CHILD (call->this), stat,
-                           &loc, NULL);
+                           &loc, call->xdata);
     else
         STACK_WIND_COOKIE (call->frame, rules_fstat_cbk, question, FIRST_CHILD (call->this), fstat,
-                           call->fd, NULL);
+                           call->fd, call->xdata);
 }
 
 static void

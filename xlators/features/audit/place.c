@@ -38,13 +38,13 @@ audit_is_below (int directory, int other)
     return found;
 }
 
-/* Returns the volume below that works on a directory with the log in it, or NULL. */
+/* Returns the storage below that works on a directory with the log in it, or NULL. */
 static const xlator_t *
 audit_storage_around (const xlator_t *xl, int directory)
 {
     const xlator_t *found = NULL;
 
-    for (guint i = 0; xl->settings && i < xl->settings->len; i++) {
+    for (guint i = 0; !xl->children && xl->settings && i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
         const struct root *root =
             setting->option->root ? xlator_root (xl, setting->option->key[0]) : NULL;
