@@ -114,6 +114,23 @@ START_TEST (new_rules_count_at_once)
 }
 END_TEST
 
+/* What is marked for one user is not for others. */
+START_TEST (each_user_meets_the_own_rules)
+{
+    g_auto (world) w = walk_world ("stat uid 1000..1001 -> error EIO\nstat path /g -> error EIO");
+    g_autoptr (fd_t) f = world_create (&w, w.root, "f", O_RDWR, 0644);
+    g_autoptr (fd_t) g = world_create (&w, w.root, "g", O_RDWR, 0644);
+    const uid_t own = w.client->uid;
+
+    for (uid_t uid = 998; uid < 1004; uid++) {
+        w.client->uid = uid;
+        ck_assert_int_eq (walk_hits (&w, f->inode), uid == 1000 || uid == 1001);
+        ck_assert (walk_hits (&w, g->inode));
+    }
+    w.client->uid = own;
+}
+END_TEST
+
 static void
 walk_chmod (struct world *w, inode_t *inode, mode_t mode)
 {
@@ -327,6 +344,7 @@ TEST_PROGRAM (test_rule_walk)
     tcase_set_timeout (tcase, 240);
     tcase_add_test (tcase, a_rename_of_a_directory_counts_at_once);
     tcase_add_test (tcase, each_known_name_of_a_file_counts);
+    tcase_add_test (tcase, each_user_meets_the_own_rules);
     tcase_add_test (tcase, new_rules_count_at_once);
     tcase_add_test (tcase, type_owner_and_mode_are_of_the_file);
     tcase_add_test (tcase, a_question_counts_no_call_twice);

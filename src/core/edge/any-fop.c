@@ -79,23 +79,26 @@ struct call_about {
 
 /* Returns whether an inode's mark lets the operation pass. */
 static inline __attribute__ ((always_inline)) bool
-mark_passes (xlator_t *this, inode_t *inode, enum fop op, bool by_name)
+mark_passes (xlator_t *this, inode_t *inode, uid_t uid, enum fop op, bool by_name)
 {
     const struct any_fop_mark *mark = inode_ctx_quickly (inode, this->inode_slot);
     uint64_t time;
     opset_t ops;
+    uid_t first, last;
 
     if (!mark)
         return false;
     time = __atomic_load_n (&mark->time, __ATOMIC_ACQUIRE);
     ops = __atomic_load_n (by_name ? &mark->names : &mark->ops, __ATOMIC_ACQUIRE);
-    return names_are_of (inode, time) && !opset_has (ops, op)
+    first = __atomic_load_n (&mark->uid_first, __ATOMIC_ACQUIRE);
+    last = __atomic_load_n (&mark->uid_last, __ATOMIC_ACQUIRE);
+    return names_are_of (inode, time) && (!opset_has (ops, op) || uid < first || uid > last)
         && __atomic_load_n (&mark->time, __ATOMIC_RELAXED) == time;
 }
 
 /* The compiler makes of this the few loads and comparisons that the operation needs. */
 static inline __attribute__ ((always_inline)) bool
-call_is_marked (xlator_t *this, enum fop op, const struct call_about *about)
+call_is_marked (xlator_t *this, uid_t uid, enum fop op, const struct call_about *about)
 {
     const loc_t *loc = about->locs[0];
     const fd_t *fd = about->fds[0];
@@ -103,10 +106,10 @@ call_is_marked (xlator_t *this, enum fop op, const struct call_about *about)
     if (about->n_locs > 1 || about->n_fds > 1)
         return false;
     if (about->n_locs == 0)
-        return about->n_fds == 1 && fd->inode && mark_passes (this, fd->inode, op, false);
+        return about->n_fds == 1 && mark_passes (this, fd->inode, uid, op, false);
     if (loc->name)
-        return loc->parent && mark_passes (this, loc->parent, op, true);
-    return loc->inode && mark_passes (this, loc->inode, op, false);
+        return loc->parent && mark_passes (this, loc->parent, uid, op, true);
+    return loc->inode && mark_passes (this, loc->inode, uid, op, false);
 }
 
 /* Expand the arguments before the edge's macros count them. */
@@ -155,7 +158,7 @@ FOP_LIST (DOWN)
     {                                                                                              \
         struct call_about about = { 0 };                                                           \
         FOP_ARGS_##fop (ABOUT)                                                                     \
-        if (call_is_marked (this, FOP_##fop, &about))                                              \
+        if (call_is_marked (this, frame->root->uid, FOP_##fop, &about))                            \
             TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                           \
         else                                                                                       \
             any_fop_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
@@ -201,16 +204,18 @@ static const struct any_fop ops[FOP_MAX] = { FOP_LIST (ROW) };
 /* --- marks ------------------------------------------------------------------------------------ */
 
 void
-any_fop_mark_set (struct any_fop_mark *mark, uint64_t time, opset_t ops, opset_t names)
+any_fop_mark_set (struct any_fop_mark *mark, const struct any_fop_mark *value)
 {
     if (__atomic_test_and_set (&mark->busy, __ATOMIC_ACQUIRE))
         return;
-    if (time > __atomic_load_n (&mark->time, __ATOMIC_RELAXED)) {
+    if (value->time > __atomic_load_n (&mark->time, __ATOMIC_RELAXED)) {
         __atomic_store_n (&mark->time, 0, __ATOMIC_RELAXED);
         __atomic_thread_fence (__ATOMIC_RELEASE);
-        __atomic_store_n (&mark->ops, ops, __ATOMIC_RELAXED);
-        __atomic_store_n (&mark->names, names, __ATOMIC_RELAXED);
-        __atomic_store_n (&mark->time, time, __ATOMIC_RELEASE);
+        __atomic_store_n (&mark->ops, value->ops, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->names, value->names, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->uid_first, value->uid_first, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->uid_last, value->uid_last, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->time, value->time, __ATOMIC_RELEASE);
     }
     __atomic_clear (&mark->busy, __ATOMIC_RELEASE);
 }

@@ -84,21 +84,22 @@ typedef void any_fop_cbk_t (const struct answer *answer);
  * command that sets nothing. */
 bool call_changes (const struct call *call);
 
-/* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode,
- * marks inodes: calls on them are then passed on before any_fop sees them, and before the structs
- * above are filled in. Its contexts of inodes begin with a mark, and it sets any_fop_marks of
- * xlator_api. A mark holds while names_are_of is true of its time (core/data/inode.h).
- * Calls with two locs or two fds always go to any_fop. */
+/* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode and
+ * by the caller's user, marks inodes: calls on them are then passed on before any_fop sees them, and
+ * before the structs above are filled in. Its contexts of inodes begin with a mark, and it sets
+ * any_fop_marks of xlator_api. A mark holds while names_are_of is true of its time
+ * (core/data/inode.h). Calls with two locs or two fds always go to any_fop. */
 struct any_fop_mark {
-    uint64_t time;  /* of the clock of names; 0: no mark. Atomic, and so are ops and names: the time
-                     * is 0 while they change */
+    uint64_t time;  /* of the clock of names; 0: no mark. Atomic, and so are the rest: the time is 0
+                     * while they change */
     opset_t ops;    /* operations on the inode that any_fop has to see */
     opset_t names;  /* operations on a name in the directory that any_fop has to see */
-    bool busy;      /* a thread changes the mark. Atomic */
+    uid_t uid_first, uid_last; /* users of whom any_fop has to see these */
+    bool busy;      /* a thread changes the mark */
 };
 
-/* Sets a mark that was found out after the clock showed time. Leaves a newer mark alone. */
-void any_fop_mark_set (struct any_fop_mark *mark, uint64_t time, opset_t ops, opset_t names);
+/* Sets a mark that was found out after the clock showed value->time. Leaves a newer mark alone. */
+void any_fop_mark_set (struct any_fop_mark *mark, const struct any_fop_mark *value);
 
 /* Winds to the first child, whose answer goes directly to this translator's parent. */
 void call_pass (const struct call *call);

@@ -289,7 +289,8 @@ rule_walk_end (struct rule_walk *walk)
     read_section_end ();
     g_free (walk->path);
     g_free (walk->new_path);
-    g_slist_free_full (walk->made, g_free);
+    if (G_UNLIKELY (walk->made))
+        g_slist_free_full (walk->made, g_free);
 }
 
 static bool

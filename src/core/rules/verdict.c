@@ -165,21 +165,30 @@ verdicts_add (struct rule_verdicts *verdicts, struct rule_verdict *verdict)
     return i < VERDICTS_MAX ? (int) i : -1;
 }
 
-/* The operations on the inode itself that a rule may be for. A rule for other types is for none of
- * them, but tmpfile: it makes a file of another type in the directory. */
-static opset_t
-verdict_marked_ops (const struct rule_set *set, const struct rule_verdict *verdict,
-                    ia_type_t type)
+/* Calls that a rule may be for, by operation, type and user. A rule for other types is for none on
+ * the inode itself, but tmpfile: it makes a file of another type in the directory. */
+static void
+verdict_mark (const struct rule_set *set, const struct rule_verdict *verdict, ia_type_t type,
+              struct any_fop_mark *ret_mark)
 {
-    opset_t ops = set->teaching;
-
+    ret_mark->ops = set->teaching;
+    ret_mark->names = verdict->names | set->teaching;
+    ret_mark->uid_first = set->teaching ? 0 : UINT32_MAX;
+    ret_mark->uid_last = set->teaching ? UINT32_MAX : 0;
     for (unsigned i = 0; i < set->rules->n; i++) {
         const struct rule *rule = &set->rules->rules[i];
+        const struct rule_range *uid = &rule->uid;
 
         if (verdict_has (verdict->fits, i))
-            ops |= rule_type_fits (rule, type) ? rule->ops : rule->ops & OPSET_OF (FOP_tmpfile);
+            ret_mark->ops |=
+                rule_type_fits (rule, type) ? rule->ops : rule->ops & OPSET_OF (FOP_tmpfile);
+        if (!verdict_has (verdict->fits, i) && !verdict_has (verdict->may, i))
+            continue;
+        ret_mark->uid_first =
+            MIN (ret_mark->uid_first, uid->given ? MIN (uid->first, UINT32_MAX) : 0);
+        ret_mark->uid_last =
+            MAX (ret_mark->uid_last, uid->given ? MIN (uid->last, UINT32_MAX) : UINT32_MAX);
     }
-    return ops;
 }
 
 /* Returns whether the set was still in force when the clock of names was read: a newer set has
@@ -244,6 +253,7 @@ verdict_of (struct rules_slot *slot, struct rule_set *set, xlator_t *this, inode
             struct rule_verdict **ret_made)
 {
     struct rules_inode *ctx = rules_inode (this, inode);
+    struct any_fop_mark mark = { 0 };
     const struct rule_verdict *verdict;
     uint64_t time;
     int number = verdict_kept (slot, set, ctx, &time);
@@ -260,8 +270,9 @@ verdict_of (struct rules_slot *slot, struct rule_set *set, xlator_t *this, inode
         return verdict;
     if (number >= 0)
         verdict_keep (ctx, number, time);
-    any_fop_mark_set (&ctx->mark, time, verdict_marked_ops (set, verdict, inode->ia_type),
-                      verdict->names | set->teaching);
+    mark.time = time;
+    verdict_mark (set, verdict, inode->ia_type, &mark);
+    any_fop_mark_set (&ctx->mark, &mark);
     return verdict;
 }
 
