@@ -85,8 +85,8 @@ typedef void any_fop_cbk_t (const struct answer *answer);
 bool call_changes (const struct call *call);
 
 /* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode and
- * by the caller's user, marks inodes: calls on them are then passed on before any_fop sees them, and
- * before the structs above are filled in. Its contexts of inodes begin with a mark, and it sets
+ * by the caller's user, marks inodes: calls on them are then passed on before any_fop sees them,
+ * and before the structs above are filled in. Its contexts of inodes begin with a mark, and it sets
  * any_fop_marks of xlator_api. A mark holds while names_are_of is true of its time
  * (core/data/inode.h). Calls with two locs or two fds always go to any_fop. */
 struct any_fop_mark {
