@@ -29,6 +29,7 @@ dist_volfiles_DATA = \
     %D%/readdir-ahead.vol \
     %D%/rot-13.vol \
     %D%/trace.vol \
+    %D%/trash.vol \
     %D%/utime.vol \
     %D%/write-behind.vol
 
@@ -44,4 +45,5 @@ dist_presets_DATA = \
     %D%/presets/plain.vol \
     %D%/presets/read-only.vol \
     %D%/presets/rot-13.vol \
-    %D%/presets/slow.vol
+    %D%/presets/slow.vol \
+    %D%/presets/trash.vol

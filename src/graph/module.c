@@ -442,7 +442,7 @@ type_is_of_glusterfs (const char *type)
         "features/qemu-block", "features/quiesce", "features/quota", "features/quotad",
         "features/sdfs", "features/selinux", "features/shard", "features/simple-quota",
         "features/snapview-client", "features/snapview-server", "features/thin-arbiter",
-        "features/trash", "features/upcall", "features/worm", "mgmt/glusterd", "mount/api",
+        "features/upcall", "features/worm", "mgmt/glusterd", "mount/api",
         "nfs/server", "performance/decompounder", "performance/symlink-cache",
         "playground/template", "protocol/server", "storage/bd",
     };

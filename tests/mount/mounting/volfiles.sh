@@ -20,5 +20,6 @@ for file in "$SOURCE_DIR"/volfiles/*.vol; do
     expect "what is read through ${file##*/}" "written through ${file##*/}" "$(cat "$MNT/file")"
     expect_ok rm "$MNT/file"
     unmount
+    rm -rf "$BACK"/.Trash-* # of features/trash, which has the file
     expect "what ${file##*/} leaves in the directory" "" "$(ls -A "$BACK")"
 done

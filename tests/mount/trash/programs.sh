@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# gio and trash-cli list and restore what rm removed in a mount, and what each of them put into the
+# trash; what they put there stays theirs.
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+need_command trash-list trash-restore trash-put
+
+stack features/trash,settle=50ms
+mount_volfile "$VOL"
+umask 022
+
+mkdir -p "$MNT/tree/deep/deeper" "$MNT/odd"
+echo text >"$MNT/tree/deep/deeper/file"
+echo text >"$MNT/file"
+echo odd >"$MNT/odd/"'100% of "it"'
+rm -r "$MNT/tree"
+rm "$MNT/file" "$MNT/odd/"*
+trash-put "$MNT/odd" || fail "trash-put can't"
+settled
+
+# trash-cli: all volumes of /proc/mounts.
+listed () { trash-list | sed -n "s|^....-..-.. ..:..:.. $MNT/||p" | sort | xargs -d '\n' -n1; }
+expect "trash-list" "$(printf '%s\n' file odd 'odd/100% of "it"' tree | sort)" "$(listed)"
+
+# restore FILE: answers trash-restore's question for a number.
+restore () {
+    local number
+    number=$(cd "$MNT" && echo | trash-restore / 2>/dev/null | sed -n "s|^ *\([0-9]*\) ....-..-.. ..:..:.. $MNT/$1\$|\1|p")
+    (cd "$MNT" && echo "$number" | trash-restore / >/dev/null) || fail "trash-restore $1"
+}
+restore tree
+expect "a restored tree" text "$(cat "$MNT/tree/deep/deeper/file")"
+restore odd
+restore 'odd/100% of "it"'
+expect "a restored file" odd "$(cat "$MNT/odd/"'100% of "it"')"
+expect "trash-list afterwards" file "$(listed)"
+
+trash-put "$MNT/tree"
+trash-empty >/dev/null </dev/null
+settled
+expect "trash-empty" "" "$(listed)"
+unmount

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Entries of the trash, from stages. For each name in a stage: the information file is made with
+ * O_EXCL, written and synced, and then the name is renamed to files/. If the daemon ends in
+ * between, the information file has no file beside it, which programs that show a trash ignore.
+ */
+#include "trash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ENTRY_TRIES 10000 /* numbers that are tried behind a name */
+
+/* The trash of a user: the folders that entries are made in. */
+struct bin {
+    struct trash_who who;
+    inode_t *info, *files; /* with references */
+};
+
+struct making {
+    xlator_t *this;
+    struct client *daemon; /* of the line */
+    struct client *owner;  /* acts as the user */
+    struct bin bin;
+    struct trash_stage *stage;
+    bool appeared; /* the user's trash was made now */
+};
+
+/* --- the folders of a trash ------------------------------------------------------------------- */
+
+/* Looks a folder up, and makes it if it isn't there. */
+static int
+bin_folder (struct making *making, struct client *as, inode_t *directory, const char *name,
+            inode_t **ret_inode)
+{
+    struct iatt buf;
+    int r = sync_name_look (making->daemon, directory, name, ret_inode, &buf);
+
+    if (r == -ENOENT) {
+        r = trash_folder_make (as, directory, name, 0700, &making->bin.who, ret_inode);
+        making->appeared |= r == 0;
+        return r;
+    }
+    if (r == 0 && (buf.ia_type != IA_IFDIR || buf.ia_uid != making->bin.who.uid)) {
+        g_clear_pointer (ret_inode, inode_unref);
+        r = -EACCES; /* another's, or a link: it could lead anywhere */
+    }
+    return r;
+}
+
+/* Returns the folder /.Trash if it is as the specification wants it: a directory with the sticky
+ * bit. */
+static inode_t *
+bin_shared (struct making *making, inode_t *root)
+{
+    inode_t *inode = NULL;
+    struct iatt buf;
+
+    if (sync_name_look (making->daemon, root, ".Trash", &inode, &buf) < 0)
+        return NULL;
+    if (buf.ia_type == IA_IFDIR && buf.ia_prot & S_ISVTX)
+        return inode;
+    inode_unref (inode);
+    return NULL;
+}
+
+static int
+bin_top (struct making *making, inode_t *root, inode_t **ret_top)
+{
+    g_autoptr (inode_t) shared = bin_shared (making, root);
+    g_autofree char *name = g_strdup_printf ("%u", making->bin.who.uid);
+    g_autofree char *own = g_strdup_printf (".Trash-%u", making->bin.who.uid);
+
+    if (shared && bin_folder (making, making->daemon, shared, name, ret_top) == 0)
+        return 0;
+    return bin_folder (making, making->daemon, root, own, ret_top);
+}
+
+static int
+bin_open (struct making *making)
+{
+    inode_t *root = itable_root (making->stage->folder->table);
+    g_autoptr (inode_t) top = NULL;
+    int r = bin_top (making, root, &top);
+
+    if (r == 0)
+        r = bin_folder (making, making->owner, top, "info", &making->bin.info);
+    if (r == 0)
+        r = bin_folder (making, making->owner, top, "files", &making->bin.files);
+    return r;
+}
+
+/* --- one entry -------------------------------------------------------------------------------- */
+
+static int
+info_write (struct making *making, fd_t *fd, const char *text)
+{
+    struct iovec iov = { (char *) text, strlen (text) };
+    int r = sync_writev (making->owner, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+
+    if (r >= 0 && (size_t) r < iov.iov_len)
+        r = -ENOSPC;
+    if (r >= 0)
+        r = sync_fsync (making->owner, fd, 0, NULL, NULL);
+    return error_or_0 (r);
+}
+
+static int
+info_make (struct making *making, const char *name, const char *text, inode_t **ret_inode)
+{
+    g_autoptr (inode_t) fresh = inode_new (making->bin.info->table);
+    g_autoptr (fd_t) fd = fd_new (making->this->fd_maker, NULL, O_RDWR | O_EXCL,
+                                  making->owner->pid);
+    loc_t loc = { .name = name, .parent = making->bin.info, .inode = fresh };
+    struct create_reply reply;
+    int r = sync_create (making->owner, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
+
+    if (r >= 0) {
+        *ret_inode = inode_link (reply.inode, making->bin.info, name, &reply.buf);
+        if (!fd->inode)
+            fd->inode = inode_ref (*ret_inode);
+        r = info_write (making, fd, text);
+        if (r < 0) {
+            sync_name_remove (making->owner, making->bin.info, name, *ret_inode);
+            g_clear_pointer (ret_inode, inode_unref);
+        }
+    }
+    create_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* The owner of a directory may have taken his right to write in it away; without that right nobody
+ * but root moves it to another directory. */
+static int
+entry_move (struct making *making, inode_t *inode, const char *name, const char *to)
+{
+    struct trash_stage *stage = making->stage;
+    loc_t loc = { .inode = inode };
+    struct stat_reply reply;
+    struct iatt mode;
+    int r = sync_name_rename (making->daemon, inode, stage->folder, name, making->bin.files, to,
+                              RENAME_NOREPLACE);
+
+    if (r != -EACCES || sync_stat (making->daemon, &loc, NULL, &reply) < 0)
+        return r;
+    mode = reply.buf;
+    mode.ia_prot |= S_IWUSR | S_IXUSR;
+    sync_setattr (making->daemon, &loc, &mode, IATT_MODE, NULL, NULL);
+    r = sync_name_rename (making->daemon, inode, stage->folder, name, making->bin.files, to,
+                          RENAME_NOREPLACE);
+    sync_setattr (making->daemon, &loc, &reply.buf, IATT_MODE, NULL, NULL);
+    stat_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return r;
+}
+
+static int
+entry_try (struct making *making, inode_t *inode, const char *name, const char *text, unsigned try)
+{
+    g_autofree char *to = trash_entry_name (name, try);
+    g_autofree char *info = g_strconcat (to, ".trashinfo", NULL);
+    g_autoptr (inode_t) of_info = NULL;
+    int r = info_make (making, info, text, &of_info);
+
+    if (r < 0)
+        return r;
+    r = entry_move (making, inode, name, to);
+    if (r < 0)
+        sync_name_remove (making->owner, making->bin.info, info, of_info);
+    return r;
+}
+
+static void
+entry_for_good (struct making *making, inode_t *inode, const char *name, int r)
+{
+    trash_count_for_good (making->this, -r, name);
+    sync_name_remove_tree (making->daemon, making->this->fd_maker, making->stage->folder, name);
+}
+
+static bool
+error_is_of_space (int r)
+{
+    return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* Makes the entry of a name. An empty directory alone becomes none: nothing is lost with it. */
+static int
+entry_of_name (struct making *making, const char *name)
+{
+    struct trash_stage *stage = making->stage;
+    g_autoptr (inode_t) inode = NULL;
+    g_autofree char *path = NULL, *text = NULL;
+    struct iatt buf;
+    int r = sync_name_look (making->daemon, stage->folder, name, &inode, &buf);
+
+    if (r < 0 || (buf.ia_type == IA_IFDIR
+                  && sync_name_remove (making->daemon, stage->folder, name, inode) == 0))
+        return r;
+    path = g_build_filename (stage->path, name, NULL);
+    text = trash_record (path, buf.ia_ctime, &stage->who);
+    r = -EEXIST;
+    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++)
+        r = entry_try (making, inode, name, text, try);
+    if (r == 0)
+        __atomic_add_fetch (&trash_priv (making->this)->made, 1, __ATOMIC_RELAXED);
+    else if (error_is_of_space (r))
+        entry_for_good (making, inode, name, r);
+    return r;
+}
+
+/* --- one stage -------------------------------------------------------------------------------- */
+
+static void
+names_changed (xlator_t *this, inode_t *directory)
+{
+    struct invalidation changed = { .inode = directory, .what = INVALIDATE_NAMES };
+
+    xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+    changed.what = INVALIDATE_ATTRIBUTES;
+    xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+}
+
+/* Callers may have listed the trash, or may know that there is none. */
+static void
+making_tell (struct making *making)
+{
+    trash_private_t *priv = making->this->private;
+    bool ending;
+
+    pthread_mutex_lock (&priv->lock);
+    ending = priv->ending;
+    pthread_mutex_unlock (&priv->lock);
+    if (ending)
+        return;
+    if (making->appeared)
+        names_changed (making->this, itable_root (making->stage->folder->table));
+    names_changed (making->this, making->bin.info);
+    names_changed (making->this, making->bin.files);
+}
+
+static struct client *
+bin_owner_new (xlator_t *this, const struct client *daemon, const struct trash_who *who)
+{
+    struct client *client = client_new_internal (this, FIRST_CHILD (this));
+
+    client->checked = true;
+    if (daemon->uid == 0) {
+        client->uid = who->uid;
+        client->gid = who->gid;
+    }
+    return client;
+}
+
+/* Makes the entries of a stage, and removes its folder. What can't become an entry stays there, and
+ * is tried again. */
+static int
+stage_empty (struct making *making)
+{
+    struct trash_stage *stage = making->stage;
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) user = NULL;
+    g_autofree char *name = NULL;
+    int r = sync_names_list (making->daemon, making->this->fd_maker, stage->folder, names);
+    int failed = 0;
+
+    if (r == 0 && names->len > 0)
+        r = bin_open (making);
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        int one = entry_of_name (making, names->pdata[i]);
+
+        if (one < 0 && one != -ENOENT && !error_is_of_space (one))
+            failed = one;
+    }
+    if (making->bin.files)
+        making_tell (making);
+    if (r == 0 && !failed && inode_a_name (stage->folder, &user, &name))
+        r = sync_name_remove (making->daemon, user, name, stage->folder);
+    return r == 0 || r == -ENOENT ? failed : r;
+}
+
+int
+trash_entries_of (xlator_t *this, struct trash_stage *stage)
+{
+    struct making making = { .this = this, .daemon = trash_priv (this)->entries.client,
+                             .stage = stage, .bin = { .who = stage->who } };
+    int r;
+
+    making.owner = bin_owner_new (this, making.daemon, &stage->who);
+    r = stage_empty (&making);
+    if (r < 0 && stage->not_before == 0)
+        gf_log (this, GF_LOG_WARNING,
+                "what was removed from '%s' stays in '/" TRASH_STAGES "', since it can't go to the "
+                "trash of user %u: %s",
+                stage->path, stage->who.uid, g_strerror (-r));
+    inode_unref (making.bin.info);
+    inode_unref (making.bin.files);
+    client_free (making.owner);
+    return r;
+}
+
+void
+trash_entries_make (xlator_t *this, enum trash_quiet quiet)
+{
+    struct trash_stage *stage;
+
+    while ((stage = trash_stage_next (this, quiet))) {
+        if (trash_entries_of (this, stage) < 0 && quiet != TRASH_ALL)
+            trash_stage_again (this, stage);
+        trash_stage_unref (this, stage);
+    }
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+xlatorfeaturesexec_PROGRAMS += xlators/features/trash.so
+
+xlators_features_trash_so_SOURCES = \
+    %D%/entries.c \
+    %D%/folders.c \
+    %D%/line.c \
+    %D%/record.c \
+    %D%/recover.c \
+    %D%/remove.c \
+    %D%/rmdir.c \
+    %D%/stages.c \
+    %D%/temporaries.c \
+    %D%/trash.c \
+    %D%/trash.h
+xlators_features_trash_so_CPPFLAGS = $(module_cpp)
+xlators_features_trash_so_CFLAGS = $(module_cflags)
+xlators_features_trash_so_LDFLAGS = $(module_link)
+xlators_features_trash_so_LDADD =

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* unlink: a rename into the stage of the directory. */
+#include "trash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REMOVAL_STAGES 3 /* stages that a removal tries, if others have taken its name there */
+
+struct removal {
+    call_frame_t *frame;
+    loc_t loc;        /* with references */
+    int xflag;
+    dict_t *xdata;    /* with a reference, or NULL */
+    struct trash_who who;
+    struct trash_stage *stage; /* entered, or NULL */
+    unsigned stages;  /* that were tried */
+    int error;        /* why there is no stage: a positive errno, or 0 */
+    /* what the answer says of the directory */
+    struct iatt pre, post;
+    bool has_pre, has_post;
+};
+
+/* --- what is kept ----------------------------------------------------------------------------- */
+
+bool
+trash_takes (xlator_t *this, const call_stack_t *root)
+{
+    const trash_private_t *priv = this->private;
+
+    return __atomic_load_n (&priv->on, __ATOMIC_RELAXED) && !root->internal && root->pid >= 0;
+}
+
+bool
+trash_has (const char *path)
+{
+    if (!g_str_has_prefix (path, "/.Trash"))
+        return false;
+    path += strlen ("/.Trash");
+    return *path == '/' || *path == '\0' || *path == '-';
+}
+
+void
+trash_count_for_good (xlator_t *this, int error, const char *name)
+{
+    trash_private_t *priv = this->private;
+
+    if (__atomic_exchange_n (&priv->for_good_error, error, __ATOMIC_RELAXED) != error)
+        gf_log (this, GF_LOG_WARNING,
+                "'%s' was removed for good, since it can't go to the trash: %s; further removals "
+                "are counted (windlass explain)",
+                name, g_strerror (error));
+    __atomic_add_fetch (&priv->for_good, 1, __ATOMIC_RELAXED);
+}
+
+/* A pipe, a socket and a device have no content. What a process makes for itself alone and removes
+ * while it is open is a temporary file. */
+static bool
+is_kept (xlator_t *this, const call_stack_t *root, const loc_t *loc)
+{
+    const ia_type_t type = loc->inode ? loc->inode->ia_type : IA_INVAL;
+
+    return (type == IA_IFREG || type == IA_IFLNK)
+        && !trash_is_temporary (this, root, loc->inode);
+}
+
+/* --- for good --------------------------------------------------------------------------------- */
+
+static unlink_cbk trash_unlink_cbk;
+
+static void
+removal_wipe (struct removal *removal)
+{
+    loc_wipe (&removal->loc);
+    g_clear_pointer (&removal->xdata, dict_unref);
+}
+
+/* Removes the name after all, since `error` keeps it out of the trash. */
+static void
+removal_for_good (struct removal *removal, int error)
+{
+    call_frame_t *frame = removal->frame;
+
+    removal->error = error;
+    STACK_WIND (frame, trash_unlink_cbk, FIRST_CHILD (frame->this), unlink, &removal->loc,
+                removal->xflag, removal->xdata);
+}
+
+static void
+trash_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    struct removal *removal = frame->local;
+
+    if (op_ret >= 0 && removal->error != ENOENT)
+        trash_count_for_good (this, removal->error, removal->loc.name);
+    removal_wipe (removal);
+    STACK_UNWIND (unlink, frame, op_ret, op_errno, preparent, postparent, xdata);
+}
+
+/* --- into a stage ----------------------------------------------------------------------------- */
+
+static rename_cbk trash_staged_cbk;
+static void removal_begin (struct removal *removal);
+
+/* A line's task that works on a removal. */
+struct removal_task {
+    struct trash_task task;
+    struct removal *removal;
+};
+
+static void
+removal_task (struct removal *removal, void (*run) (xlator_t *this, struct trash_task *task))
+{
+    struct removal_task *task = g_new (struct removal_task, 1);
+    trash_private_t *priv = trash_priv (removal->frame->this);
+
+    *task = (struct removal_task){ { run }, removal };
+    trash_line_add (&priv->maker, &task->task);
+}
+
+static struct removal *
+removal_of_task (struct trash_task *task)
+{
+    struct removal *removal = ((struct removal_task *) task)->removal;
+
+    g_free (task);
+    stack_taken (removal->frame->root);
+    return removal;
+}
+
+static void
+removal_make_stage (xlator_t *this, struct trash_task *task)
+{
+    struct removal *removal = removal_of_task (task);
+    g_autofree char *path = inode_path (removal->loc.parent, NULL);
+    struct trash_stage *stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    struct iatt before;
+    int r = 0;
+
+    if (!stage && trash_has (path)) {
+        removal_for_good (removal, ENOENT);
+        return;
+    }
+    if (!stage) {
+        trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
+        stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
+        trash_stage_unref (this, stage);
+        stage = stage ? trash_stage_enter (this, removal->loc.parent, removal->who.uid) : NULL;
+    }
+    if (stage) {
+        trash_stage_leave (this, stage, false);
+        removal_begin (removal);
+    } else {
+        removal_for_good (removal, r < 0 ? -r : EAGAIN);
+    }
+}
+
+/* Winds the rename, if there is a stage; otherwise has one made. */
+static void
+removal_begin (struct removal *removal)
+{
+    call_frame_t *frame = removal->frame;
+    xlator_t *this = frame->this;
+    loc_t newloc = { .name = removal->loc.name };
+
+    removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    if (!removal->stage) {
+        removal_task (removal, removal_make_stage);
+        return;
+    }
+    removal->stages++;
+    newloc.parent = removal->stage->folder;
+    STACK_WIND (frame, trash_staged_cbk, FIRST_CHILD (this), rename, &removal->loc, &newloc,
+                RENAME_NOREPLACE, NULL);
+    loc_wipe_path (&newloc);
+}
+
+static void
+removal_end (struct removal *removal)
+{
+    call_frame_t *frame = removal->frame;
+
+    trash_stage_leave (frame->this, removal->stage, true);
+    removal_wipe (removal);
+    STACK_UNWIND (unlink, frame, 0, 0, removal->has_pre ? &removal->pre : NULL,
+                  removal->has_post ? &removal->post : NULL, NULL);
+}
+
+/* A task of maker, so that no other removal counts the links of the file at the same time. */
+static void
+removal_of_link (xlator_t *this, struct trash_task *task)
+{
+    struct removal *removal = removal_of_task (task);
+    struct client *client = trash_priv (this)->maker.client;
+    struct iatt buf;
+
+    trash_folder_stat (client, removal->loc.inode, &buf);
+    if (buf.ia_type != IA_INVAL && buf.ia_nlink > 1)
+        sync_name_remove (client, removal->stage->folder, removal->loc.name, removal->loc.inode);
+    removal_end (removal);
+}
+
+/* Takes a directory back that had the file's name by now. */
+static void
+removal_take_back (xlator_t *this, struct trash_task *task)
+{
+    struct removal *removal = removal_of_task (task);
+    call_frame_t *frame = removal->frame;
+
+    sync_name_rename (trash_priv (this)->maker.client, NULL, removal->stage->folder,
+                      removal->loc.name, removal->loc.parent, removal->loc.name, RENAME_NOREPLACE);
+    trash_stage_leave (this, removal->stage, false);
+    removal_wipe (removal);
+    STACK_UNWIND (unlink, frame, -1, EISDIR, NULL, NULL, NULL);
+}
+
+static void
+removal_refused (struct removal *removal, int error)
+{
+    xlator_t *this = removal->frame->this;
+    struct trash_stage *stage = removal->stage;
+
+    if (error == EEXIST || error == ENOENT || error == ESTALE)
+        trash_stage_retire (this, stage);
+    trash_stage_leave (this, stage, false);
+    if (error == EEXIST && removal->stages < REMOVAL_STAGES)
+        removal_begin (removal);
+    else
+        removal_for_good (removal, error);
+}
+
+static void
+trash_staged_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
+                  struct iatt *postoldparent, struct iatt *prenewparent,
+                  struct iatt *postnewparent, dict_t *xdata)
+{
+    struct removal *removal = frame->local;
+
+    if (op_ret < 0) {
+        removal_refused (removal, op_errno);
+        return;
+    }
+    removal->has_pre = preoldparent != NULL;
+    removal->has_post = postoldparent != NULL;
+    if (preoldparent)
+        removal->pre = *preoldparent;
+    if (postoldparent)
+        removal->post = *postoldparent;
+    if (buf->ia_type == IA_IFDIR) {
+        removal_task (removal, removal_take_back);
+        return;
+    }
+    inode_rename (removal->loc.parent, removal->loc.name, removal->stage->folder,
+                  removal->loc.name, false);
+    if (buf->ia_nlink > 1 && !xlator_is_remote (FIRST_CHILD (this)))
+        removal_task (removal, removal_of_link);
+    else
+        removal_end (removal);
+}
+
+void
+trash_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
+{
+    struct removal *removal;
+
+    if (!trash_takes (this, frame->root) || !is_kept (this, frame->root, loc)) {
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), unlink, loc, xflag, xdata);
+        return;
+    }
+    removal = frame_local_new (frame, sizeof *removal);
+    removal->frame = frame;
+    loc_copy (&removal->loc, loc);
+    removal->xflag = xflag;
+    removal->xdata = dict_ref (xdata);
+    removal->who = (struct trash_who){ trash_user (frame->root), frame->root->gid,
+                                       frame->root->pid };
+    removal_begin (removal);
+}
+
+/* --- renames ---------------------------------------------------------------------------------- */
+
+static rename_cbk trash_moved_cbk;
+
+/* The paths below a directory that gets another name change: further removals there get stages with
+ * the new paths. */
+void
+trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+              dict_t *xdata)
+{
+    if (oldloc->inode && oldloc->inode->ia_type == IA_IFDIR)
+        STACK_WIND (frame, trash_moved_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
+                    xdata);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
+}
+
+static void
+trash_moved_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                 int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
+                 struct iatt *postoldparent, struct iatt *prenewparent,
+                 struct iatt *postnewparent, dict_t *xdata)
+{
+    if (op_ret >= 0)
+        __atomic_add_fetch (&trash_priv (this)->generation, 1, __ATOMIC_RELEASE);
+    STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent,
+                  postnewparent, xdata);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The stages of a graph: removals find them by directory and user, and `entries` takes out those
+ * that are quiet. */
+#include "trash.h"
+
+#include <unistd.h>
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+guint
+trash_stage_hash (gconstpointer stage)
+{
+    const struct trash_stage *one = stage;
+
+    return gfid_hash (&one->directory) ^ one->who.uid * 2654435761u;
+}
+
+gboolean
+trash_stage_same (gconstpointer a, gconstpointer b)
+{
+    const struct trash_stage *one = a, *other = b;
+
+    return one->who.uid == other->who.uid && gfid_equal (&one->directory, &other->directory);
+}
+
+uid_t
+trash_user (const call_stack_t *root)
+{
+    const uid_t own = geteuid ();
+
+    return own == 0 ? root->uid : own;
+}
+
+static unsigned
+generation_now (const trash_private_t *priv)
+{
+    return __atomic_load_n (&priv->generation, __ATOMIC_RELAXED);
+}
+
+/* Returns the stage in the set, if the directory's path can't have changed since. */
+static struct trash_stage *
+stage_find_locked (trash_private_t *priv, inode_t *directory, uid_t uid)
+{
+    const struct trash_stage key = { .directory = directory->gfid, .who = { .uid = uid } };
+    struct trash_stage *stage = g_hash_table_lookup (priv->stages, &key);
+
+    return stage && stage->generation == generation_now (priv) ? stage : NULL;
+}
+
+struct trash_stage *
+trash_stage_enter (xlator_t *this, inode_t *directory, uid_t uid)
+{
+    trash_private_t *priv = this->private;
+    struct trash_stage *stage;
+
+    pthread_mutex_lock (&priv->lock);
+    stage = stage_find_locked (priv, directory, uid);
+    if (stage) {
+        stage->refs++;
+        stage->users++;
+    }
+    pthread_mutex_unlock (&priv->lock);
+    return stage;
+}
+
+static void
+stage_touch_locked (trash_private_t *priv, struct trash_stage *stage)
+{
+    int64_t *last = g_hash_table_lookup (priv->last_of, GUINT_TO_POINTER (stage->who.uid));
+
+    if (!last) {
+        last = g_new (int64_t, 1);
+        g_hash_table_insert (priv->last_of, GUINT_TO_POINTER (stage->who.uid), last);
+    }
+    *last = stage->last = clock_now ();
+}
+
+void
+trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    stage->users--;
+    if (kept)
+        stage_touch_locked (priv, stage);
+    pthread_mutex_unlock (&priv->lock);
+    if (kept)
+        __atomic_add_fetch (&priv->kept, 1, __ATOMIC_RELAXED);
+    trash_stage_unref (this, stage);
+}
+
+struct trash_stage *
+trash_stage_ref (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    stage->refs++;
+    pthread_mutex_unlock (&priv->lock);
+    return stage;
+}
+
+void
+trash_stage_unref (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+    int refs;
+
+    if (!stage)
+        return;
+    pthread_mutex_lock (&priv->lock);
+    refs = --stage->refs;
+    pthread_mutex_unlock (&priv->lock);
+    if (refs > 0)
+        return;
+    inode_unref (stage->folder);
+    g_free (stage->path);
+    g_free (stage);
+}
+
+/* --- the set ---------------------------------------------------------------------------------- */
+
+static void
+stages_count_locked (trash_private_t *priv)
+{
+    __atomic_store_n (&priv->count, g_hash_table_size (priv->stages) + priv->loose.length,
+                      __ATOMIC_RELAXED);
+}
+
+/* Moves a stage of the set to the loose ones. */
+static void
+stage_loosen_locked (trash_private_t *priv, struct trash_stage *stage)
+{
+    if (g_hash_table_lookup (priv->stages, stage) != stage)
+        return;
+    g_hash_table_remove (priv->stages, stage);
+    g_queue_push_tail (&priv->loose, stage);
+}
+
+void
+trash_stage_add (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+    struct trash_stage *old;
+
+    pthread_mutex_lock (&priv->lock);
+    old = g_hash_table_lookup (priv->stages, stage);
+    if (old)
+        stage_loosen_locked (priv, old);
+    g_hash_table_add (priv->stages, stage);
+    stage_touch_locked (priv, stage);
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+    trash_stages_watch (this);
+}
+
+void
+trash_stage_retire (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    stage_loosen_locked (priv, stage);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+struct trash_stage *
+trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid)
+{
+    trash_private_t *priv = this->private;
+    struct trash_stage *stage;
+
+    pthread_mutex_lock (&priv->lock);
+    stage = stage_find_locked (priv, directory, uid);
+    if (stage)
+        g_hash_table_remove (priv->stages, stage);
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+    return stage;
+}
+
+/* --- quiet stages ----------------------------------------------------------------------------- */
+
+static bool
+stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *stage,
+                       enum trash_quiet quiet)
+{
+    const int64_t now = clock_now (), settle = __atomic_load_n (&priv->settle, __ATOMIC_RELAXED);
+    const int64_t *last = g_hash_table_lookup (priv->last_of, GUINT_TO_POINTER (stage->who.uid));
+
+    if (stage->users > 0 || quiet == TRASH_ALL)
+        return stage->users == 0;
+    if (now < stage->not_before)
+        return false;
+    if (quiet == TRASH_PAUSED)
+        return now - stage->last >= settle / 5;
+    return now - *last >= settle
+        || (now - stage->born >= TRASH_OLDEST && now - stage->last >= settle);
+}
+
+struct trash_stage *
+trash_stage_next (xlator_t *this, enum trash_quiet quiet)
+{
+    trash_private_t *priv = this->private;
+    struct trash_stage *found = NULL;
+    GHashTableIter at;
+    gpointer stage;
+
+    pthread_mutex_lock (&priv->lock);
+    for (GList *one = priv->loose.head; one && !found; one = one->next)
+        if (stage_is_quiet_locked (priv, one->data, quiet)) {
+            found = one->data;
+            g_queue_delete_link (&priv->loose, one);
+            break;
+        }
+    g_hash_table_iter_init (&at, priv->stages);
+    while (!found && g_hash_table_iter_next (&at, &stage, NULL))
+        if (stage_is_quiet_locked (priv, stage, quiet)) {
+            found = stage;
+            g_hash_table_iter_remove (&at);
+        }
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+    return found;
+}
+
+void
+trash_stage_again (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    stage->refs++;
+    stage->not_before = clock_now () + TRASH_OLDEST;
+    g_queue_push_tail (&priv->loose, stage);
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+stages_make (xlator_t *this, struct trash_task *task)
+{
+    g_free (task);
+    trash_entries_make (this, TRASH_SETTLED);
+    trash_stages_watch (this);
+}
+
+/* On the timer's thread. */
+static void
+stages_due (void *data)
+{
+    xlator_t *this = data;
+    trash_private_t *priv = this->private;
+    struct trash_task *task = g_new (struct trash_task, 1);
+
+    task->run = stages_make;
+    pthread_mutex_lock (&priv->lock);
+    priv->timer = NULL;
+    if (priv->ending)
+        g_free (task);
+    else
+        trash_line_add (&priv->entries, task);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+trash_stages_watch (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    if (!priv->timer && !priv->ending && priv->count > 0)
+        priv->timer = timer_after (__atomic_load_n (&priv->settle, __ATOMIC_RELAXED), stages_due,
+                                   this);
+    pthread_mutex_unlock (&priv->lock);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* features/trash: options, init and fini, looks at the trash, and reports. */
+#include "trash.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct xlator_option trash_options[] = {
+    { OPTION ("trash", BOOL, trash_private_t, on, "on"), .online = true,
+      .help = "keep removed files in the trash of the user who removes them" },
+    { OPTION ("settle", TIME, trash_private_t, settle, "1s"), .online = true,
+      .min = 0.01, .max = 60,
+      .help = "make an entry of the trash from what a user has removed once the user has removed "
+              "nothing for this time, so that rm -r makes one entry" },
+    {},
+};
+
+/* --- looks at the trash ----------------------------------------------------------------------- */
+
+static bool
+is_awaited (const xlator_t *this, const call_stack_t *root)
+{
+    return __atomic_load_n (&trash_priv (this)->count, __ATOMIC_RELAXED) > 0 && !root->internal;
+}
+
+static void
+trash_lookup_made (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    trash_entries_make (this, TRASH_PAUSED);
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
+}
+
+static void
+trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    call_stub_t *stub = NULL;
+    inode_t *known = loc->inode ? loc->inode : loc->parent;
+
+    if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->recovers, __ATOMIC_RELAXED)))
+        trash_recover (this, itable_root (known->table));
+    if (loc->name && loc->parent && g_str_has_prefix (loc->name, ".Trash")
+        && is_awaited (this, frame->root) && gfid_equal (&loc->parent->gfid, &gfid_root))
+        stub = fop_lookup_stub (frame, trash_lookup_made, loc, xdata);
+    if (stub)
+        trash_line_resume (&trash_priv (this)->entries, stub);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
+}
+
+static void
+trash_opendir_made (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    trash_entries_make (this, TRASH_PAUSED);
+    STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
+}
+
+static bool
+is_in_trash (inode_t *inode)
+{
+    g_autofree char *path = inode_path (inode, NULL);
+
+    return trash_has (path);
+}
+
+static void
+trash_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
+{
+    call_stub_t *stub = NULL;
+
+    if (is_awaited (this, frame->root) && loc->inode && is_in_trash (loc->inode))
+        stub = fop_opendir_stub (frame, trash_opendir_made, loc, fd, xdata);
+    if (stub)
+        trash_line_resume (&trash_priv (this)->entries, stub);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
+}
+
+static bool
+trash_hides (xlator_t *this, inode_t *directory, const char *name)
+{
+    return *name == '.' && strcmp (name, TRASH_STAGES) == 0
+        && gfid_equal (&directory->gfid, &gfid_root);
+}
+
+/* --- init, notify, fini ----------------------------------------------------------------------- */
+
+static int
+trash_init (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    struct random_source source = { random_seed () };
+
+    pthread_mutex_init (&priv->lock, NULL);
+    priv->stages = g_hash_table_new (trash_stage_hash, trash_stage_same);
+    priv->last_of = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+    priv->users = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) inode_unref);
+    g_queue_init (&priv->loose);
+    priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
+    work_use ();
+    trash_line_init (this, &priv->maker);
+    trash_line_init (this, &priv->entries);
+    return 0;
+}
+
+static int
+trash_reconfigure (xlator_t *this, const void *new_private)
+{
+    trash_private_t *priv = this->private;
+    const trash_private_t *new = new_private;
+
+    __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* No timer begins a task any more. */
+static void
+timer_end (trash_private_t *priv)
+{
+    core_timer_t *timer;
+
+    pthread_mutex_lock (&priv->lock);
+    priv->ending = true;
+    timer = priv->timer;
+    if (timer && timer_cancel (timer))
+        priv->timer = NULL;
+    while (priv->timer) {
+        pthread_mutex_unlock (&priv->lock);
+        sched_yield (); /* the timer's function is at the lock */
+        pthread_mutex_lock (&priv->lock);
+    }
+    pthread_mutex_unlock (&priv->lock);
+}
+
+/* No request comes any more. What lies in stages becomes entries while the child still answers. */
+static void
+trash_settle_all (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+
+    timer_end (priv);
+    trash_line_wait (&priv->maker);
+    trash_line_wait (&priv->entries);
+    trash_entries_make (this, TRASH_ALL);
+    trash_folders_leave (this);
+}
+
+static void
+trash_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_PARENT_DOWN)
+        trash_settle_all (this);
+    xlator_pass_on (this, event, data);
+}
+
+static void
+trash_fini (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+
+    if (!priv->stages)
+        return;
+    trash_line_fini (&priv->maker);
+    trash_line_fini (&priv->entries);
+    work_leave ();
+    g_hash_table_unref (priv->users);
+    g_hash_table_unref (priv->last_of);
+    g_hash_table_unref (priv->stages);
+    g_free (priv->instance_name);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+static void
+trash_dump (xlator_t *this, GString *out)
+{
+    const trash_private_t *priv = this->private;
+
+    g_string_append_printf (out, "stages=%u\nkept=%" G_GUINT64_FORMAT "\nentries=%" G_GUINT64_FORMAT
+                                 "\nremoved_for_good=%" G_GUINT64_FORMAT "\n",
+                            __atomic_load_n (&priv->count, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->kept, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->made, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED));
+}
+
+static void
+trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const trash_private_t *priv = this->private;
+    const uint64_t lost = __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED);
+
+    if (trash_has (path))
+        g_string_append (out, "lies in a trash: removing it is final\n");
+    else if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
+        g_string_append (out, "keeps nothing that is removed (trash)\n");
+    else
+        g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
+    if (lost > 0)
+        g_string_append_printf (
+            out, "%" G_GUINT64_FORMAT " names were removed for good instead, lastly for %s\n", lost,
+            error_name (__atomic_load_n (&priv->for_good_error, __ATOMIC_RELAXED)));
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "features/trash",
+    .about = "keeps removed files in the trash of the user who removed them",
+    .children = { .min = 1, .max = 1 },
+    .passive = true,
+    .touches = TOUCHES_NAMES,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (trash_private_t),
+    .options = trash_options,
+    .init = trash_init,
+    .fini = trash_fini,
+    .reconfigure = trash_reconfigure,
+    .notify = trash_notify,
+    .fops = { .lookup = trash_lookup, .opendir = trash_opendir, .create = trash_create,
+              .flush = trash_flush, .unlink = trash_unlink, .rmdir = trash_rmdir,
+              .rename = trash_rename },
+    .cbks = { .forget = trash_temporary_forget, .release = trash_temporary_release },
+    .dumpops = { .priv = trash_dump, .explain = trash_explain },
+    .hides = trash_hides,
+};

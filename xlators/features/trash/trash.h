@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * features/trash: shared by its files.
+ *
+ * A removed file is renamed into a stage first, and becomes an entry of its user's trash later:
+ *
+ *   /.windlass-trash                       hidden from callers
+ *       INSTANCE/                          of this graph; a random name
+ *           lock                           locked while the daemon lives
+ *           1000/                          of a user
+ *               17/                        a stage: of one directory that loses names, and a user
+ *                   a_file                 a removed file
+ *                   a_directory/           the former stage of a removed directory
+ *   /.Trash-1000                           the user's trash, as freedesktop.org specifies it
+ *       info/a_file.trashinfo              where it was, and when and by whom it was removed
+ *       files/a_file
+ *
+ * unlink is one rename, by the caller, so the system judges it as it would judge the removal. rmdir
+ * is a real rmdir, since the kernel takes the removed directory for dead. The directory's stage
+ * then becomes a child of the stage of its parent, under the directory's name, and gets its owner,
+ * mode, times and attributes. So `rm -r` makes one entry, and costs a rename for each name.
+ *
+ * What lies in a stage of a directory that still exists is topmost. Once its user has removed
+ * nothing for `settle`, or 60 s after the stage was made, a background function makes an entry of
+ * each topmost name: the information file is made and synced first, then the name is renamed to
+ * files/. A lookup of a trash, or an open of a directory in it, makes the entries of quiet stages
+ * before it is answered.
+ *
+ * Reasons:
+ *
+ * - All renames into a stage have RENAME_NOREPLACE. A second file of one name gets a stage of its
+ *   own, so that the names in a stage are those that the files had.
+ * - A file with further links has not lost its content. Its name in the stage is dropped while its
+ *   link count is over 1. One thread does this, one file after the other: two threads that each see
+ *   two links would drop both. Where others share the storage the name stays.
+ * - A removal succeeds where the stage can't: if there is no space, no right to make a stage, or
+ *   another file system below, the file is removed for good, and counted.
+ * - A daemon that was killed leaves its stages. The next one, or another over the same storage,
+ *   finds their instance unlocked (OFD) and makes the entries. A stage has the path of its
+ *   directory in an attribute, which a file system writes no later than the names that come into
+ *   the stage.
+ * - Two lines of work (line.c) run one task after the other, so that folders and stages are made
+ *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long.
+ * - The names in a trash belong to its user, who may exchange them while an entry is made. Folders
+ *   are therefore named by inodes, never by paths, and information files are made as the user.
+ */
+#ifndef WINDLASS_TRASH_H
+#define WINDLASS_TRASH_H
+
+#include "xlator.h"
+
+#define TRASH_STAGES ".windlass-trash"
+#define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
+                                                              which its entries are made though its
+                                                              user goes on removing */
+
+/* --- line.c: tasks that run one after the other, on threads of core/work ---------------------- */
+
+/* Embedded in the data that run needs; run owns that memory from the call on. */
+struct trash_task {
+    void (*run) (xlator_t *this, struct trash_task *task);
+};
+
+struct trash_line {
+    struct work_item work; /* first */
+    xlator_t *this;
+    struct client *client; /* for requests of the line's tasks, as the daemon */
+    pthread_mutex_t lock;  /* a leaf */
+    pthread_cond_t idle;
+    GQueue tasks;          /* struct trash_task; lock */
+    bool runs;             /* lock */
+};
+
+void trash_line_init (xlator_t *this, struct trash_line *line);
+void trash_line_fini (struct trash_line *line); /* waits for its tasks */
+void trash_line_add (struct trash_line *line, struct trash_task *task);
+void trash_line_wait (struct trash_line *line);
+/* Resumes a call in the line. */
+void trash_line_resume (struct trash_line *line, call_stub_t *stub);
+
+/* --- the private struct ----------------------------------------------------------------------- */
+
+/* Who removes: from the request. */
+struct trash_who {
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+};
+
+/* A stage. In private->stages while removals find it there. */
+struct trash_stage {
+    int refs;           /* private->lock */
+    gfid_t directory;   /* the directory that loses names */
+    struct trash_who who; /* the first that removed */
+    unsigned generation; /* private->generation when it was made */
+    char *path;         /* of the directory when the stage was made */
+    inode_t *folder;    /* with a reference */
+    int64_t born, last; /* clock_now of its first and its last removal; last: private->lock */
+    unsigned users;     /* removals under way; private->lock */
+    struct iatt before; /* the directory before the first removal; ia_type IA_INVAL: unknown */
+    int64_t not_before; /* clock_now at which its entries are tried again; private->lock */
+};
+
+typedef struct {
+    /* options */
+    bool on;        /* atomic */
+    int64_t settle; /* nanoseconds; atomic */
+
+    pthread_mutex_t lock;   /* a leaf */
+    GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
+                             * lock */
+    GQueue loose;           /* stages that no removal finds any more, with references; lock */
+    unsigned count;         /* of both; atomic, written under lock */
+    core_timer_t *timer;    /* for `entries`, or NULL; lock */
+    GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
+    unsigned generation;    /* number of renames of directories; atomic */
+    bool ending;            /* lock */
+    bool recovers;          /* what an earlier daemon has left is looked for; atomic */
+
+    struct trash_line maker, entries;
+
+    /* used by maker alone */
+    inode_t *top, *instance; /* TRASH_STAGES and the folder in it, or NULL; with references */
+    fd_t *mine;              /* the lock file of instance, open and locked; or NULL */
+    char *instance_name;
+    GHashTable *users;       /* uid -> inode of its folder */
+    uint64_t stage_number;
+
+    /* numbers for reports: atomic */
+    uint64_t kept;           /* removed names in a stage or an entry */
+    uint64_t made;           /* entries */
+    uint64_t for_good;       /* names that were removed for good because no stage could be had */
+    int for_good_error;      /* the last reason, a positive errno */
+} trash_private_t;
+
+static inline trash_private_t *
+trash_priv (const xlator_t *this)
+{
+    return this->private;
+}
+
+/* --- stages.c: who has a stage, and since when ------------------------------------------------ */
+
+guint trash_stage_hash (gconstpointer stage);
+gboolean trash_stage_same (gconstpointer a, gconstpointer b);
+
+/* Returns the user whose trash gets what the caller removes. A daemon without root's rights has one
+ * trash: its own. */
+uid_t trash_user (const call_stack_t *root);
+
+/* Returns the stage of a directory and a user for a removal, with a reference and counted in users,
+ * or NULL if it has to be made. trash_stage_leave ends that; kept: a name was added. */
+struct trash_stage *trash_stage_enter (xlator_t *this, inode_t *directory, uid_t uid);
+void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
+struct trash_stage *trash_stage_ref (xlator_t *this, struct trash_stage *stage);
+void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
+
+/* Adds a new stage, and takes over the reference. */
+void trash_stage_add (xlator_t *this, struct trash_stage *stage);
+/* From now on no removal finds the stage; its entries are made once it is quiet. */
+void trash_stage_retire (xlator_t *this, struct trash_stage *stage);
+/* Takes the stage of a directory and a user out, for the caller alone; NULL: there is none. */
+struct trash_stage *trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid);
+
+enum trash_quiet {
+    TRASH_SETTLED, /* its user has removed nothing for `settle`, or it is old */
+    TRASH_PAUSED,  /* nothing was removed in the directory for a fifth of that: for a listing */
+    TRASH_ALL,     /* whatever was removed when: at the end */
+};
+/* Takes out a stage whose entries are to be made; NULL: there is none. */
+struct trash_stage *trash_stage_next (xlator_t *this, enum trash_quiet quiet);
+/* Has a stage tried again that trash_stage_next has taken out. */
+void trash_stage_again (xlator_t *this, struct trash_stage *stage);
+/* Has the entries made that are due, now and later. */
+void trash_stages_watch (xlator_t *this);
+
+/* --- folders.c: the folders of stages; tasks of maker only ------------------------------------ */
+
+/* Makes a stage. before: the directory's attributes before the removal. Returns the stage with a
+ * reference, and in private->stages; NULL with a negative errno in *ret_error. */
+struct trash_stage *trash_folder_new (xlator_t *this, inode_t *directory,
+                                      const struct iatt *before, const struct trash_who *who,
+                                      int *ret_error);
+/* Stores the attributes of an inode, or ia_type IA_INVAL. */
+void trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf);
+/* Makes a folder that is the user's alone: 0700, without the default ACL of its directory. */
+int trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                       const struct trash_who *owner, inode_t **ret_inode);
+/* Removes all folders that are empty, at the end. */
+void trash_folders_leave (xlator_t *this);
+
+#define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
+#define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: path of its directory */
+
+/* Locks an instance, for as long as the file in *ret_fd has a reference: makes the file of the lock
+ * if `makes`. -EAGAIN: another daemon has it locked. */
+int trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool makes,
+                         fd_t **ret_fd);
+
+/* --- recover.c: stages of daemons that were killed -------------------------------------------- */
+
+/* Begins to make entries of them, in the line `entries`. */
+void trash_recover (xlator_t *this, inode_t *root);
+
+/* --- record.c: what information files say ----------------------------------------------------- */
+
+/* Returns the text of an information file. path begins with "/"; when: time of the removal. */
+char *trash_record (const char *path, int64_t when, const struct trash_who *who);
+/* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
+ * so that the name of its information file isn't too long. g_free it. */
+char *trash_entry_name (const char *name, unsigned try);
+
+/* --- entries.c: entries of what lies in stages; tasks of `entries` only ----------------------- */
+
+void trash_entries_make (xlator_t *this, enum trash_quiet quiet);
+/* Makes the entries of one stage, and removes its folder. Returns 0 or a negative errno: then some
+ * names stay. */
+int trash_entries_of (xlator_t *this, struct trash_stage *stage);
+
+/* --- remove.c, rmdir.c, temporaries.c: operations --------------------------------------------- */
+
+/* Returns whether what this request removes in a directory goes to a trash. */
+bool trash_takes (xlator_t *this, const call_stack_t *root);
+/* Returns whether a path is in a trash. */
+bool trash_has (const char *path);
+/* A name was removed for good, although it should have been kept. error: a positive errno. */
+void trash_count_for_good (xlator_t *this, int error, const char *name);
+
+extern unlink_fop trash_unlink;
+extern rmdir_fop trash_rmdir;
+extern rename_fop trash_rename;
+extern create_fop trash_create;
+extern flush_fop trash_flush;
+
+/* Returns whether the caller made the file with O_EXCL and still has it open. */
+bool trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode);
+void trash_temporary_forget (xlator_t *this, inode_t *inode);
+void trash_temporary_release (xlator_t *this, fd_t *fd);
+
+#endif
