@@ -192,15 +192,14 @@ entry_of_name (struct making *making, const char *name)
 {
     struct trash_stage *stage = making->stage;
     g_autoptr (inode_t) inode = NULL;
-    g_autofree char *path = NULL, *text = NULL;
+    g_autofree char *text = NULL;
     struct iatt buf;
     int r = sync_name_look (making->daemon, stage->folder, name, &inode, &buf);
 
     if (r < 0 || (buf.ia_type == IA_IFDIR
                   && sync_name_remove (making->daemon, stage->folder, name, inode) == 0))
         return r;
-    path = g_build_filename (stage->path, name, NULL);
-    text = trash_record (path, buf.ia_ctime, &stage->who);
+    text = trash_record (stage, name, buf.ia_ctime);
     r = -EEXIST;
     for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++)
         r = entry_try (making, inode, name, text, try);

@@ -174,12 +174,13 @@ folder_of_stage (xlator_t *this, inode_t *root, const struct trash_who *who, con
 
 /* Storage without attributes loses the path only if the daemon is killed. */
 static void
-folder_place (struct client *client, inode_t *folder, const char *path)
+folder_place (struct client *client, const struct trash_stage *stage)
 {
+    g_autofree char *text = trash_place_text (stage);
     g_autoptr (dict_t) dict = dict_new ();
-    loc_t loc = { .inode = folder };
+    loc_t loc = { .inode = stage->folder };
 
-    dict_set (dict, TRASH_PLACE, path, strlen (path));
+    dict_set (dict, TRASH_PLACE, text, strlen (text));
     sync_setxattr (client, &loc, dict, 0, NULL, NULL);
     loc_wipe_path (&loc);
 }
@@ -212,7 +213,6 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
                               : -ESTALE;
     if (*ret_error < 0)
         return NULL;
-    folder_place (priv->maker.client, folder, path);
     stage = g_new0 (struct trash_stage, 1);
     stage->refs = 2;
     stage->directory = directory->gfid;
@@ -221,6 +221,8 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
     stage->path = g_steal_pointer (&path);
     stage->folder = folder;
     stage->before = *before;
+    stage->program = process_comm (who->pid);
+    folder_place (priv->maker.client, stage);
     stage->born = clock_now ();
     trash_stage_add (this, stage);
     return stage;

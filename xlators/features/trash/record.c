@@ -4,6 +4,7 @@
  * (RFC 2396); the time is local. */
 #include "trash.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,10 +21,10 @@ append_encoded (GString *out, const char *text, const char *kept)
 }
 
 char *
-trash_record (const char *path, int64_t when, const struct trash_who *who)
+trash_record (const struct trash_stage *stage, const char *name, int64_t when)
 {
     GString *out = g_string_new ("[Trash Info]\nPath=");
-    g_autofree char *program = process_comm (who->pid);
+    g_autofree char *path = g_build_filename (stage->path, name, NULL);
     const time_t seconds = (time_t) when;
     char date[32];
     struct tm tm;
@@ -32,12 +33,38 @@ trash_record (const char *path, int64_t when, const struct trash_who *who)
     localtime_r (&seconds, &tm);
     strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
     g_string_append_printf (out, "\nDeletionDate=%s\nX-Windlass-Uid=%u\nX-Windlass-Pid=%d\n", date,
-                            who->uid, who->pid);
-    if (program) {
-        append_encoded (g_string_append (out, "X-Windlass-Program="), program, "-_.+");
+                            stage->who.uid, stage->who.pid);
+    if (stage->program) {
+        append_encoded (g_string_append (out, "X-Windlass-Program="), stage->program, "-_.+");
         g_string_append_c (out, '\n');
     }
     return g_string_free (out, FALSE);
+}
+
+/* "PID PROGRAM PATH" */
+char *
+trash_place_text (const struct trash_stage *stage)
+{
+    GString *out = g_string_new (NULL);
+
+    g_string_append_printf (out, "%d ", stage->who.pid);
+    append_encoded (out, stage->program ? stage->program : "", "-_.+");
+    g_string_append_printf (out, " %s", stage->path);
+    return g_string_free (out, FALSE);
+}
+
+void
+trash_place_read (const char *text, struct trash_stage *stage)
+{
+    g_auto (GStrv) words = g_strsplit (text, " ", 3);
+
+    if (g_strv_length (words) < 3 || words[2][0] != '/') {
+        stage->path = g_strdup ("/");
+        return;
+    }
+    stage->who.pid = atoi (words[0]);
+    stage->program = *words[1] ? g_uri_unescape_string (words[1], NULL) : NULL;
+    stage->path = g_strdup (words[2]);
 }
 
 /* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */

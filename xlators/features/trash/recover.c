@@ -10,23 +10,21 @@ struct recovery {
     inode_t *root; /* no reference is needed */
 };
 
-/* Returns the path that a stage has in its attribute, as text that begins with "/". */
-static char *
-stage_place (struct client *client, inode_t *folder)
+static void
+stage_place (struct client *client, struct trash_stage *stage)
 {
-    loc_t loc = { .inode = folder };
+    loc_t loc = { .inode = stage->folder };
+    g_autofree char *text = NULL;
     struct getxattr_reply reply;
     const void *value = NULL;
-    char *path = NULL;
-    size_t size;
+    size_t size = 0;
 
     if (sync_getxattr (client, &loc, TRASH_PLACE, NULL, &reply) >= 0)
         value = dict_get (reply.dict, TRASH_PLACE, &size);
-    if (value && size > 0 && *(const char *) value == '/')
-        path = g_strndup (value, size);
+    text = g_strndup (value ? value : "", size);
+    trash_place_read (text, stage);
     getxattr_reply_drop (&reply);
     loc_wipe_path (&loc);
-    return path ? path : g_strdup ("/");
 }
 
 static int
@@ -45,8 +43,8 @@ stage_recover (xlator_t *this, inode_t *user, const char *name, uid_t uid)
     stage = g_new0 (struct trash_stage, 1);
     stage->refs = 1;
     stage->who = (struct trash_who){ .uid = uid, .gid = buf.ia_gid };
-    stage->path = stage_place (client, folder);
     stage->folder = folder;
+    stage_place (client, stage);
     r = trash_entries_of (this, stage);
     trash_stage_unref (this, stage);
     return r;
@@ -113,6 +111,8 @@ recovery_run (xlator_t *this, struct trash_task *task)
     for (guint i = 0; r == 0 && i < names->len; i++)
         if (strcmp (names->pdata[i], priv->instance_name) != 0)
             instance_recover (this, top, names->pdata[i]);
+    if (r == 0) /* stays if it has other instances */
+        sync_name_remove (priv->entries.client, recovery->root, TRASH_STAGES, top);
 }
 
 void

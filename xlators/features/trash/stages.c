@@ -116,6 +116,7 @@ trash_stage_unref (xlator_t *this, struct trash_stage *stage)
         return;
     inode_unref (stage->folder);
     g_free (stage->path);
+    g_free (stage->program);
     g_free (stage);
 }
 

@@ -94,6 +94,7 @@ struct trash_stage {
     struct trash_who who; /* the first that removed */
     unsigned generation; /* private->generation when it was made */
     char *path;         /* of the directory when the stage was made */
+    char *program;      /* name of the process in `who`, or NULL */
     inode_t *folder;    /* with a reference */
     int64_t born, last; /* clock_now of its first and its last removal; last: private->lock */
     unsigned users;     /* removals under way; private->lock */
@@ -190,7 +191,7 @@ int trash_folder_make (struct client *client, inode_t *directory, const char *na
 void trash_folders_leave (xlator_t *this);
 
 #define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
-#define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: path of its directory */
+#define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: trash_place_text */
 
 /* Locks an instance, for as long as the file in *ret_fd has a reference: makes the file of the lock
  * if `makes`. -EAGAIN: another daemon has it locked. */
@@ -204,8 +205,11 @@ void trash_recover (xlator_t *this, inode_t *root);
 
 /* --- record.c: what information files say ----------------------------------------------------- */
 
-/* Returns the text of an information file. path begins with "/"; when: time of the removal. */
-char *trash_record (const char *path, int64_t when, const struct trash_who *who);
+/* Returns the text of an information file for a name in a stage; when: time of the removal. */
+char *trash_record (const struct trash_stage *stage, const char *name, int64_t when);
+/* Returns the path of a stage, and who removed, as one text; reads such a text. */
+char *trash_place_text (const struct trash_stage *stage);
+void trash_place_read (const char *text, struct trash_stage *stage);
 /* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
  * so that the name of its information file isn't too long. g_free it. */
 char *trash_entry_name (const char *name, unsigned try);
