@@ -13,8 +13,8 @@
 
 #define BAD_ENDS 12 /* abnormal ends of children before the run is given up */
 
-/* Findings that are expected in a graph with such a translator, and the reasons; key: of a
- * finding. */
+/* Findings that are expected in a graph with such a translator, and the reasons; cases and key are
+ * globs. */
 static const struct {
     const char *type, *cases, *key, *reason;
 } by_design[] = {
@@ -24,6 +24,10 @@ static const struct {
       "power-cut keeps the inodes of what a power cut would undo" },
     { "debug/power-cut", "*", "reference leaked|unknown|",
       "power-cut keeps the inodes of what a power cut would undo" },
+    { "features/trash", "*", "reference leaked|*",
+      "trash keeps the inodes of the folders that removed files wait in" },
+    { "features/trash", "*=@(unlinked|removed)*", "result differs|*",
+      "a removed file is kept, so it still has a link" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -33,8 +37,8 @@ inprocess_by_design (const struct graph *graph, const char *case_name, const cha
     for (size_t i = 0; by_design[i].type; i++)
         for (guint j = 0; j < graph->xlators->len; j++)
             if (strcmp (((xlator_t *) graph->xlators->pdata[j])->type, by_design[i].type) == 0
-                && fnmatch (by_design[i].cases, case_name, 0) == 0
-                && strcmp (key, by_design[i].key) == 0)
+                && fnmatch (by_design[i].cases, case_name, FNM_EXTMATCH) == 0
+                && fnmatch (by_design[i].key, key, 0) == 0)
                 return by_design[i].reason;
     return NULL;
 }

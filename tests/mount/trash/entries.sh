@@ -6,7 +6,7 @@
 need_fuse
 need_root
 
-stack features/trash,settle=50ms
+stack features/trash,settle=1h
 mount_volfile "$VOL"
 umask 022
 
@@ -18,7 +18,9 @@ chmod 500 "$MNT/tree/below"
 touch -d 2001-01-01 "$MNT/tree/below/deep" "$MNT/tree/below" "$MNT/tree"
 before=$(cd "$MNT/tree" && find . -printf '%p %y %m %U:%G %T@ %l\n' | sort)
 rm -r "$MNT/tree"
-settled
+unmount
+stack features/trash,settle=50ms
+mount_volfile "$VOL"
 expect "one entry" tree "$(entries)"
 expect "the tree" "$before" "$(cd "$MNT/.Trash-0/files/tree" && find . -printf '%p %y %m %U:%G %T@ %l\n' | sort)"
 expect "content" deep "$(cat "$MNT/.Trash-0/files/tree/below/deep/file")"

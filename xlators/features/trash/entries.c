@@ -186,6 +186,51 @@ error_is_of_space (int r)
     return r == -ENOSPC || r == -EDQUOT;
 }
 
+/* A question for the line `maker`, which alone drops names for their links. */
+struct drop_question {
+    struct trash_task task;
+    struct making *making;
+    inode_t *inode;
+    const char *name;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool answered; /* lock */
+};
+
+static void
+drop_answer (xlator_t *this, struct trash_task *task)
+{
+    struct drop_question *question = (struct drop_question *) task;
+
+    trash_drop_again (this, question->making->stage, question->name, question->inode);
+    pthread_mutex_lock (&question->lock);
+    question->answered = true;
+    thread_cond_broadcast (&question->changed);
+    pthread_mutex_unlock (&question->lock);
+}
+
+/* A daemon that was killed may have left names that it would have dropped. Returns whether this one
+ * is gone now. */
+static bool
+entry_is_dropped (struct making *making, inode_t *inode, const char *name)
+{
+    struct drop_question question = { .task = { drop_answer }, .making = making, .inode = inode,
+                                      .name = name };
+    g_autoptr (inode_t) left = NULL;
+    struct iatt buf;
+
+    pthread_mutex_init (&question.lock, NULL);
+    thread_cond_init (&question.changed);
+    trash_line_add (&trash_priv (making->this)->maker, &question.task);
+    pthread_mutex_lock (&question.lock);
+    while (!question.answered)
+        thread_cond_wait (&question.changed, &question.lock);
+    pthread_mutex_unlock (&question.lock);
+    pthread_cond_destroy (&question.changed);
+    pthread_mutex_destroy (&question.lock);
+    return sync_name_look (making->daemon, making->stage->folder, name, &left, &buf) == -ENOENT;
+}
+
 /* Makes the entry of a name. An empty directory alone becomes none: nothing is lost with it. */
 static int
 entry_of_name (struct making *making, const char *name)
@@ -196,6 +241,9 @@ entry_of_name (struct making *making, const char *name)
     struct iatt buf;
     int r = sync_name_look (making->daemon, stage->folder, name, &inode, &buf);
 
+    if (r == 0 && stage->born == 0 && trash_is_dropped (making->this, &buf)
+        && entry_is_dropped (making, inode, name))
+        return 0;
     if (r < 0 || (buf.ia_type == IA_IFDIR
                   && sync_name_remove (making->daemon, stage->folder, name, inode) == 0))
         return r;

@@ -4,10 +4,12 @@ xlatorfeaturesexec_PROGRAMS += xlators/features/trash.so
 xlators_features_trash_so_SOURCES = \
     %D%/entries.c \
     %D%/folders.c \
+    %D%/limits.c \
     %D%/line.c \
     %D%/record.c \
     %D%/recover.c \
     %D%/remove.c \
+    %D%/replace.c \
     %D%/rmdir.c \
     %D%/stages.c \
     %D%/temporaries.c \

@@ -121,10 +121,12 @@ trash_recover (xlator_t *this, inode_t *root)
     trash_private_t *priv = this->private;
     struct recovery *recovery;
 
+    __atomic_store_n (&priv->root, root, __ATOMIC_RELEASE);
     if (__atomic_exchange_n (&priv->recovers, true, __ATOMIC_RELAXED)
         || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     recovery = g_new (struct recovery, 1);
     *recovery = (struct recovery){ { recovery_run }, root };
     trash_line_add (&priv->entries, &recovery->task);
+    trash_stages_watch (this);
 }

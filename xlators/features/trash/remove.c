@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct removal {
     /* what the answer says of the directory */
     struct iatt pre, post;
     bool has_pre, has_post;
+    dict_t *answered; /* xdata of the answer, with a reference; or NULL */
 };
 
 /* --- what is kept ----------------------------------------------------------------------------- */
@@ -55,15 +57,65 @@ trash_count_for_good (xlator_t *this, int error, const char *name)
     __atomic_add_fetch (&priv->for_good, 1, __ATOMIC_RELAXED);
 }
 
+bool
+trash_is_dropped (xlator_t *this, const struct iatt *buf)
+{
+    const uint64_t most = __atomic_load_n (&trash_priv (this)->max_filesize, __ATOMIC_RELAXED);
+
+    if (buf->ia_type == IA_IFDIR || buf->ia_type == IA_INVAL)
+        return false;
+    return (most > 0 && buf->ia_size > most)
+        || (buf->ia_nlink > 1 && !xlator_is_remote (FIRST_CHILD (this)));
+}
+
+void
+trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
+                  inode_t *inode)
+{
+    struct client *client = trash_priv (this)->maker.client;
+    struct iatt buf;
+
+    trash_folder_stat (client, inode, &buf);
+    if (trash_is_dropped (this, &buf))
+        sync_name_remove (client, stage->folder, name, inode);
+}
+
+/* A pattern without "/" is for names, another for paths, also of a directory above. */
+static bool
+pattern_fits (const char *pattern, const char *path, const char *name)
+{
+    const size_t size = strlen (pattern);
+
+    if (!strchr (pattern, '/'))
+        return fnmatch (pattern, name, 0) == 0;
+    return fnmatch (pattern, path, 0) == 0
+        || (strncmp (path, pattern, size) == 0 && path[size] == '/');
+}
+
+static bool
+is_eliminated (xlator_t *this, const loc_t *loc)
+{
+    const trash_private_t *priv = this->private;
+    g_autofree char *path = NULL;
+    bool found = false;
+
+    if (!priv->eliminated || !*priv->eliminated)
+        return false;
+    path = inode_path (loc->parent, loc->name);
+    for (char **one = priv->eliminated; *one && !found; one++)
+        found = pattern_fits (*one, path, loc->name);
+    return found;
+}
+
 /* A pipe, a socket and a device have no content. What a process makes for itself alone and removes
  * while it is open is a temporary file. */
-static bool
-is_kept (xlator_t *this, const call_stack_t *root, const loc_t *loc)
+bool
+trash_keeps (xlator_t *this, const call_stack_t *root, const loc_t *loc)
 {
     const ia_type_t type = loc->inode ? loc->inode->ia_type : IA_INVAL;
 
     return (type == IA_IFREG || type == IA_IFLNK)
-        && !trash_is_temporary (this, root, loc->inode);
+        && !trash_is_temporary (this, root, loc->inode) && !is_eliminated (this, loc);
 }
 
 /* --- for good --------------------------------------------------------------------------------- */
@@ -182,24 +234,23 @@ static void
 removal_end (struct removal *removal)
 {
     call_frame_t *frame = removal->frame;
+    dict_t *const xdata = removal->answered;
 
     trash_stage_leave (frame->this, removal->stage, true);
     removal_wipe (removal);
     STACK_UNWIND (unlink, frame, 0, 0, removal->has_pre ? &removal->pre : NULL,
-                  removal->has_post ? &removal->post : NULL, NULL);
+                  removal->has_post ? &removal->post : NULL, xdata);
+    dict_unref (xdata);
 }
 
-/* A task of maker, so that no other removal counts the links of the file at the same time. */
+/* A task of maker, so that no other removal counts the links of the file at the same time. Drops
+ * the name if the file has others, or is too large. */
 static void
-removal_of_link (xlator_t *this, struct trash_task *task)
+removal_judge (xlator_t *this, struct trash_task *task)
 {
     struct removal *removal = removal_of_task (task);
-    struct client *client = trash_priv (this)->maker.client;
-    struct iatt buf;
 
-    trash_folder_stat (client, removal->loc.inode, &buf);
-    if (buf.ia_type != IA_INVAL && buf.ia_nlink > 1)
-        sync_name_remove (client, removal->stage->folder, removal->loc.name, removal->loc.inode);
+    trash_drop_again (this, removal->stage, removal->loc.name, removal->loc.inode);
     removal_end (removal);
 }
 
@@ -214,6 +265,7 @@ removal_take_back (xlator_t *this, struct trash_task *task)
                       removal->loc.name, removal->loc.parent, removal->loc.name, RENAME_NOREPLACE);
     trash_stage_leave (this, removal->stage, false);
     removal_wipe (removal);
+    g_clear_pointer (&removal->answered, dict_unref);
     STACK_UNWIND (unlink, frame, -1, EISDIR, NULL, NULL, NULL);
 }
 
@@ -244,6 +296,7 @@ trash_staged_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         removal_refused (removal, op_errno);
         return;
     }
+    removal->answered = dict_ref (xdata);
     removal->has_pre = preoldparent != NULL;
     removal->has_post = postoldparent != NULL;
     if (preoldparent)
@@ -256,8 +309,8 @@ trash_staged_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     }
     inode_rename (removal->loc.parent, removal->loc.name, removal->stage->folder,
                   removal->loc.name, false);
-    if (buf->ia_nlink > 1 && !xlator_is_remote (FIRST_CHILD (this)))
-        removal_task (removal, removal_of_link);
+    if (trash_is_dropped (this, buf))
+        removal_task (removal, removal_judge);
     else
         removal_end (removal);
 }
@@ -267,7 +320,7 @@ trash_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, di
 {
     struct removal *removal;
 
-    if (!trash_takes (this, frame->root) || !is_kept (this, frame->root, loc)) {
+    if (!trash_takes (this, frame->root) || !trash_keeps (this, frame->root, loc)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), unlink, loc, xflag, xdata);
         return;
     }
@@ -279,33 +332,4 @@ trash_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, di
     removal->who = (struct trash_who){ trash_user (frame->root), frame->root->gid,
                                        frame->root->pid };
     removal_begin (removal);
-}
-
-/* --- renames ---------------------------------------------------------------------------------- */
-
-static rename_cbk trash_moved_cbk;
-
-/* The paths below a directory that gets another name change: further removals there get stages with
- * the new paths. */
-void
-trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
-              dict_t *xdata)
-{
-    if (oldloc->inode && oldloc->inode->ia_type == IA_IFDIR)
-        STACK_WIND (frame, trash_moved_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
-                    xdata);
-    else
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
-}
-
-static void
-trash_moved_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                 int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
-                 struct iatt *postoldparent, struct iatt *prenewparent,
-                 struct iatt *postnewparent, dict_t *xdata)
-{
-    if (op_ret >= 0)
-        __atomic_add_fetch (&trash_priv (this)->generation, 1, __ATOMIC_RELEASE);
-    STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent,
-                  postnewparent, xdata);
 }

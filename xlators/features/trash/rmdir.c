@@ -24,6 +24,7 @@ struct gone {
     dict_t *xattrs;       /* with their values; or NULL */
     struct iatt pre, post;
     bool has_pre, has_post;
+    dict_t *xdata;        /* of the answer, with a reference; or NULL */
 };
 
 static void
@@ -150,6 +151,7 @@ gone_stage (xlator_t *this, struct trash_task *task)
     g_autofree char *path = inode_path (gone->loc.parent, NULL);
     struct trash_stage *mine = trash_stage_take (this, gone->loc.inode, gone->who.uid);
     g_autoptr (inode_t) folder = NULL;
+    dict_t *const xdata = gone->xdata;
 
     stack_taken (frame->root);
     if (gone->buf.ia_type != IA_INVAL && !trash_has (path)
@@ -162,7 +164,8 @@ gone_stage (xlator_t *this, struct trash_task *task)
     }
     gone_wipe (gone);
     STACK_UNWIND (rmdir, frame, 0, 0, gone->has_pre ? &gone->pre : NULL,
-                  gone->has_post ? &gone->post : NULL, NULL);
+                  gone->has_post ? &gone->post : NULL, gone->xdata);
+    dict_unref (xdata);
 }
 
 /* --- the operation ---------------------------------------------------------------------------- */
@@ -218,6 +221,7 @@ trash_rmdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
         STACK_UNWIND (rmdir, frame, op_ret, op_errno, preparent, postparent, xdata);
         return;
     }
+    gone->xdata = dict_ref (xdata);
     gone->has_pre = preparent != NULL;
     gone->has_post = postparent != NULL;
     if (preparent)

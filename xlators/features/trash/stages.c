@@ -197,7 +197,7 @@ stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *st
     if (quiet == TRASH_PAUSED)
         return now - stage->last >= settle / 5;
     return now - *last >= settle
-        || (now - stage->born >= TRASH_OLDEST && now - stage->last >= settle);
+        || (now - stage->born >= MAX (TRASH_OLDEST, settle) && now - stage->last >= settle);
 }
 
 struct trash_stage *
@@ -244,6 +244,7 @@ stages_make (xlator_t *this, struct trash_task *task)
 {
     g_free (task);
     trash_entries_make (this, TRASH_SETTLED);
+    trash_limits_hold (this);
     trash_stages_watch (this);
 }
 
@@ -270,9 +271,16 @@ trash_stages_watch (xlator_t *this)
 {
     trash_private_t *priv = this->private;
 
+    const int64_t settle = __atomic_load_n (&priv->settle, __ATOMIC_RELAXED);
+    bool soon;
+
     pthread_mutex_lock (&priv->lock);
-    if (!priv->timer && !priv->ending && priv->count > 0)
-        priv->timer = timer_after (__atomic_load_n (&priv->settle, __ATOMIC_RELAXED), stages_due,
-                                   this);
+    soon = priv->count > 0;
+    if (priv->timer && soon && priv->timer_is_late && timer_cancel (priv->timer))
+        priv->timer = NULL;
+    if (!priv->timer && !priv->ending && (soon || trash_has_limits (priv))) {
+        priv->timer = timer_after (soon ? settle : TRASH_LIMITS_EVERY, stages_due, this);
+        priv->timer_is_late = !soon;
+    }
     pthread_mutex_unlock (&priv->lock);
 }

@@ -5,11 +5,55 @@
 #include <errno.h>
 #include <string.h>
 
+static bool
+keep_parse (const char *text, bool *ret_overwritten)
+{
+    g_auto (GStrv) words = g_strsplit_set (text, ", ", -1);
+    bool known = true;
+
+    *ret_overwritten = false;
+    for (char **one = words; *one; one++) {
+        *ret_overwritten |= strcmp (*one, "overwritten") == 0;
+        known &= !**one || strcmp (*one, "deleted") == 0 || strcmp (*one, "overwritten") == 0;
+    }
+    return known;
+}
+
+static int
+keep_check (const char *text, char **ret_allowed)
+{
+    bool overwritten;
+
+    if (keep_parse (text, &overwritten))
+        return 0;
+    *ret_allowed = g_strdup ("must be 'deleted' or 'deleted,overwritten'");
+    return -EINVAL;
+}
+
 static const struct xlator_option trash_options[] = {
     { OPTION ("trash", BOOL, trash_private_t, on, "on"), .online = true,
       .help = "keep removed files in the trash of the user who removes them" },
+    { OPTION ("keep", STRING, trash_private_t, keep_text, "deleted"), .online = true,
+      .check = keep_check, .from_server = SERVER_MAY,
+      .help = "keep what is deleted; overwritten: also files that a rename replaces, at the cost "
+              "of two more operations for each" },
+    { OPTION ("eliminate", STRING, trash_private_t, eliminate_text, NULL),
+      .key[1] = "trash-eliminate-path", .from_server = SERVER_MAY,
+      .help = "patterns, separated by commas, of what is removed for good: of names (*.o), or, "
+              "with a slash, of paths from the root of the mount (/build), which count for all "
+              "below" },
+    { OPTION ("max-filesize", SIZE, trash_private_t, max_filesize, "0"), .online = true,
+      .key[1] = "trash-max-filesize",
+      .help = "remove larger files for good; 0: keep files of any size" },
+    { OPTION ("max-total", SIZE, trash_private_t, max_total, "0"), .online = true,
+      .help = "keep at most so much in each trash: the oldest entries are removed first; 0: no "
+              "limit" },
+    { OPTION ("max-age", TIME, trash_private_t, max_age, "0"), .online = true,
+      .help = "remove entries that are older; 0: never" },
+    { OPTION ("min-free", SIZE, trash_private_t, min_free, "0"), .online = true,
+      .help = "remove the oldest entries while less space than this is free; 0: never" },
     { OPTION ("settle", TIME, trash_private_t, settle, "1s"), .online = true,
-      .min = 0.01, .max = 60,
+      .min = 0.01, .max = 3600,
       .help = "make an entry of the trash from what a user has removed once the user has removed "
               "nothing for this time, so that rm -r makes one entry" },
     {},
@@ -95,6 +139,9 @@ trash_init (xlator_t *this)
     priv->last_of = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     priv->users = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) inode_unref);
     g_queue_init (&priv->loose);
+    keep_parse (priv->keep_text, &priv->keep_overwritten);
+    if (priv->eliminate_text)
+        priv->eliminated = g_strsplit_set (priv->eliminate_text, ", ", -1);
     priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
     trash_line_init (this, &priv->maker);
@@ -107,9 +154,17 @@ trash_reconfigure (xlator_t *this, const void *new_private)
 {
     trash_private_t *priv = this->private;
     const trash_private_t *new = new_private;
+    bool overwritten;
 
+    keep_parse (new->keep_text, &overwritten);
     __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->keep_overwritten, overwritten, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->max_filesize, new->max_filesize, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->max_total, new->max_total, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->max_age, new->max_age, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->min_free, new->min_free, __ATOMIC_RELAXED);
+    trash_stages_watch (this);
     return 0;
 }
 
@@ -166,6 +221,7 @@ trash_fini (xlator_t *this)
     g_hash_table_unref (priv->users);
     g_hash_table_unref (priv->last_of);
     g_hash_table_unref (priv->stages);
+    g_strfreev (priv->eliminated);
     g_free (priv->instance_name);
     pthread_mutex_destroy (&priv->lock);
 }
@@ -178,10 +234,12 @@ trash_dump (xlator_t *this, GString *out)
     const trash_private_t *priv = this->private;
 
     g_string_append_printf (out, "stages=%u\nkept=%" G_GUINT64_FORMAT "\nentries=%" G_GUINT64_FORMAT
+                                 "\nevicted=%" G_GUINT64_FORMAT
                                  "\nremoved_for_good=%" G_GUINT64_FORMAT "\n",
                             __atomic_load_n (&priv->count, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->kept, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->made, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->evicted, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED));
 }
 

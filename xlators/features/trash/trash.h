@@ -106,6 +106,12 @@ typedef struct {
     /* options */
     bool on;        /* atomic */
     int64_t settle; /* nanoseconds; atomic */
+    char *keep_text, *eliminate_text;
+    uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
+    int64_t max_age; /* nanoseconds, 0: no limit; atomic */
+
+    bool keep_overwritten; /* atomic */
+    char **eliminated;     /* patterns; constant after init, or NULL */
 
     pthread_mutex_t lock;   /* a leaf */
     GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
@@ -113,9 +119,11 @@ typedef struct {
     GQueue loose;           /* stages that no removal finds any more, with references; lock */
     unsigned count;         /* of both; atomic, written under lock */
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
+    bool timer_is_late;     /* it is for limits alone; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
     unsigned generation;    /* number of renames of directories; atomic */
     bool ending;            /* lock */
+    inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
     bool recovers;          /* what an earlier daemon has left is looked for; atomic */
 
     struct trash_line maker, entries;
@@ -130,6 +138,7 @@ typedef struct {
     /* numbers for reports: atomic */
     uint64_t kept;           /* removed names in a stage or an entry */
     uint64_t made;           /* entries */
+    uint64_t evicted;        /* entries that limits have removed */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
 } trash_private_t;
@@ -221,10 +230,27 @@ void trash_entries_make (xlator_t *this, enum trash_quiet quiet);
  * names stay. */
 int trash_entries_of (xlator_t *this, struct trash_stage *stage);
 
-/* --- remove.c, rmdir.c, temporaries.c: operations --------------------------------------------- */
+/* --- limits.c: the oldest entries go first; tasks of `entries` only --------------------------- */
+
+#define TRASH_LIMITS_EVERY (60 * G_GINT64_CONSTANT (1000000000)) /* time between two looks, in
+                                                                    nanoseconds */
+
+bool trash_has_limits (const trash_private_t *priv);
+/* Removes entries of all trashes until the limits hold. */
+void trash_limits_hold (xlator_t *this);
+
+/* --- remove.c, replace.c, rmdir.c, temporaries.c: operations --------------------------------- */
 
 /* Returns whether what this request removes in a directory goes to a trash. */
 bool trash_takes (xlator_t *this, const call_stack_t *root);
+/* Returns whether a file is kept when it loses this name, as far as is known before. */
+bool trash_keeps (xlator_t *this, const call_stack_t *root, const loc_t *loc);
+/* Returns whether a file whose name is in a stage does not stay there: it has further names, or is
+ * too large. */
+bool trash_is_dropped (xlator_t *this, const struct iatt *buf);
+/* Asks that of the file again, and removes the name from the stage if so. In the line `maker`. */
+void trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
+                       inode_t *inode);
 /* Returns whether a path is in a trash. */
 bool trash_has (const char *path);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */

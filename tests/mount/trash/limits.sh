@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What is not kept by option; limits, which remove the oldest entries; replaced files.
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+
+stack features/trash,settle=50ms,max-filesize=100KB,max-total=300KB,eliminate=*.o,/build
+sed -i 's|option eliminate .*|option eliminate "*.o,/build"|; /"\/build"$/d' "$VOL"
+mount_volfile "$VOL"
+
+mkdir -p "$MNT/build/below" "$MNT/dir"
+touch "$MNT/build/below/file" "$MNT/a.o" "$MNT/dir/b.o" "$MNT/a.c"
+head -c 200K /dev/zero >"$MNT/large"
+rm "$MNT/build/below/file" "$MNT/a.o" "$MNT/dir/b.o" "$MNT/a.c" "$MNT/large"
+settled
+expect "by option" a.c "$(entries)"
+
+# Five files of 80 KB, of different seconds: the last three stay.
+for i in 1 2 3 4 5; do
+    head -c 80K /dev/zero >"$MNT/file$i"
+    rm "$MNT/file$i"
+    settled
+    wait_until "[ -e '$BACK/.Trash-0/info/file$i.trashinfo' ]"
+    touch -d "2026-01-01 12:00:0$i" "$BACK/.Trash-0/info/file$i.trashinfo"
+done
+touch "$MNT/last"
+rm "$MNT/last"
+wait_until '[ ! -e "$BACK/.Trash-0/files/file2" ]'
+settled
+expect "the oldest are gone" "a.c file3 file4 file5 last" "$(entries)"
+
+# Replaced files; a rename that fails leaves no name behind, nor does one over another link.
+sed -i 's|option max-total .*|option max-age 1d|; s|option settle|option keep "deleted,overwritten"\n&|' "$VOL"
+expect_ok "$WINDLASS" reload "$MNT"
+wait_until '[ "$(entries)" = "a.c last" ]' # the others were made old above
+echo old >"$MNT/text"
+echo new >"$MNT/new"
+mv -f "$MNT/new" "$MNT/text"
+settled
+expect "what is replaced" "a.c last text" "$(entries)"
+expect "its text" "old new" "$(cat "$MNT/.Trash-0/files/text" "$MNT/text" | xargs)"
+echo dir >"$MNT/another"
+mkdir "$MNT/folder"
+expect_error 'directory' python3 -c 'import os, sys; os.rename(*sys.argv[1:])' "$MNT/folder" "$MNT/another"
+ln "$MNT/another" "$MNT/link"
+echo new >"$MNT/new"
+mv -f "$MNT/new" "$MNT/link"
+settled
+expect "names that lead on" "a.c last text" "$(entries)"
+expect "links" 1 "$(stat -c %h "$MNT/another")"
+unmount

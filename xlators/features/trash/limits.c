@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Limits of what lies in trashes. An entry is as old as its information file, which is made with
+ * it. The size of a tree is that of its files, counted when it is looked at.
+ */
+#include "trash.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define INFO_SUFFIX ".trashinfo"
+
+struct trashed {
+    char *name;       /* without the suffix */
+    int64_t since;    /* seconds since 1970 */
+    uint64_t size;    /* bytes; only if there is a limit of them */
+    inode_t *info, *files; /* folders, with references */
+};
+
+struct limits_look {
+    xlator_t *this;
+    struct client *client;
+    bool sizes;         /* are wanted */
+    GPtrArray *trashed; /* struct trashed */
+};
+
+static void
+trashed_free (gpointer data)
+{
+    struct trashed *trashed = data;
+
+    inode_unref (trashed->info);
+    inode_unref (trashed->files);
+    g_free (trashed->name);
+    g_free (trashed);
+}
+
+bool
+trash_has_limits (const trash_private_t *priv)
+{
+    return __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED)
+        || __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED)
+        || __atomic_load_n (&priv->min_free, __ATOMIC_RELAXED);
+}
+
+/* --- what lies there -------------------------------------------------------------------------- */
+
+/* Returns the bytes of a name and of all below. */
+static uint64_t
+tree_size (struct limits_look *look, inode_t *directory, const char *name)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    uint64_t size;
+
+    if (sync_name_look (look->client, directory, name, &inode, &buf) < 0)
+        return 0;
+    size = buf.ia_blocks * 512;
+    if (buf.ia_type == IA_IFDIR)
+        sync_names_list (look->client, look->this->fd_maker, inode, names);
+    for (guint i = 0; i < names->len; i++)
+        size += tree_size (look, inode, names->pdata[i]);
+    return size;
+}
+
+static void
+look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, const char *name)
+{
+    g_autoptr (inode_t) inode = NULL;
+    struct trashed *trashed;
+    struct iatt buf;
+
+    if (!g_str_has_suffix (name, INFO_SUFFIX)
+        || sync_name_look (look->client, info, name, &inode, &buf) < 0)
+        return;
+    trashed = g_new0 (struct trashed, 1);
+    trashed->name = g_strndup (name, strlen (name) - strlen (INFO_SUFFIX));
+    trashed->since = buf.ia_mtime;
+    trashed->info = inode_ref (info);
+    trashed->files = inode_ref (files);
+    if (look->sizes)
+        trashed->size = tree_size (look, files, trashed->name);
+    g_ptr_array_add (look->trashed, trashed);
+}
+
+static void
+look_at_trash (struct limits_look *look, inode_t *parent, const char *name)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) top = NULL, info = NULL, files = NULL;
+    struct iatt buf;
+
+    if (sync_name_look (look->client, parent, name, &top, &buf) < 0 || buf.ia_type != IA_IFDIR
+        || sync_name_look (look->client, top, "files", &files, &buf) < 0
+        || buf.ia_type != IA_IFDIR
+        || sync_name_look (look->client, top, "info", &info, &buf) < 0
+        || buf.ia_type != IA_IFDIR)
+        return;
+    sync_names_list (look->client, look->this->fd_maker, info, names);
+    for (guint i = 0; i < names->len; i++)
+        look_at_entry (look, info, files, names->pdata[i]);
+}
+
+/* Calls hold for the entries of each trash: /.Trash-UID, /.Trash/UID. */
+static void
+trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
+              void (*hold) (struct limits_look *look))
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+
+    sync_names_list (look->client, look->this->fd_maker, parent, names);
+    for (guint i = 0; i < names->len; i++) {
+        if (!g_str_has_prefix (names->pdata[i], prefix))
+            continue;
+        look_at_trash (look, parent, names->pdata[i]);
+        if (hold) {
+            hold (look);
+            g_ptr_array_set_size (look->trashed, 0);
+        }
+    }
+}
+
+/* --- removing --------------------------------------------------------------------------------- */
+
+static gint
+older_first (gconstpointer a, gconstpointer b)
+{
+    const struct trashed *one = *(struct trashed *const *) a;
+    const struct trashed *other = *(struct trashed *const *) b;
+
+    return (one->since > other->since) - (one->since < other->since);
+}
+
+static void
+trashed_remove (struct limits_look *look, const struct trashed *trashed)
+{
+    g_autofree char *info = g_strconcat (trashed->name, INFO_SUFFIX, NULL);
+
+    sync_name_remove_tree (look->client, look->this->fd_maker, trashed->files, trashed->name);
+    sync_name_remove_tree (look->client, look->this->fd_maker, trashed->info, info);
+    __atomic_add_fetch (&trash_priv (look->this)->evicted, 1, __ATOMIC_RELAXED);
+}
+
+/* The limits of one trash. */
+static void
+hold_total_and_age (struct limits_look *look)
+{
+    const trash_private_t *priv = trash_priv (look->this);
+    const uint64_t most = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED);
+    const int64_t age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED) / 1000000000;
+    const int64_t now = clock_today ().tv_sec;
+    uint64_t total = 0;
+
+    g_ptr_array_sort (look->trashed, older_first);
+    for (guint i = 0; i < look->trashed->len; i++)
+        total += ((struct trashed *) look->trashed->pdata[i])->size;
+    for (guint i = 0; i < look->trashed->len; i++) {
+        struct trashed *one = look->trashed->pdata[i];
+
+        if (!(most > 0 && total > most) && !(age > 0 && now - one->since > age))
+            break;
+        trashed_remove (look, one);
+        total -= one->size;
+    }
+}
+
+static bool
+free_is_short (struct limits_look *look, inode_t *root, uint64_t least)
+{
+    loc_t loc = { .inode = root };
+    struct statfs_reply reply;
+    const int r = sync_statfs (look->client, &loc, NULL, &reply);
+    const bool is_short = r >= 0 && (uint64_t) reply.buf.f_bavail * reply.buf.f_frsize < least;
+
+    statfs_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return is_short;
+}
+
+/* The oldest entries of all trashes. */
+static void
+hold_free (struct limits_look *look, inode_t *root)
+{
+    const uint64_t least = __atomic_load_n (&trash_priv (look->this)->min_free, __ATOMIC_RELAXED);
+
+    if (least == 0 || !free_is_short (look, root, least))
+        return;
+    look->sizes = false;
+    trashes_each (look, root, ".Trash-", NULL);
+    g_ptr_array_sort (look->trashed, older_first);
+    for (guint i = 0; i < look->trashed->len && free_is_short (look, root, least); i++)
+        trashed_remove (look, look->trashed->pdata[i]);
+}
+
+void
+trash_limits_hold (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    inode_t *root = __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE);
+    struct limits_look look = { .this = this, .client = priv->entries.client };
+    g_autoptr (inode_t) shared = NULL;
+    struct iatt buf;
+
+    if (!root || !trash_has_limits (priv))
+        return;
+    look.sizes = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
+    look.trashed = g_ptr_array_new_with_free_func (trashed_free);
+    trashes_each (&look, root, ".Trash-", hold_total_and_age);
+    if (sync_name_look (look.client, root, ".Trash", &shared, &buf) == 0
+        && buf.ia_type == IA_IFDIR)
+        trashes_each (&look, shared, "", hold_total_and_age);
+    hold_free (&look, root);
+    g_ptr_array_unref (look.trashed);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * rename. With `keep overwritten` a file that it replaces gets a further name, in the stage of the
+ * directory, before the caller's own rename, which stays atomic. If that fails, the further name
+ * goes. After a crash in between the file has two names, and the one in the stage goes.
+ */
+#include "trash.h"
+
+#include <errno.h>
+
+struct replacement {
+    inode_t *victim;           /* with a reference */
+    char *name;                /* in the stage */
+    struct trash_stage *stage; /* entered, or NULL: nothing was kept */
+    bool moves;                /* a directory gets another name */
+};
+
+struct replacement_task {
+    struct trash_task task;
+    struct trash_stage *stage;
+    inode_t *victim;
+    char *name;
+    bool failed;
+};
+
+static rename_cbk trash_rename_cbk;
+
+/* --- before ----------------------------------------------------------------------------------- */
+
+/* A task of maker. Another stage is made if the first has the name already. */
+static void
+replacement_link (xlator_t *this, struct replacement *replacement, inode_t *directory,
+                  const struct trash_who *who)
+{
+    struct client *client = trash_priv (this)->maker.client;
+    g_autofree char *path = inode_path (directory, NULL);
+    int r = -EEXIST;
+
+    for (int try = 0; r == -EEXIST && try < 2 && !trash_has (path); try++) {
+        struct trash_stage *stage = NULL;
+        struct iatt before;
+
+        if (try == 0)
+            stage = trash_stage_enter (this, directory, who->uid);
+        if (!stage) {
+            trash_folder_stat (client, directory, &before);
+            trash_stage_unref (this, trash_folder_new (this, directory, &before, who, &r));
+            stage = trash_stage_enter (this, directory, who->uid);
+        }
+        if (!stage)
+            break;
+        r = sync_name_link (client, replacement->victim, stage->folder, replacement->name);
+        if (r == 0)
+            replacement->stage = stage;
+        else
+            trash_stage_leave (this, stage, false);
+    }
+    if (r < 0 && !trash_has (path))
+        trash_count_for_good (this, -r, replacement->name);
+}
+
+/* --- after ------------------------------------------------------------------------------------ */
+
+/* A task of maker: the further name goes if the rename failed, or if the file has others. */
+static void
+replacement_judge (xlator_t *this, struct trash_task *task)
+{
+    struct replacement_task *own = (struct replacement_task *) task;
+
+    if (own->failed)
+        sync_name_remove (trash_priv (this)->maker.client, own->stage->folder, own->name,
+                          own->victim);
+    else
+        trash_drop_again (this, own->stage, own->name, own->victim);
+    trash_stage_leave (this, own->stage, !own->failed);
+    inode_unref (own->victim);
+    g_free (own->name);
+    g_free (own);
+}
+
+static void
+trash_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, struct iatt *buf, struct iatt *preoldparent,
+                  struct iatt *postoldparent, struct iatt *prenewparent,
+                  struct iatt *postnewparent, dict_t *xdata)
+{
+    trash_private_t *priv = this->private;
+    struct replacement *replacement = frame->local;
+
+    if (op_ret >= 0 && replacement->moves)
+        __atomic_add_fetch (&priv->generation, 1, __ATOMIC_RELEASE);
+    if (replacement->stage) {
+        struct replacement_task *task = g_new (struct replacement_task, 1);
+
+        *task = (struct replacement_task){ { replacement_judge }, replacement->stage,
+                                           replacement->victim, replacement->name, op_ret < 0 };
+        trash_line_add (&priv->maker, &task->task);
+    } else {
+        inode_unref (replacement->victim);
+        g_free (replacement->name);
+    }
+    STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent,
+                  postnewparent, xdata);
+}
+
+/* --- the operation ---------------------------------------------------------------------------- */
+
+static bool
+is_replacing (xlator_t *this, const call_stack_t *root, const loc_t *oldloc, const loc_t *newloc,
+              uint32_t flags)
+{
+    const trash_private_t *priv = this->private;
+
+    return __atomic_load_n (&priv->keep_overwritten, __ATOMIC_RELAXED) && flags == 0
+        && trash_takes (this, root) && newloc->inode && newloc->inode != oldloc->inode
+        && trash_keeps (this, root, newloc);
+}
+
+/* In the line `maker`. */
+static void
+trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
+                   uint32_t flags, dict_t *xdata)
+{
+    const struct trash_who who = { trash_user (frame->root), frame->root->gid, frame->root->pid };
+    struct replacement *replacement = frame_local_new (frame, sizeof *replacement);
+
+    replacement->victim = inode_ref (newloc->inode);
+    replacement->name = g_strdup (newloc->name);
+    replacement_link (this, replacement, newloc->parent, &who);
+    STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
+}
+
+/* The paths below a directory that gets another name change: further removals there get stages with
+ * the new paths. */
+void
+trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
+              dict_t *xdata)
+{
+    call_stub_t *stub = NULL;
+    struct replacement *replacement;
+
+    if (is_replacing (this, frame->root, oldloc, newloc, flags))
+        stub = fop_rename_stub (frame, trash_rename_kept, oldloc, newloc, flags, xdata);
+    if (stub) {
+        trash_line_resume (&trash_priv (this)->maker, stub);
+    } else if (oldloc->inode && oldloc->inode->ia_type == IA_IFDIR) {
+        replacement = frame_local_new (frame, sizeof *replacement);
+        replacement->moves = true;
+        STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
+                    xdata);
+    } else {
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
+    }
+}
