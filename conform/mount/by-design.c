@@ -56,6 +56,9 @@ static const struct by_design by_design_rows[] = {
     { "times/of reading", "atime moved*", ALWAYS, NULL,
       "the kernel returns cached data without a request to the daemon, so the atime of the file "
       "does not change" },
+    { "unlinked/*", "it: f ????, links [01],*", WITH_TYPE, "features/trash",
+      "a removed file that is open is kept in the trash, so it still has a link: "
+      "features-trash(7)" },
     { "times/read", "file: atime [01]*", WITH_TYPE, "features/utime",
       "reading does not change the atime, unless the option noatime is off: features-utime(7)" },
     { "paths/opendir: *", "times of the *: atime @(moves|stays), mtime stays", WITH_TYPE,

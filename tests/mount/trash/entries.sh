@@ -79,16 +79,19 @@ fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 os.write(fd, b'text')
 os.unlink(path)
 os.close(fd)
-path = sys.argv[1] + '/closed'
-os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+path = sys.argv[1] + '/journal'
+os.close(os.open(path, os.O_RDWR | os.O_CREAT))
 os.unlink(path)
+os.close(os.open(path, os.O_RDWR | os.O_CREAT))
+if os.fork() == 0:
+    os.unlink(path) # by another process
 EOF2
 mkfifo "$MNT/pipe"
 rm "$MNT/pipe"
 mkdir "$MNT/empty"
 rmdir "$MNT/empty"
 settled
-expect "temporaries" "b closed open" "$(entries)"
+expect "temporaries" "b journal open" "$(entries)"
 
 # The stage is hidden, errors are those of a removal.
 expect_error 'No such file' stat "$MNT/.windlass-trash"

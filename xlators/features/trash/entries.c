@@ -25,8 +25,48 @@ struct making {
     struct client *owner;  /* acts as the user */
     struct bin bin;
     struct trash_stage *stage;
-    bool appeared; /* the user's trash was made now */
+    int64_t until; /* clock_now when the work ends */
 };
+
+/* --- callers who know the trash --------------------------------------------------------------- */
+
+struct notice {
+    struct trash_task task;
+    inode_t *directory; /* with a reference */
+    char *name;
+};
+
+static void
+notice_send (xlator_t *this, struct trash_task *task)
+{
+    struct notice *notice = (struct notice *) task;
+    struct invalidation changed = { .inode = notice->directory, .what = INVALIDATE_NAMES,
+                                    .name = notice->name };
+    trash_private_t *priv = this->private;
+    bool ending;
+
+    pthread_mutex_lock (&priv->lock);
+    ending = priv->ending;
+    pthread_mutex_unlock (&priv->lock);
+    if (!ending) {
+        xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+        changed.what = INVALIDATE_ATTRIBUTES;
+        xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+    }
+    inode_unref (notice->directory);
+    g_free (notice->name);
+    g_free (notice);
+}
+
+/* Callers may have listed the trash, or may know that a name, or the trash, is not there. */
+static void
+name_appeared (struct making *making, inode_t *directory, const char *name)
+{
+    struct notice *notice = g_new (struct notice, 1);
+
+    *notice = (struct notice){ { notice_send }, inode_ref (directory), g_strdup (name) };
+    trash_line_add (&trash_priv (making->this)->notices, &notice->task);
+}
 
 /* --- the folders of a trash ------------------------------------------------------------------- */
 
@@ -40,7 +80,8 @@ bin_folder (struct making *making, struct client *as, inode_t *directory, const 
 
     if (r == -ENOENT) {
         r = trash_folder_make (as, directory, name, 0700, &making->bin.who, ret_inode);
-        making->appeared |= r == 0;
+        if (r == 0)
+            name_appeared (making, directory, name);
         return r;
     }
     if (r == 0 && (buf.ia_type != IA_IFDIR || buf.ia_uid != making->bin.who.uid)) {
@@ -168,9 +209,13 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
     if (r < 0)
         return r;
     r = entry_move (making, inode, name, to);
-    if (r < 0)
+    if (r < 0) {
         sync_name_remove (making->owner, making->bin.info, info, of_info);
-    return r;
+        return r;
+    }
+    name_appeared (making, making->bin.info, info);
+    name_appeared (making, making->bin.files, to);
+    return 0;
 }
 
 static void
@@ -260,34 +305,6 @@ entry_of_name (struct making *making, const char *name)
 
 /* --- one stage -------------------------------------------------------------------------------- */
 
-static void
-names_changed (xlator_t *this, inode_t *directory)
-{
-    struct invalidation changed = { .inode = directory, .what = INVALIDATE_NAMES };
-
-    xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
-    changed.what = INVALIDATE_ATTRIBUTES;
-    xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
-}
-
-/* Callers may have listed the trash, or may know that there is none. */
-static void
-making_tell (struct making *making)
-{
-    trash_private_t *priv = making->this->private;
-    bool ending;
-
-    pthread_mutex_lock (&priv->lock);
-    ending = priv->ending;
-    pthread_mutex_unlock (&priv->lock);
-    if (ending)
-        return;
-    if (making->appeared)
-        names_changed (making->this, itable_root (making->stage->folder->table));
-    names_changed (making->this, making->bin.info);
-    names_changed (making->this, making->bin.files);
-}
-
 static struct client *
 bin_owner_new (xlator_t *this, const struct client *daemon, const struct trash_who *who)
 {
@@ -316,28 +333,28 @@ stage_empty (struct making *making)
     if (r == 0 && names->len > 0)
         r = bin_open (making);
     for (guint i = 0; r == 0 && i < names->len; i++) {
-        int one = entry_of_name (making, names->pdata[i]);
+        int one = clock_now () < making->until ? entry_of_name (making, names->pdata[i]) : -EAGAIN;
 
         if (one < 0 && one != -ENOENT && !error_is_of_space (one))
             failed = one;
+        if (one == -EAGAIN)
+            break;
     }
-    if (making->bin.files)
-        making_tell (making);
     if (r == 0 && !failed && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (making->daemon, user, name, stage->folder);
     return r == 0 || r == -ENOENT ? failed : r;
 }
 
 int
-trash_entries_of (xlator_t *this, struct trash_stage *stage)
+trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until)
 {
     struct making making = { .this = this, .daemon = trash_priv (this)->entries.client,
-                             .stage = stage, .bin = { .who = stage->who } };
+                             .stage = stage, .until = until, .bin = { .who = stage->who } };
     int r;
 
     making.owner = bin_owner_new (this, making.daemon, &stage->who);
     r = stage_empty (&making);
-    if (r < 0 && stage->not_before == 0)
+    if (r < 0 && r != -EAGAIN && stage->not_before == 0)
         gf_log (this, GF_LOG_WARNING,
                 "what was removed from '%s' stays in '/" TRASH_STAGES "', since it can't go to the "
                 "trash of user %u: %s",
@@ -348,14 +365,17 @@ trash_entries_of (xlator_t *this, struct trash_stage *stage)
     return r;
 }
 
-void
-trash_entries_make (xlator_t *this, enum trash_quiet quiet)
+bool
+trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until)
 {
     struct trash_stage *stage;
+    int r = 0;
 
-    while ((stage = trash_stage_next (this, quiet))) {
-        if (trash_entries_of (this, stage) < 0 && quiet != TRASH_ALL)
-            trash_stage_again (this, stage);
+    while (r != -EAGAIN && (stage = trash_stage_next (this, quiet))) {
+        r = trash_entries_of (this, stage, until);
+        if (r < 0 && quiet != TRASH_ALL)
+            trash_stage_again (this, stage, r == -EAGAIN ? 0 : TRASH_OLDEST);
         trash_stage_unref (this, stage);
     }
+    return r == -EAGAIN;
 }

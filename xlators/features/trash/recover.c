@@ -45,7 +45,7 @@ stage_recover (xlator_t *this, inode_t *user, const char *name, uid_t uid)
     stage->who = (struct trash_who){ .uid = uid, .gid = buf.ia_gid };
     stage->folder = folder;
     stage_place (client, stage);
-    r = trash_entries_of (this, stage);
+    r = trash_entries_of (this, stage, INT64_MAX);
     trash_stage_unref (this, stage);
     return r;
 }

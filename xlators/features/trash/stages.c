@@ -227,13 +227,14 @@ trash_stage_next (xlator_t *this, enum trash_quiet quiet)
 }
 
 void
-trash_stage_again (xlator_t *this, struct trash_stage *stage)
+trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later)
 {
     trash_private_t *priv = this->private;
 
     pthread_mutex_lock (&priv->lock);
     stage->refs++;
-    stage->not_before = clock_now () + TRASH_OLDEST;
+    if (later > 0)
+        stage->not_before = clock_now () + later;
     g_queue_push_tail (&priv->loose, stage);
     stages_count_locked (priv);
     pthread_mutex_unlock (&priv->lock);
@@ -242,8 +243,11 @@ trash_stage_again (xlator_t *this, struct trash_stage *stage)
 static void
 stages_make (xlator_t *this, struct trash_task *task)
 {
+    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)) {
+        trash_line_add (&trash_priv (this)->entries, task);
+        return;
+    }
     g_free (task);
-    trash_entries_make (this, TRASH_SETTLED);
     trash_limits_hold (this);
     trash_stages_watch (this);
 }

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Temporary files: a process makes one with O_EXCL and removes it while it is open. The first flush
- * of the file, which a close waits for, ends that: a release comes later than the close returns. */
+/*
+ * Temporary files, which the process that removes them has made itself: with O_EXCL, and has not
+ * closed since; or a short while ago. So the files that programs make and remove in the course of
+ * their work, such as git's lock files and a database's journals, don't fill the trash. The rm of a
+ * person has made nothing. The first flush of a file, which a close waits for, counts as its close:
+ * a release comes later than the close returns.
+ */
 #include "trash.h"
 
 #include <fcntl.h>
+
+/* The context of an inode, and of the file that made it. */
+struct made {
+    pid_t maker;    /* the process, or 0; atomic */
+    int64_t since;  /* clock_now; atomic */
+    bool exclusive; /* made with O_EXCL, and still open; atomic */
+};
 
 static create_cbk trash_create_cbk;
 
@@ -11,56 +23,66 @@ void
 trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
               mode_t umask, fd_t *fd, dict_t *xdata)
 {
-    if (flags & O_EXCL && trash_takes (this, frame->root))
-        STACK_WIND (frame, trash_create_cbk, FIRST_CHILD (this), create, loc, flags, mode, umask,
-                    fd, xdata);
+    if (trash_takes (this, frame->root))
+        STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
+                           create, loc, flags, mode, umask, fd, xdata);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
 }
 
 static void *
-maker_new (xlator_t *this, inode_t *inode)
+made_new (xlator_t *this, inode_t *inode)
 {
-    return g_new0 (pid_t, 1);
+    return g_new0 (struct made, 1);
 }
 
-/* The context of the inode is the process, and that of the file is this inode's context. */
+/* Without O_EXCL the file may be an old one, which the table then knows. */
+static bool
+is_made (const inode_t *inode, uint32_t flags)
+{
+    return flags & O_EXCL || gfid_is_null (&inode->gfid);
+}
+
 static void
 trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                   int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
                   struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
 {
-    if (op_ret >= 0 && inode) {
-        pid_t *maker = inode_ctx_make (inode, this, maker_new, g_free);
+    const uint32_t flags = GPOINTER_TO_UINT (cookie);
 
-        __atomic_store_n (maker, process_of_thread (frame->root->pid, clock_roughly ()),
+    if (op_ret >= 0 && inode && is_made (inode, flags)) {
+        struct made *made = inode_ctx_make (inode, this, made_new, g_free);
+
+        __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
+        __atomic_store_n (&made->exclusive, flags & O_EXCL, __ATOMIC_RELAXED);
+        __atomic_store_n (&made->maker, process_of_thread (frame->root->pid, clock_roughly ()),
                           __ATOMIC_RELAXED);
-        fd_ctx_set (fd, this, maker);
+        fd_ctx_set (fd, this, made);
     }
     STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
 }
 
 /* The inode lives at least as long as the file. */
 static void
-temporary_closed (xlator_t *this, fd_t *fd)
+made_closed (xlator_t *this, fd_t *fd)
 {
-    pid_t *maker = fd_ctx_get (fd, this);
+    struct made *made = fd_ctx_get (fd, this);
 
-    if (maker)
-        __atomic_store_n (maker, 0, __ATOMIC_RELAXED);
+    if (made)
+        __atomic_store_n (&made->exclusive, false, __ATOMIC_RELAXED);
 }
 
 void
 trash_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 {
-    temporary_closed (this, fd);
+    made_closed (this, fd);
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), flush, fd, xdata);
 }
 
 void
 trash_temporary_release (xlator_t *this, fd_t *fd)
 {
-    temporary_closed (this, fd);
+    made_closed (this, fd);
 }
 
 void
@@ -72,8 +94,12 @@ trash_temporary_forget (xlator_t *this, inode_t *inode)
 bool
 trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode)
 {
-    const pid_t *context = inode_ctx_get (inode, this);
-    const pid_t maker = context ? __atomic_load_n (context, __ATOMIC_RELAXED) : 0;
+    const int64_t young = __atomic_load_n (&trash_priv (this)->temporaries, __ATOMIC_RELAXED);
+    const struct made *made = inode_ctx_get (inode, this);
+    const pid_t maker = made ? __atomic_load_n (&made->maker, __ATOMIC_RELAXED) : 0;
 
-    return maker > 0 && maker == process_of_thread (root->pid, clock_roughly ());
+    if (maker <= 0 || maker != process_of_thread (root->pid, clock_roughly ()))
+        return false;
+    return __atomic_load_n (&made->exclusive, __ATOMIC_RELAXED)
+        || clock_roughly () - __atomic_load_n (&made->since, __ATOMIC_RELAXED) < young;
 }

@@ -42,6 +42,9 @@ static const struct xlator_option trash_options[] = {
       .help = "patterns, separated by commas, of what is removed for good: of names (*.o), or, "
               "with a slash, of paths from the root of the mount (/build), which count for all "
               "below" },
+    { OPTION ("temporaries", TIME, trash_private_t, temporaries, "1m"), .online = true,
+      .help = "remove a file for good if the process that removes it has made it less than this "
+              "time ago: lock files, journals and the like; 0: only while it has the file open" },
     { OPTION ("max-filesize", SIZE, trash_private_t, max_filesize, "0"), .online = true,
       .key[1] = "trash-max-filesize",
       .help = "remove larger files for good; 0: keep files of any size" },
@@ -70,7 +73,7 @@ is_awaited (const xlator_t *this, const call_stack_t *root)
 static void
 trash_lookup_made (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    trash_entries_make (this, TRASH_PAUSED);
+    trash_entries_make (this, TRASH_PAUSED, clock_now () + TRASH_SLICE);
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
 }
 
@@ -94,7 +97,7 @@ trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 static void
 trash_opendir_made (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
-    trash_entries_make (this, TRASH_PAUSED);
+    trash_entries_make (this, TRASH_PAUSED, clock_now () + TRASH_SLICE);
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }
 
@@ -146,6 +149,7 @@ trash_init (xlator_t *this)
     work_use ();
     trash_line_init (this, &priv->maker);
     trash_line_init (this, &priv->entries);
+    trash_line_init (this, &priv->notices);
     return 0;
 }
 
@@ -160,6 +164,7 @@ trash_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->keep_overwritten, overwritten, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->temporaries, new->temporaries, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->max_filesize, new->max_filesize, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->max_total, new->max_total, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->max_age, new->max_age, __ATOMIC_RELAXED);
@@ -187,7 +192,10 @@ timer_end (trash_private_t *priv)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* No request comes any more. What lies in stages becomes entries while the child still answers. */
+#define TRASH_LAST (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds for entries at the end */
+
+/* No request comes any more. What lies in stages becomes entries while the child still answers. If
+ * that takes too long, the rest is left to the next daemon. */
 static void
 trash_settle_all (xlator_t *this)
 {
@@ -196,16 +204,38 @@ trash_settle_all (xlator_t *this)
     timer_end (priv);
     trash_line_wait (&priv->maker);
     trash_line_wait (&priv->entries);
-    trash_entries_make (this, TRASH_ALL);
+    trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
+    trash_line_wait (&priv->notices);
 }
 
 static void
 trash_notify (xlator_t *this, enum xlator_event event, void *data)
 {
+    trash_private_t *priv = this->private;
+
+    if (event == XLATOR_ENDING) {
+        pthread_mutex_lock (&priv->lock);
+        priv->ending = true; /* no notice, no timer */
+        pthread_mutex_unlock (&priv->lock);
+    }
     if (event == XLATOR_PARENT_DOWN)
         trash_settle_all (this);
     xlator_pass_on (this, event, data);
+}
+
+/* Stages whose entries could not be made in time. */
+static void
+stages_drop (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    g_autoptr (GList) left = g_hash_table_get_keys (priv->stages);
+    struct trash_stage *stage;
+
+    for (GList *one = left; one; one = one->next)
+        trash_stage_unref (this, one->data);
+    while ((stage = g_queue_pop_head (&priv->loose)))
+        trash_stage_unref (this, stage);
 }
 
 static void
@@ -217,7 +247,9 @@ trash_fini (xlator_t *this)
         return;
     trash_line_fini (&priv->maker);
     trash_line_fini (&priv->entries);
+    trash_line_fini (&priv->notices);
     work_leave ();
+    stages_drop (this);
     g_hash_table_unref (priv->users);
     g_hash_table_unref (priv->last_of);
     g_hash_table_unref (priv->stages);

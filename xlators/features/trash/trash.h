@@ -39,8 +39,10 @@
  *   finds their instance unlocked (OFD) and makes the entries. A stage has the path of its
  *   directory in an attribute, which a file system writes no later than the names that come into
  *   the stage.
- * - Two lines of work (line.c) run one task after the other, so that folders and stages are made
- *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long.
+ * - Lines of work (line.c) run one task after the other, so that folders and stages are made
+ *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long. A
+ *   third line, `notices`, tells the kernel of new names: the kernel waits for the lock of the
+ *   directory, which a lookup may hold that waits for `entries`.
  * - The names in a trash belong to its user, who may exchange them while an entry is made. Folders
  *   are therefore named by inodes, never by paths, and information files are made as the user.
  */
@@ -108,6 +110,7 @@ typedef struct {
     int64_t settle; /* nanoseconds; atomic */
     char *keep_text, *eliminate_text;
     uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
+    int64_t temporaries; /* nanoseconds; atomic */
     int64_t max_age; /* nanoseconds, 0: no limit; atomic */
 
     bool keep_overwritten; /* atomic */
@@ -126,7 +129,7 @@ typedef struct {
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
     bool recovers;          /* what an earlier daemon has left is looked for; atomic */
 
-    struct trash_line maker, entries;
+    struct trash_line maker, entries, notices;
 
     /* used by maker alone */
     inode_t *top, *instance; /* TRASH_STAGES and the folder in it, or NULL; with references */
@@ -179,8 +182,8 @@ enum trash_quiet {
 };
 /* Takes out a stage whose entries are to be made; NULL: there is none. */
 struct trash_stage *trash_stage_next (xlator_t *this, enum trash_quiet quiet);
-/* Has a stage tried again that trash_stage_next has taken out. */
-void trash_stage_again (xlator_t *this, struct trash_stage *stage);
+/* Has a stage tried again that trash_stage_next has taken out, not before so many nanoseconds. */
+void trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later);
 /* Has the entries made that are due, now and later. */
 void trash_stages_watch (xlator_t *this);
 
@@ -199,6 +202,8 @@ int trash_folder_make (struct client *client, inode_t *directory, const char *na
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
 
+#define TRASH_SLICE G_GINT64_CONSTANT (500000000) /* nanoseconds for which entries are made before
+                                                     a request that waits for them goes on */
 #define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
 #define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: trash_place_text */
 
@@ -225,10 +230,12 @@ char *trash_entry_name (const char *name, unsigned try);
 
 /* --- entries.c: entries of what lies in stages; tasks of `entries` only ----------------------- */
 
-void trash_entries_make (xlator_t *this, enum trash_quiet quiet);
+/* until: clock_now at which the work ends, and what is left stays in its stage. Returns whether
+ * something is left. */
+bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
 /* Makes the entries of one stage, and removes its folder. Returns 0 or a negative errno: then some
- * names stay. */
-int trash_entries_of (xlator_t *this, struct trash_stage *stage);
+ * names stay. -EAGAIN: the time is over. */
+int trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until);
 
 /* --- limits.c: the oldest entries go first; tasks of `entries` only --------------------------- */
 
@@ -262,7 +269,7 @@ extern rename_fop trash_rename;
 extern create_fop trash_create;
 extern flush_fop trash_flush;
 
-/* Returns whether the caller made the file with O_EXCL and still has it open. */
+/* Returns whether the caller has made the file, with O_EXCL and still has it open, or just now. */
 bool trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode);
 void trash_temporary_forget (xlator_t *this, inode_t *inode);
 void trash_temporary_release (xlator_t *this, fd_t *fd);
