@@ -36,6 +36,14 @@ trash_takes (xlator_t *this, const call_stack_t *root)
 }
 
 bool
+trash_has_inode (inode_t *directory)
+{
+    g_autofree char *path = inode_path (directory, NULL);
+
+    return trash_has (path);
+}
+
+bool
 trash_has (const char *path)
 {
     if (!g_str_has_prefix (path, "/.Trash"))
@@ -187,15 +195,10 @@ static void
 removal_make_stage (xlator_t *this, struct trash_task *task)
 {
     struct removal *removal = removal_of_task (task);
-    g_autofree char *path = inode_path (removal->loc.parent, NULL);
     struct trash_stage *stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
     struct iatt before;
     int r = 0;
 
-    if (!stage && trash_has (path)) {
-        removal_for_good (removal, ENOENT);
-        return;
-    }
     if (!stage) {
         trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
         stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
@@ -219,6 +222,10 @@ removal_begin (struct removal *removal)
     loc_t newloc = { .name = removal->loc.name };
 
     removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    if (!removal->stage && trash_has_inode (removal->loc.parent)) {
+        removal_for_good (removal, ENOENT);
+        return;
+    }
     if (!removal->stage) {
         removal_task (removal, removal_make_stage);
         return;

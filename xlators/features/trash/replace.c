@@ -33,10 +33,9 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
                   const struct trash_who *who)
 {
     struct client *client = trash_priv (this)->maker.client;
-    g_autofree char *path = inode_path (directory, NULL);
     int r = -EEXIST;
 
-    for (int try = 0; r == -EEXIST && try < 2 && !trash_has (path); try++) {
+    for (int try = 0; r == -EEXIST && try < 2; try++) {
         struct trash_stage *stage = NULL;
         struct iatt before;
 
@@ -55,7 +54,7 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
         else
             trash_stage_leave (this, stage, false);
     }
-    if (r < 0 && !trash_has (path))
+    if (r < 0)
         trash_count_for_good (this, -r, replacement->name);
 }
 
@@ -113,7 +112,7 @@ is_replacing (xlator_t *this, const call_stack_t *root, const loc_t *oldloc, con
 
     return __atomic_load_n (&priv->keep_overwritten, __ATOMIC_RELAXED) && flags == 0
         && trash_takes (this, root) && newloc->inode && newloc->inode != oldloc->inode
-        && trash_keeps (this, root, newloc);
+        && trash_keeps (this, root, newloc) && !trash_has_inode (newloc->parent);
 }
 
 /* In the line `maker`. */

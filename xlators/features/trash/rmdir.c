@@ -148,14 +148,12 @@ gone_stage (xlator_t *this, struct trash_task *task)
     g_autofree struct rmdir_task *freed = own;
     call_frame_t *frame = own->frame;
     struct gone *gone = frame->local;
-    g_autofree char *path = inode_path (gone->loc.parent, NULL);
     struct trash_stage *mine = trash_stage_take (this, gone->loc.inode, gone->who.uid);
     g_autoptr (inode_t) folder = NULL;
     dict_t *const xdata = gone->xdata;
 
     stack_taken (frame->root);
-    if (gone->buf.ia_type != IA_INVAL && !trash_has (path)
-        && gone_put (this, gone, mine, &folder) == 0) {
+    if (gone->buf.ia_type != IA_INVAL && gone_put (this, gone, mine, &folder) == 0) {
         folder_becomes (trash_priv (this)->maker.client, folder, gone, mine);
         trash_stage_unref (this, mine);
     } else if (mine) {
@@ -191,7 +189,8 @@ trash_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
     struct gone *gone = frame->local;
     call_stub_t *stub;
 
-    if (!gone && (!trash_takes (this, frame->root) || !loc->inode)) {
+    if (!gone && (!trash_takes (this, frame->root) || !loc->inode
+                  || trash_has_inode (loc->parent))) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rmdir, loc, flags, xdata);
         return;
     }

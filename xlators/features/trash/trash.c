@@ -101,20 +101,12 @@ trash_opendir_made (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, d
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }
 
-static bool
-is_in_trash (inode_t *inode)
-{
-    g_autofree char *path = inode_path (inode, NULL);
-
-    return trash_has (path);
-}
-
 static void
 trash_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
     call_stub_t *stub = NULL;
 
-    if (is_awaited (this, frame->root) && loc->inode && is_in_trash (loc->inode))
+    if (is_awaited (this, frame->root) && loc->inode && trash_has_inode (loc->inode))
         stub = fop_opendir_stub (frame, trash_opendir_made, loc, fd, xdata);
     if (stub)
         trash_line_resume (&trash_priv (this)->entries, stub);

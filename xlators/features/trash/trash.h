@@ -258,8 +258,9 @@ bool trash_is_dropped (xlator_t *this, const struct iatt *buf);
 /* Asks that of the file again, and removes the name from the stage if so. In the line `maker`. */
 void trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
                        inode_t *inode);
-/* Returns whether a path is in a trash. */
+/* Returns whether a path, or a directory, is in a trash. */
 bool trash_has (const char *path);
+bool trash_has_inode (inode_t *directory);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
 
