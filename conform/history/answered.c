@@ -130,6 +130,7 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
                            .fd = -1,
                            .fd_out = -1,
                            .found = -1,
+                           .keeps_removed = drive->has_trash,
                            .invoked = actor->asked,
                            .responded = drive->clock++,
                            .has_iatt = true,
@@ -154,7 +155,7 @@ see_entries (struct operation *seen, const struct answer *answer)
 {
     for (const gf_dirent_t *entry = answer->entries; entry; entry = entry->next) {
         seen->offset = entry->d_off;
-        if (!name_is_dots (entry->d_name))
+        if (entry->d_name[0] != '.')
             g_ptr_array_add (seen->names,
                              g_strdup_printf ("%s%c", entry->d_name, dirent_letter (entry)));
     }

@@ -99,7 +99,8 @@ judge_iatt (struct judge *judge, int number)
     if (node->type == IA_IFDIR)
         return;
     judge_number (judge, "its size", iatt->ia_size, g_bytes_get_size (node->bytes));
-    judge_number (judge, "its number of names", iatt->ia_nlink, node->nlink);
+    if (node->nlink > 0 || !judge->seen->keeps_removed)
+        judge_number (judge, "its number of names", iatt->ia_nlink, node->nlink);
     if (node->mtime > 0)
         judge_number (judge, "its mtime", iatt->ia_mtime, node->mtime);
     else if (node->mtime == TIME_MOVED && iatt->ia_mtime < 100000)

@@ -74,6 +74,12 @@ bricks_have_copies (const struct graph *graph)
 }
 
 bool
+bricks_have_trash (const struct graph *graph)
+{
+    return graph_has_type (graph, "features/trash");
+}
+
+bool
 bricks_have_parts (const struct graph *graph)
 {
     return graph_has_type (graph, PARTS_TYPE);

@@ -87,6 +87,8 @@ struct drive {
                             while one brick is down */
     bool has_parts;      /* whether the graph has cluster/distribute: listings lack the names of a
                             brick that is down */
+    bool has_trash;      /* whether the graph has features/trash: removed files keep a link, and
+                            names that begin with "." are its own */
     GPtrArray *seens;    /* of struct operation: the records of all operations */
     GHashTable *numbers; /* gfid of a file -> number of the file + 1 */
     GArray *lates;       /* of struct late: failures of writes after clients had answers */
@@ -161,6 +163,7 @@ bool bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *
 /* Return whether the graph has cluster/replicate, and whether it has cluster/distribute. */
 bool bricks_have_copies (const struct graph *graph);
 bool bricks_have_parts (const struct graph *graph);
+bool bricks_have_trash (const struct graph *graph);
 /* calm: whether the bricks process each message without delay. */
 void bricks_calm (struct drive *drive, bool calm);
 /* Called before the line begins. The seed decides whether it kills a brick, or starts one again. */

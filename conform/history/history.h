@@ -197,6 +197,7 @@ struct operation {
     int ret, err; /* op_ret and op_errno of the answer; err is valid if ret is negative */
     int found;    /* number of the file in the answer */
     bool has_iatt; /* whether iatt is valid */
+    bool keeps_removed; /* whether a file without a name may have a link: features/trash */
     struct iatt iatt; /* attributes of the file in the answer */
     GBytes *data;     /* bytes read, target of a symbolic link, or value of an extended attribute */
     GPtrArray *names; /* sorted names in a listing, each with a letter for its type at the end:

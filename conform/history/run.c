@@ -110,6 +110,7 @@ drive_begin (struct drive *drive, const struct conform_options *options,
     drive->lates = g_array_new (FALSE, FALSE, sizeof (struct late));
     drive->has_copies = bricks_have_copies (graph);
     drive->has_parts = bricks_have_parts (graph);
+    drive->has_trash = bricks_have_trash (graph);
     drive->answers_early = graph_touches (graph) & TOUCHES_ANSWERS;
     drive->seens = g_ptr_array_new_with_free_func ((GDestroyNotify) operation_free);
     drive->numbers = g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL);

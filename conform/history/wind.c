@@ -30,6 +30,7 @@ operation_new (struct actor *actor, enum fop op)
                            .fd = -1,
                            .fd_out = -1,
                            .found = -1,
+                           .keeps_removed = actor->drive->has_trash,
                            .invoked = actor->drive->clock++,
                            .responded = G_MAXUINT };
     g_ptr_array_add (actor->drive->seens, seen);

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Random histories over features/trash: names, files and errors are those without it, but a removed
+# file that is open has a link.
+# longer
+. "$(dirname "$0")/../mount/lib.sh"
+need_root
+
+for keep in deleted deleted,overwritten; do
+    cat >"$TEST_DIR/trash.vol" <<EOF2
+volume posix
+    type storage/posix
+    option directory /nowhere
+end-volume
+volume trash
+    type features/trash
+    option keep $keep
+    subvolumes posix
+end-volume
+EOF2
+    "$WINDLASS" conform trash.vol --case history --seed 1 --histories "$(amount 20 200)" ||
+        fail "keep $keep does not pass"
+    "$WINDLASS" conform trash.vol --case history --seed 2 --histories "$(amount 20 200)" --faults 50 ||
+        fail "keep $keep does not pass with errors"
+done
