@@ -10,8 +10,10 @@
 
 #include <fcntl.h>
 
-/* The context of an inode, and of the file that made it. */
+/* The context of an inode, and of the file that made it. The file may outlive the inode: the table
+ * may know the object by another inode by now. */
 struct made {
+    int refs;       /* of the two contexts; atomic */
     pid_t maker;    /* the process, or 0; atomic */
     int64_t since;  /* clock_now; atomic */
     bool exclusive; /* made with O_EXCL, and still open; atomic */
@@ -33,7 +35,19 @@ trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, m
 static void *
 made_new (xlator_t *this, inode_t *inode)
 {
-    return g_new0 (struct made, 1);
+    struct made *made = g_new0 (struct made, 1);
+
+    made->refs = 1;
+    return made;
+}
+
+static void
+made_unref (void *data)
+{
+    struct made *made = data;
+
+    if (made && __atomic_sub_fetch (&made->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        g_free (made);
 }
 
 /* Without O_EXCL the file may be an old one, which the table then knows. */
@@ -51,18 +65,18 @@ trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     const uint32_t flags = GPOINTER_TO_UINT (cookie);
 
     if (op_ret >= 0 && inode && is_made (inode, flags)) {
-        struct made *made = inode_ctx_make (inode, this, made_new, g_free);
+        struct made *made = inode_ctx_make (inode, this, made_new, made_unref);
 
         __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
         __atomic_store_n (&made->exclusive, flags & O_EXCL, __ATOMIC_RELAXED);
         __atomic_store_n (&made->maker, process_of_thread (frame->root->pid, clock_roughly ()),
                           __ATOMIC_RELAXED);
+        __atomic_add_fetch (&made->refs, 1, __ATOMIC_RELAXED);
         fd_ctx_set (fd, this, made);
     }
     STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
 }
 
-/* The inode lives at least as long as the file. */
 static void
 made_closed (xlator_t *this, fd_t *fd)
 {
@@ -83,12 +97,13 @@ void
 trash_temporary_release (xlator_t *this, fd_t *fd)
 {
     made_closed (this, fd);
+    made_unref (fd_ctx_get (fd, this));
 }
 
 void
 trash_temporary_forget (xlator_t *this, inode_t *inode)
 {
-    g_free (inode_ctx_get (inode, this));
+    made_unref (inode_ctx_get (inode, this));
 }
 
 bool
