@@ -312,13 +312,17 @@ src_libcontrol_a_SOURCES = \
     %D%/control/client.c \
     %D%/control/control.h \
     %D%/control/dispatch.c \
+    %D%/control/listener.c \
+    %D%/control/listener.h \
     %D%/control/mounts.c \
     %D%/control/path.c \
     %D%/control/pieces.c \
     %D%/control/protocol.c \
+    %D%/control/server-internal.h \
     %D%/control/server.c \
     %D%/control/stale.c \
     %D%/control/unmount.c \
+    %D%/control/users.c \
     %D%/control/views.c
 
 # --- meta: what goes on, as files -----------------------------------------------------------------
@@ -517,6 +521,7 @@ src_windlass_SOURCES = \
     %D%/cli/top/top.c \
     %D%/cli/top/top.h \
     %D%/cli/trace.c \
+    %D%/cli/translator.c \
     %D%/cli/umount.c \
     %D%/daemon/background.c \
     %D%/daemon/bridge-options.c \

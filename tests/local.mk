@@ -181,6 +181,7 @@ test_modules = \
     tests/xlators/test/thick.so \
     tests/xlators/test/trickle.so \
     tests/xlators/test/twice.so \
+    tests/xlators/test/users.so \
     tests/xlators/test/wrong.so \
     tests/xlators/test/wrongtype.so
 

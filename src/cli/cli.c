@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of subcommands, and their shared functions. */
-#include "cli/cli.h"
+#include "cli/describe.h"
 
 #include <string.h>
 
@@ -77,17 +77,32 @@ const struct cli_command cli_commands[] = {
 
 const struct cli_mount *cli_mount;
 
+/* Returns the values of --xlator-dir, with NULL at the end. */
+static GPtrArray *
+xlator_dirs_of (char **argv)
+{
+    static const char option[] = "--xlator-dir";
+    GPtrArray *dirs = g_ptr_array_new ();
+
+    for (; *argv; argv++)
+        if (g_str_has_prefix (*argv, option) && (*argv)[sizeof option - 1] == '=')
+            g_ptr_array_add (dirs, *argv + sizeof option);
+        else if (strcmp (*argv, option) == 0 && argv[1])
+            g_ptr_array_add (dirs, argv[1]);
+    g_ptr_array_add (dirs, NULL);
+    return dirs;
+}
+
 int
 cli_main (int argc, char **argv, bool *ret_handled)
 {
-    *ret_handled = false;
-    for (const struct cli_command *command = cli_commands; argc > 1 && command->name; command++) {
-        if (strcmp (argv[1], command->name) == 0) {
-            *ret_handled = true;
-            return command->run (command, argc - 1, argv + 1);
-        }
-    }
-    return CLI_OK;
+    const struct cli_command *command = argc > 1 ? cli_command_find (argv[1]) : NULL;
+    g_autoptr (GPtrArray) dirs = xlator_dirs_of (argv);
+
+    if (!command && argc > 1)
+        command = cli_translator_find (argv[1], (const char *const *) dirs->pdata);
+    *ret_handled = command != NULL;
+    return command ? command->run (command, argc - 1, argv + 1) : CLI_OK;
 }
 
 /* --- types without a module ----------------------------------------------------------------- */

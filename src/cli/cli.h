@@ -167,6 +167,16 @@ int cli_stats (const struct cli_command *command, int argc, char **argv);
 
 int cli_jobs (const struct cli_command *command, int argc, char **argv);
 
+/* translator.c */
+
+/* Returns the command of a translator whose type ends in /NAME; NULL if there is none. It stays
+ * valid. dirs: as for module_load. */
+const struct cli_command *cli_translator_find (const char *name, const char *const *dirs);
+
+/* Returns the commands of translators whose names begin so: array of struct cli_command. Freed with
+ * g_ptr_array_unref. */
+GPtrArray *cli_translator_commands (const char *begin, const char *const *dirs);
+
 /* timeline.c */
 
 int cli_timeline (const struct cli_command *command, int argc, char **argv);

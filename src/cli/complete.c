@@ -155,6 +155,19 @@ complete_mounts (struct completion *completion)
 
 /* --- kinds of words --------------------------------------------------------------------------- */
 
+/* Only the modules whose names begin like the word are loaded. */
+static void
+complete_translator_commands (struct completion *completion)
+{
+    g_autoptr (GPtrArray) all = cli_translator_commands (completion->word, completion->dirs);
+
+    for (guint i = 0; i < all->len; i++) {
+        const struct cli_command *command = all->pdata[i];
+
+        complete_offer (completion, command->name, command->about);
+    }
+}
+
 static void
 complete_commands (struct completion *completion)
 {
@@ -164,6 +177,8 @@ complete_commands (struct completion *completion)
     }
     for (const struct cli_command *command = cli_commands; command->name; command++)
         complete_offer (completion, command->name, command->about);
+    if (*completion->word)
+        complete_translator_commands (completion);
 }
 
 static void
@@ -510,12 +525,16 @@ cli_complete (char *const *words, const char *const *dirs)
 {
     const guint n = g_strv_length ((char **) words);
     const struct cli_command *command = n > 1 ? cli_command_find (words[0]) : NULL;
-    struct cli_description *description = cli_describe (command);
+    struct cli_description *description;
     struct completion completion = { .dirs = dirs,
-                                     .command = command,
-                                     .description = description,
                                      .given = g_ptr_array_new (),
                                      .lead = g_strdup ("") };
+
+    if (!command && n > 1)
+        command = cli_translator_find (words[0], dirs);
+    description = cli_describe (command);
+    completion.command = command;
+    completion.description = description;
 
     if (n == 1)
         complete_first (&completion, words);

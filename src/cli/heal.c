@@ -107,7 +107,7 @@ heal_once (struct healing *healing, const char *path, char **ret_error)
     g_autofree char *number = heal_ask (healing->command, healing->mountpoint, healing->volume,
                                         "heal", path);
 
-    return number ? control_call_job (healing->mountpoint, g_strchomp (number), report_take,
+    return number ? control_call_job (healing->mountpoint, g_strchomp (number), false, report_take,
                                       show_progress, healing, ret_error)
                   : -EIO;
 }

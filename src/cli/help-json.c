@@ -226,6 +226,22 @@ help_json_needs (struct json *json, const struct xlator_api *api)
     json_close (json, ']');
 }
 
+/* The commands of a translator. arguments is null for a command of windlass tell alone. */
+static void
+help_json_commands (struct json *json, const struct xlator_command *commands)
+{
+    json_open (json, "commands", '[');
+    for (; commands && commands->name; commands++) {
+        json_open (json, NULL, '{');
+        json_string (json, "name", commands->name);
+        json_string (json, "about", commands->about);
+        json_string (json, "arguments", commands->arguments);
+        json_bool (json, "open", commands->open);
+        json_close (json, '}');
+    }
+    json_close (json, ']');
+}
+
 void
 cli_json_type (const char *type, const char *about, const struct xlator_api *api,
                const struct xlator_option *options)
@@ -238,6 +254,7 @@ cli_json_type (const char *type, const char *about, const struct xlator_api *api
         help_json_needs (&json, api);
     help_json_rows (&json, "options", options, api && api->reconfigure);
     help_json_rows (&json, "common_options", api ? common_options : NULL, true);
+    help_json_commands (&json, api ? api->commands : NULL);
     help_json_end (&json);
 }
 
@@ -342,18 +359,26 @@ cli_json_presets (void)
 
 /* --- everything ------------------------------------------------------------------------------- */
 
+static void
+help_json_entry (struct json *json, const struct cli_command *command)
+{
+    json_open (json, NULL, '{');
+    help_json_members (json, command);
+    json_close (json, '}');
+}
+
 void
 cli_json_all (const char *const *dirs)
 {
     struct json json = help_json_begin ();
+    g_autoptr (GPtrArray) more = cli_translator_commands ("", dirs);
 
     json_string (&json, "version", PACKAGE_VERSION);
     json_open (&json, "commands", '[');
-    for (const struct cli_command *command = cli_commands; command->name; command++) {
-        json_open (&json, NULL, '{');
-        help_json_members (&json, command);
-        json_close (&json, '}');
-    }
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        help_json_entry (&json, command);
+    for (guint i = 0; i < more->len; i++)
+        help_json_entry (&json, more->pdata[i]);
     json_close (&json, ']');
     help_json_mount (&json);
     help_json_types (&json, dirs);

@@ -24,17 +24,24 @@ help_cli_type (const struct cli_type *type, void *data)
     help_line (type->type, type->about);
 }
 
+static void
+help_usage (const struct cli_command *command)
+{
+    g_autofree char *usage = g_strconcat (command->name, " ", command->arguments, NULL);
+
+    help_line (usage, command->about);
+}
+
 static int
 help_list (const char *const *dirs)
 {
-    g_autoptr (GPtrArray) types = module_types (dirs);
+    g_autoptr (GPtrArray) types = module_types (dirs), more = cli_translator_commands ("", dirs);
 
     printf ("Commands:\n");
-    for (const struct cli_command *command = cli_commands; command->name; command++) {
-        g_autofree char *usage = g_strconcat (command->name, " ", command->arguments, NULL);
-
-        help_line (usage, command->about);
-    }
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        help_usage (command);
+    for (guint i = 0; i < more->len; i++)
+        help_usage (more->pdata[i]);
     printf ("\nTranslators ('windlass help TYPE' tells more):\n");
     cli_types_foreach (help_cli_type, NULL);
     for (guint i = 0; i < types->len; i++) {
@@ -188,6 +195,8 @@ help_about (const char *word, const char *const *dirs, enum help_form form)
     const struct cli_command *command = form == HELP_MAN ? NULL : cli_command_find (word);
     g_autofree char *suggestion = NULL;
 
+    if (!command && form != HELP_MAN)
+        command = cli_translator_find (word, dirs);
     if (command)
         return help_command (command, form);
     if (strchr (word, '/'))

@@ -20,15 +20,25 @@
 #define SEND_SECONDS 5
 #define LOOK_SECONDS (SEND_SECONDS + 1) /* to find the socket of another user's daemon */
 #define ANSWER_SECONDS 30
+#define BUSY_SECONDS 10  /* time for which a user's other command may be in the way */
+#define BUSY_PAUSE 20000 /* microseconds until the next try then */
 #define PIECE 65536
 
 /* The daemon that is called, for messages. */
 struct client_place {
     const char *mountpoint; /* as the user gave it */
     struct mount mount;
+    bool open; /* the command is open to users, so the socket for users will do */
 };
 
 /* --- finding the daemon --- */
+
+/* Returns whether the user has to take the socket for users. */
+static bool
+place_is_for_users (const struct client_place *place)
+{
+    return place->open && place->mount.user_id == 0 && geteuid () != 0;
+}
 
 static bool
 mount_is_fuse (const struct mount *mount)
@@ -193,6 +203,10 @@ connect_error (const struct client_place *place, const struct found *found)
     g_autofree char *log = log_hint (found);
     const int r = found->fd;
 
+    if (r == -ENOENT && place_is_for_users (place))
+        return g_strdup_printf ("the daemon of '%s' takes no commands of users: it is gone, its "
+                                "mount lacks allow_other, or no volume has such a command",
+                                mountpoint);
     if (r == -EPERM || r == -EACCES)
         return g_strdup_printf ("not permitted: the daemon of '%s' belongs to user %d, and only "
                                 "that user and root may talk to it",
@@ -290,11 +304,34 @@ sockets_look (const struct mount *mount)
     return found;
 }
 
+/* Looks at the socket for users of root's daemon. Only root can make names in the folder, or
+ * change it. */
+static struct found
+users_look (const struct mount *mount)
+{
+    g_autofree char *path = control_path (CONTROL_USERS_DIR, mount);
+    const int folder = open (CONTROL_USERS_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct found found = { .fd = folder < 0 ? -errno : -ENOENT };
+    struct stat st;
+
+    if (folder < 0)
+        return found;
+    if (fstat (folder, &st) == 0 && st.st_uid == 0 && (st.st_mode & 022) == 0)
+        found.fd = socket_try (folder, strrchr (path, '/') + 1, 0, deadline_in (SEND_SECONDS));
+    close (folder);
+    if (found.fd >= 0 && !listener_of (found.fd, mount, &found.who)) {
+        close (found.fd);
+        found.fd = -EPERM;
+    }
+    return found;
+}
+
 /* Returns a socket, or a negative errno and *ret_error. */
 static int
 daemon_connect (const struct client_place *place, char **ret_error)
 {
-    struct found found = sockets_look (&place->mount);
+    struct found found = place_is_for_users (place) ? users_look (&place->mount)
+                                                    : sockets_look (&place->mount);
     int r;
 
     if (found.fd >= 0) {
@@ -462,17 +499,30 @@ place_call (struct client_place *place, bool find, const struct control_request 
 }
 
 int
-control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
-              GString *answer, char **ret_error)
+control_call_open (const char *mountpoint, const char *target, const char *command, bool open,
+                   GBytes *input, GString *answer, char **ret_error)
 {
     g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
     const struct control_request request = { (char *) command, target ? (char *) target : "",
                                              input ? input : nothing };
-    struct client_place place = { .mountpoint = mountpoint };
+    struct client_place place = { .mountpoint = mountpoint, .open = open };
+    const gint64 until = deadline_in (BUSY_SECONDS);
     int r = place_call (&place, true, &request, answer, ret_error);
 
+    while (r == CONTROL_USER_IS_BUSY && g_get_monotonic_time () < until) {
+        g_clear_pointer (ret_error, g_free);
+        usleep (BUSY_PAUSE);
+        r = place_call (&place, false, &request, answer, ret_error);
+    }
     mount_clear (&place.mount);
     return r;
+}
+
+int
+control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
+              GString *answer, char **ret_error)
+{
+    return control_call_open (mountpoint, target, command, false, input, answer, ret_error);
 }
 
 int

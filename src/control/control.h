@@ -23,10 +23,14 @@
  * - Both sides check which user the other one is. The folder is closed to others, and refused if
  *   another user could have made it. A process that makes or removes a socket locks the folder: the
  *   next mount may have the same number.
- * - Limits: 8 connections at once, others wait; 64 callers that await the end, others are refused;
- *   a request of 1 MiB within 5 s; an answer of 16 MiB, of which the client takes something every
- *   CONTROL_TAKE_SECONDS. A command with a long answer, or one that would hold the main thread,
- *   goes in pieces: control_piece_where, control_piece_next, and cli_call_pieces at the other end.
+ * - Ordinary users give root's daemon those commands of translators that are open to them, through
+ *   a second socket: users.c.
+ * - Limits for root and the daemon's user: 8 connections at once, others wait; 64 callers that
+ *   await the end, others are refused; a request of 1 MiB within 5 s; an answer of 16 MiB, of which
+ *   the client takes something every CONTROL_TAKE_SECONDS. A command with a long answer goes in
+ *   pieces: control_piece_where, control_piece_next, and cli_call_pieces at the other end. A
+ *   command that would hold the main thread begins a job (core/work/job.h), whose answer goes in
+ *   pieces, too: control_job_answer and control_call_job.
  * - Reload compares options as texts: 1MB -> 1024KB is a change. A refused reload says which
  *   changes would have been taken over, and its last line is always "nothing was changed".
  */
@@ -35,6 +39,7 @@
 
 #include "graph/graph.h"
 
+#include <errno.h>
 #include <sys/types.h>
 
 /* --- protocol.c: the bytes --- */
@@ -43,6 +48,9 @@
 #define CONTROL_NAME_MAX 255          /* bytes of a command, or a target */
 #define CONTROL_ANSWER_MAX (16 << 20) /* bytes of text */
 #define CONTROL_TAKE_SECONDS 30       /* seconds that a client may leave its answer unread */
+#define CONTROL_USER_IS_BUSY (-EUSERS) /* status: another command of this user is being answered */
+#define CONTROL_USERS_DIR "/run/windlass.users" /* folder of the sockets for users */
+#define CONTROL_JOB_ANSWER "job-answer"         /* command of the daemon: control_job_answer */
 
 /* A request. */
 struct control_request {
@@ -234,7 +242,12 @@ char *control_log_hint (const struct mount *mount);
 int control_call (const char *mountpoint, const char *target, const char *command, GBytes *input,
                   GString *answer, char **ret_error);
 
-/* The same, for a mount that was found, also if another one is on top of it. */
+/* The same for a command of a translator. open: an ordinary user may give the command (struct
+ * xlator_command), also to root's daemon. */
+int control_call_open (const char *mountpoint, const char *target, const char *command, bool open,
+                       GBytes *input, GString *answer, char **ret_error);
+
+/* As control_call, for a mount that was found, also if another one is on top of it. */
 int control_call_mount (const struct mount *mount, const char *target, const char *command,
                         GBytes *input, GString *answer, char **ret_error);
 
@@ -262,18 +275,19 @@ typedef int control_piece_fn (const char *bytes, size_t size, void *data, char *
 int control_call_pieces (const char *mountpoint, const char *target, const char *command,
                          GBytes *input, control_piece_fn *take, void *data, char **ret_error);
 
-/* The daemon's command job-answer, which answers in pieces: puts into answer the piece after what
- * job_read has read. Returns 0, or the status of a job that has failed. */
-struct job_read;
-int control_job_answer (const struct job_read *read, GString *answer);
+/* The daemon's command CONTROL_JOB_ANSWER, which answers in pieces. input: the number of a job,
+ * after the line of the piece. uid: user who asks. Returns 0, the status of a job that has failed,
+ * or -ESRCH if that user has no such job. */
+int control_job_answer (GBytes *input, uid_t uid, GString *answer);
 
 /* Gets the progress of a job, as in job_progress. unit: "" if there is none. */
 typedef void control_progress_fn (uint64_t done, uint64_t total, const char *unit, void *data);
 
 /* Takes the answer of a job (core/work/job.h) until the job has ended. number: text of the command
- * that has begun it. progress is called each time the job has not ended. Returns the status of the
- * job. */
-int control_call_job (const char *mountpoint, const char *number, control_piece_fn *take,
-                      control_progress_fn *progress, void *data, char **ret_error);
+ * that has begun it. open: as for control_call_open. progress is called each time the job has not
+ * ended. Returns the status of the job. */
+int control_call_job (const char *mountpoint, const char *number, bool open,
+                      control_piece_fn *take, control_progress_fn *progress, void *data,
+                      char **ret_error);
 
 #endif

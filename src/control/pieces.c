@@ -4,6 +4,7 @@
 #include "core/work/job.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,12 +73,12 @@ piece_take (const GString *piece, control_piece_fn *take, void *data, char **ret
 
 /* Asks for the piece that begins at *where, and replaces *where. */
 static int
-piece_ask (const char *mountpoint, const char *target, const char *command, GBytes *input,
-           char **where, control_piece_fn *take, void *data, char **ret_error)
+piece_ask (const char *mountpoint, const char *target, const char *command, bool open,
+           GBytes *input, char **where, control_piece_fn *take, void *data, char **ret_error)
 {
     g_autoptr (GBytes) request = ask_at (*where, input);
     g_autoptr (GString) piece = g_string_new (NULL);
-    int r = control_call (mountpoint, target, command, request, piece, ret_error);
+    int r = control_call_open (mountpoint, target, command, open, request, piece, ret_error);
 
     g_clear_pointer (where, g_free);
     return r < 0 ? r : piece_take (piece, take, data, where, ret_error);
@@ -92,15 +93,16 @@ control_call_pieces (const char *mountpoint, const char *target, const char *com
 
     *ret_error = NULL;
     while (r == 0 && where)
-        r = piece_ask (mountpoint, target, command, input, &where, take, data, ret_error);
+        r = piece_ask (mountpoint, target, command, false, input, &where, take, data, ret_error);
     g_free (where);
     return r;
 }
 
 /* --- the answer of a job ---------------------------------------------------------------------- */
 
-int
-control_job_answer (const struct job_read *read, GString *answer)
+/* Makes the piece after what job_read has put into answer. Returns the status. */
+static int
+job_piece (const struct job_read *read, GString *answer)
 {
     g_autofree char *progress = NULL;
 
@@ -112,6 +114,31 @@ control_job_answer (const struct job_read *read, GString *answer)
                                 read->total, read->unit ? read->unit : "");
     control_piece_next (answer, read->ended ? NULL : progress);
     return 0;
+}
+
+int
+control_job_answer (GBytes *input, uid_t uid, GString *answer)
+{
+    g_autoptr (GBytes) rest = NULL;
+    g_autofree char *where = control_piece_where (input, &rest);
+    gsize size;
+    const char *bytes = g_bytes_get_data (rest, &size);
+    g_autofree char *number = g_strchomp (g_strndup (bytes ? bytes : "", MIN (size, 32)));
+    struct job_read read = { 0 };
+    guint64 n;
+    int r;
+
+    if (!g_ascii_string_to_unsigned (number, 10, 1, UINT_MAX, &n, NULL)) {
+        g_string_assign (answer, "the number of a job is wanted");
+        return -EINVAL;
+    }
+    if (job_read ((unsigned) n, uid, CONTROL_PIECE, answer, &read) < 0) {
+        g_string_printf (answer, "there is no job %u of yours", (unsigned) n);
+        return -ESRCH; /* -ENOENT may be the status of a job */
+    }
+    r = job_piece (&read, answer);
+    g_free (read.error);
+    return r;
 }
 
 /* The calls of control_call_job. */
@@ -141,7 +168,7 @@ progress_report (const char *text, control_progress_fn *progress, void *data)
 }
 
 int
-control_call_job (const char *mountpoint, const char *number, control_piece_fn *take,
+control_call_job (const char *mountpoint, const char *number, bool open, control_piece_fn *take,
                   control_progress_fn *progress, void *data, char **ret_error)
 {
     g_autoptr (GBytes) input = g_bytes_new (number, strlen (number));
@@ -152,8 +179,8 @@ control_call_job (const char *mountpoint, const char *number, control_piece_fn *
 
     *ret_error = NULL;
     while (r == 0 && where) {
-        r = piece_ask (mountpoint, NULL, "job-answer", input, &where, job_piece_take, &pieces,
-                       ret_error);
+        r = piece_ask (mountpoint, NULL, CONTROL_JOB_ANSWER, open, input, &where, job_piece_take,
+                       &pieces, ret_error);
         if (r < 0 || !where)
             continue;
         progress_report (where, progress, data);

@@ -41,6 +41,11 @@ offers DEBUG -L D
 offers '' counts /nowhere-
 offers my.vol fault /mnt my
 offers start timeline star
+offers io-stats io-
+offers 'stats json' io-stats ''
+offers heal replicate he
+offers '' io-stats stats /nowhere-
+offers --volume= replicate --vol
 offers 'start stop' trace st
 offers '' trace start /nowhere-
 offers --translator= trace start /mnt --tr

@@ -42,7 +42,7 @@ const struct control_command running_commands[] = {
     { "graph", "print the graph with the options in force", command_graph },
     { "inflight", "print the requests without an answer; input: json, older=NANOSECONDS",
       command_inflight },
-    { "job-answer",
+    { CONTROL_JOB_ANSWER,
       "print what a job of a command has printed, in pieces; input: its number, after the piece's "
       "line",
       command_job_answer },

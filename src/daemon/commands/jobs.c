@@ -40,13 +40,6 @@ number_read (GBytes *input, unsigned *ret_number, GString *answer)
     return true;
 }
 
-static int
-job_missing (unsigned number, GString *answer)
-{
-    g_string_append_printf (answer, "there is no job %u", number);
-    return -ESRCH; /* -ENOENT may be the result of a job */
-}
-
 int
 command_job_stop (void *data, GBytes *input, GString *answer)
 {
@@ -54,24 +47,15 @@ command_job_stop (void *data, GBytes *input, GString *answer)
 
     if (!number_read (input, &number, answer))
         return -EINVAL;
-    return job_stop (number) < 0 ? job_missing (number, answer) : 0;
+    if (job_stop (number) == 0)
+        return 0;
+    g_string_append_printf (answer, "there is no job %u", number);
+    return -ENOENT;
 }
 
 /* Only root and the daemon's own user have this socket, and both may read every answer. */
 int
 command_job_answer (void *data, GBytes *input, GString *answer)
 {
-    g_autoptr (GBytes) rest = NULL;
-    g_autofree char *where = control_piece_where (input, &rest);
-    struct job_read read = { 0 };
-    unsigned number;
-    int r;
-
-    if (!number_read (rest, &number, answer))
-        return -EINVAL;
-    if (job_read (number, 0, CONTROL_PIECE, answer, &read) < 0)
-        return job_missing (number, answer);
-    r = control_job_answer (&read, answer);
-    g_free (read.error);
-    return r;
+    return control_job_answer (input, 0, answer);
 }

@@ -37,6 +37,11 @@ expect "no jobs, for programs" '{"jobs": []}' "$(jobs --json)"
 head -c $SIZE /dev/zero >"$MNT/big"
 miss
 
+# The same as a command of the translator, which names the volume.
+expect_error "volume 'r' .*|no volume or type 'elsewhere'" \
+    "$WINDLASS" replicate heal "$MNT" big --volume elsewhere
+expect_error 'heal needs PATH' "$WINDLASS" replicate heal "$MNT"
+
 # Nine pieces are healed, the tenth hangs.
 rules 'writev after 9 times 1 -> hang name stuck'
 "$WINDLASS" heal "$MNT" big >heal.out 2>&1 &
@@ -75,6 +80,8 @@ cp plain.vol "$VOL"
 expect_match "the move" 'moved to its new graph' "$("$WINDLASS" reload "$MNT")"
 wait $heal || fail "the heal failed: $(cat heal.out)"
 expect_match "the heal" 'data healed on c1' "$(cat heal.out)"
+expect "nothing is left" "nothing to heal" "$("$WINDLASS" replicate heal "$MNT" "$MNT/big")"
+expect_match "a missing path" 'No such file' "$("$WINDLASS" replicate heal "$MNT" none 2>&1)"
 no_marks || fail "marks: $(marks)"
 expect_equal_copies
 unmount

@@ -404,8 +404,8 @@ io_stats_command_json (xlator_t *this, const struct xlator_asked *asked, GString
 
 static const struct xlator_command io_stats_commands[] = {
     { "stats", "print the content of a dump; the interval continues",
-      .run = io_stats_command_stats },
-    { "json", "the same as JSON", .run = io_stats_command_json },
+      .run = io_stats_command_stats, .arguments = "" },
+    { "json", "the same as JSON", .run = io_stats_command_json, .arguments = "" },
     {},
 };
 

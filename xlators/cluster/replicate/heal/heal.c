@@ -394,8 +394,7 @@ heal_command (xlator_t *this, const struct xlator_asked *asked, GString *answer)
     const copies_t there = children_up (priv);
     struct job_plan plan;
     struct heal *heal;
-    gsize size;
-    const char *path = g_bytes_get_data (asked->input, &size);
+    g_auto (GStrv) arguments = xlator_arguments (asked);
 
     if (copies_count (there) < 2) {
         g_autofree char *missing = copies_text (priv, copies_all (priv->n) & ~there);
@@ -407,14 +406,14 @@ heal_command (xlator_t *this, const struct xlator_asked *asked, GString *answer)
         return -ENOTCONN;
     }
     heal = heal_new (this, HEAL_ALL, there);
-    heal->path = g_strndup (path ? path : "", size);
+    heal->path = g_strdup (*arguments ? *arguments : "");
     plan = heal_plan (heal, heal->path);
     plan.asked = asked;
     return job_answers (this, &plan, answer);
 }
 
 const struct xlator_command heal_commands[] = {
-    { "heal", "begin to heal the file or directory at a path, and print the number of the job",
-      .run = heal_command },
+    { "heal", "bring the copies of the file or directory at a path up to date",
+      .run = heal_command, .arguments = "PATH", .job = true },
     {},
 };
