@@ -2,6 +2,7 @@
 /* builds: tsan debug */
 /* How many operations run at a time (core/work/limit.h): how many begin, in which order, and the
  * operations of callers that no longer wait. */
+#include "core/work/job.h"
 #include "core/work/limit.h"
 #include "core/work/work.h"
 #include "flow.h"
@@ -243,6 +244,58 @@ START_TEST (with_a_rate_so_many_begin_in_a_second)
 }
 END_TEST
 
+static int
+busy_run (struct job *job, void *unused)
+{
+    while (job_next (job)) {
+        const int64_t end = clock_now () + 20 * MS;
+
+        while (clock_now () < end)
+            continue;
+    }
+    return -EINTR;
+}
+
+/* Waits until the only job is in a state. */
+static void
+wait_until_job (const char *state)
+{
+    const int64_t end = clock_now () + 20000 * MS;
+    bool found = false;
+
+    while (!found) {
+        g_autoptr (GString) list = g_string_new (NULL);
+
+        jobs_list (list);
+        found = strstr (list->str, state) != NULL;
+        ck_assert_msg (found || clock_now () < end, "no job %s: %s", state, list->str);
+    }
+}
+
+START_TEST (a_paced_job_rests_while_callers_wait)
+{
+    struct limited l;
+    struct flow_asked reads[2];
+    xlator_t *top;
+    int number;
+
+    limited_begin (&l, HELD, 1, 0, 0);
+    top = l.flow->w.graph->top;
+    jobs_init (top);
+    number = job_begin (top, &(struct job_plan){ .name = "busy", .run = busy_run, .pace = 100 });
+    ck_assert_int_gt (number, 0);
+    wait_until_job ("; works");
+    for (unsigned i = 0; i < 2; i++)
+        ask_read (l.flow, &reads[i], 1001);
+    wait_until_job ("; rests");
+    ck_assert_int_eq (job_stop ((unsigned) number), 0);
+    jobs_wait (top);
+    let_go (l.flow);
+    jobs_fini (top);
+    limited_end (&l);
+}
+END_TEST
+
 TEST_PROGRAM (test_limit)
 {
     Suite *suite = suite_create ("limit");
@@ -257,6 +310,7 @@ TEST_PROGRAM (test_limit)
     tcase_add_test (tcase, what_is_cancelled_is_answered_at_once_and_not_done);
     tcase_add_test (tcase, interrupts_race_with_threads_and_each_is_answered_once);
     tcase_add_test (tcase, threads_that_may_block_run_what_they_bring_and_what_waits);
+    tcase_add_test (tcase, a_paced_job_rests_while_callers_wait);
     tcase_add_test (tcase, with_a_rate_so_many_begin_in_a_second);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

@@ -71,8 +71,8 @@ job_unheard_locked (struct job *job)
     g_string_truncate (job->text, 0);
 }
 
-/* Waits a step, for the reason that comes first. Returns false if there is none: the job goes on,
- * or must stop. */
+/* Waits once, for the first reason that applies. Returns false if no reason applies any more: the
+ * job continues, or must stop. */
 static bool
 job_wait_locked (struct job *job, int64_t rests_until)
 {
@@ -100,8 +100,8 @@ job_wait_locked (struct job *job, int64_t rests_until)
     return job->waits != NULL;
 }
 
-/* While a job works it is kept, so that a hold waits for it (stack_keep). Under the lock it begins
- * to be kept after it has seen that there is no hold. */
+/* While a job works it counts as kept, so that a hold waits for it (stack_keep). It becomes kept
+ * under the lock, after it has found that no hold pauses jobs: jobs_pause takes the same lock. */
 bool
 job_next (struct job *job)
 {
