@@ -27,11 +27,16 @@ statedump_append_time (GString *out, const char *key)
     g_string_append_printf (out, "%s: %s.%06ld +0000\n", key, text, now.tv_nsec / 1000);
 }
 
+/* GlusterFS's dumps have no such section: it is left out if there is no job. */
 static void
 statedump_append_jobs (GString *out)
 {
-    g_string_append_printf (out, "\n[global.jobs]\njobs.cnt=%u\n", jobs_count ());
-    jobs_list (out);
+    const unsigned n = jobs_count ();
+
+    if (n > 0) {
+        g_string_append_printf (out, "\n[global.jobs]\njobs.cnt=%u\n", n);
+        jobs_list (out);
+    }
 }
 
 static void
@@ -39,9 +44,10 @@ statedump_append_all (GString *out, const struct running *running, const struct 
 {
     statedump_append_time (out, "DUMP-START-TIME");
     dump_memory (out, wanted);
-    if (wanted->callpool)
+    if (wanted->callpool) {
         dump_requests (out);
-    statedump_append_jobs (out);
+        statedump_append_jobs (out);
+    }
     dump_translator (out, bridge_xlator (running->bridge), wanted);
     dump_inodes (out, running, wanted);
     dump_translators (out, running->graph, wanted);
