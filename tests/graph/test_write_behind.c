@@ -259,7 +259,7 @@ START_TEST (whatever_has_to_see_a_write_waits_for_it)
     while (!is_waited_for (&w, a.inode) && !__atomic_load_n (&a.done, __ATOMIC_ACQUIRE))
         g_usleep (1000);
     ck_assert (!__atomic_load_n (&a.done, __ATOMIC_ACQUIRE));
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     g_thread_join (thread);
     client_free (a.client);
     fd_unref (a.fd);
@@ -279,7 +279,7 @@ START_TEST (what_need_not_see_it_does_not_wait)
     ck_assert_uint_eq (world_stat (&w, a.other->inode).ia_size, PAGE);
     ck_assert_int_eq (wb_put (&w, a.fd, 'c', 10, 3 * PAGE), 10); /* elsewhere in the file */
     ck_assert_int_eq (do_flush (&w, reader), 0);
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     ck_assert_int_eq (do_fsync (&w, a.fd), 0);
     ck_assert_uint_eq (stored_size (&w, "f"), 3 * PAGE + 10);
     client_free (a.client);
@@ -300,7 +300,7 @@ START_TEST (small_writes_become_one)
     for (int i = 0; i < 33; i++)
         ck_assert_int_eq (wb_put (&w, fd, 'a' + i % 26, PAGE, i * PAGE), PAGE);
     ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 2); /* the second has 128 KB */
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 31);
     ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 2);
@@ -326,7 +326,7 @@ START_TEST (what_joins_waits_for_what_it_overlaps)
     ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 1);
     wb_put (&w, fd, 'd', 10, 4 * PAGE); /* releases all writes that may go */
     ck_assert_int_eq (wb_dumped (&w, NULL, "sent"), 1);
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (stored_at (&w, "f", 0), 'b');
     ck_assert_int_eq (stored_at (&w, "f", PAGE), 'c');
@@ -346,7 +346,7 @@ START_TEST (appended_bytes_keep_their_order)
     world_write (&w, fd, "two ", 0);
     world_write (&w, other, "three ", 0);
     world_write (&w, fd, "four", 0);
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert (g_file_get_contents (path, &text, NULL, NULL));
     ck_assert_str_eq (text, "one two three four");
@@ -402,7 +402,7 @@ START_TEST (a_window_that_is_full_has_writes_wait_for_room)
     GThread *threads[9];
 
     press_all (&w, fd, p, threads, 9);
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     for (int i = 0; i < 9; i++) {
         g_thread_join (threads[i]);
         ck_assert_int_eq (p[i].r, CHUNK);
@@ -440,7 +440,7 @@ START_TEST (who_waits_for_room_goes_on_in_any_case)
     if (_i == 1)
         xlator_notify (w.graph->top, XLATOR_ENDING, NULL); /* debug/fault releases all */
     else
-        wb_tell (&w, "release", "w");
+        wb_release (&w, "w");
     for (int i = 0; i < 3; i++) {
         g_thread_join (threads[i]);
         ck_assert_int_eq (p[i].r, _i == 0 ? -EDQUOT : CHUNK);

@@ -38,7 +38,7 @@ START_TEST (an_error_that_nobody_knows_of_waits_for_whoever_asks)
 
     wb_put (&w, fd, 'a', 10, 0);
     fd_unref (fd);
-    wb_tell (&w, "release", "");
+    wb_release (&w, "");
     ck_assert_uint_eq (world_stat (&w, reader->inode).ia_size, 0);
     ck_assert_int_eq (do_flush (&w, reader), 0); /* it can't have written */
     next = world_open (&w, reader->inode, O_RDWR);
@@ -108,7 +108,7 @@ START_TEST (the_flush_itself_is_behind)
 
     ck_assert_int_eq (do_flush (&w, fd), 0);
     ck_assert_uint_eq (stored_size (&w, "f"), 10);
-    wb_tell (&w, "release", "");
+    wb_release (&w, "");
     ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     fd_unref (fd);
@@ -129,7 +129,7 @@ START_TEST (a_flush_that_is_behind_ends_no_later_lock)
     other->lk_owner = 2;
     ck_assert_int_eq (do_flush (&w, fd), 0);
     ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), 0);
-    wb_tell (&w, "release", "");
+    wb_release (&w, "");
     ck_assert_int_eq (do_fsync (&w, fd), 0);
     ck_assert_int_eq (sync_lk (other, fd, F_SETLK, &lock, NULL, NULL), -EAGAIN);
     client_free (other);
@@ -200,7 +200,7 @@ START_TEST (each_goes_as_who_wrote)
     w.client->uid = 12345;
     ck_assert_int_eq (wb_put (&w, fd, 'c', 10, 20), 10);
     ck_assert_int_eq (wb_dumped (&w, NULL, "joined_another"), 0);
-    wb_tell (&w, "release", "w");
+    wb_release (&w, "w");
     ck_assert_int_eq (do_fsync (&w, fd), -EDQUOT);
     ck_assert_uint_eq (stored_size (&w, "f"), 20);
     fd_unref (fd);
@@ -268,7 +268,7 @@ START_TEST (what_nobody_asked_for_is_counted)
     fd_t *fd = written (&w), *other;
 
     fd_unref (fd);
-    wb_tell (&w, "release", "");
+    wb_release (&w, "");
     while (wb_dumped (&w, NULL, "errors_nobody_knows_yet") != 1)
         g_usleep (1000);
     /* More files than are remembered; even more while the writing thread holds the file. */

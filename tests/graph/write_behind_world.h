@@ -16,13 +16,14 @@
 
 /* --- telling and asking ----------------------------------------------------------------------- */
 
-static void
-wb_tell (struct world *w, const char *command, const char *input)
+/* Gives debug/fault a command. Returns the answer, to be freed with g_free. */
+static char *
+wb_asked (struct world *w, const char *command, const char *input)
 {
     xlator_t *fault = FIRST_CHILD (w->graph->top);
     const struct xlator_command *one;
     g_autoptr (GBytes) bytes = g_bytes_new (input, strlen (input));
-    g_autoptr (GString) answer = g_string_new (NULL);
+    GString *answer = g_string_new (NULL);
 
     while (strcmp (fault->type, "debug/fault") != 0)
         fault = FIRST_CHILD (fault);
@@ -30,6 +31,27 @@ wb_tell (struct world *w, const char *command, const char *input)
     while (strcmp (one->name, command) != 0)
         one++;
     ck_assert_int_eq (one->run (fault, &(struct xlator_asked){ .input = bytes }, answer), 0);
+    return g_string_free (answer, FALSE);
+}
+
+static void
+wb_tell (struct world *w, const char *command, const char *input)
+{
+    g_free (wb_asked (w, command, input));
+}
+
+/* Releases the calls that hang under the name. What is written behind the caller may reach
+ * debug/fault later than the test gets here: this waits for the first. */
+static void
+wb_release (struct world *w, const char *name)
+{
+    char *answer;
+
+    while (g_str_equal (answer = wb_asked (w, "release", name), "released 0")) {
+        g_free (answer);
+        g_usleep (1000);
+    }
+    g_free (answer);
 }
 
 static struct world
