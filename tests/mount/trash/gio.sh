@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# gio, as file managers do, lists and restores what rm removed in a mount, and what it has put into
+# the trash itself.
+. "$(dirname "$0")/lib.sh"
+need_fuse
+need_root
+need_command gio dbus-run-session
+[ -x /usr/libexec/gvfsd-trash ] || skip "needs gvfsd-trash of gvfs"
+
+stack features/trash,settle=50ms
+mount_volfile "$VOL"
+umask 022
+mkdir -p "$MNT/tree/deep" "$TEST_DIR/home" "$TEST_DIR/run"
+chmod 700 "$TEST_DIR/run"
+echo deep >"$MNT/tree/deep/file"
+echo odd >"$MNT/100% of it"
+echo plain >"$MNT/plain"
+rm -r "$MNT/tree"
+rm "$MNT/100% of it"
+expect_ok gio trash "$MNT/plain"
+settled
+
+# A session of its own, with a fresh gvfsd-trash.
+session () {
+    env HOME="$TEST_DIR/home" XDG_DATA_HOME="$TEST_DIR/home" XDG_RUNTIME_DIR="$TEST_DIR/run" \
+        dbus-run-session -- "$@" 2>"$TEST_DIR/session.log"
+}
+expect "gio trash --list" "100% of it plain tree" \
+    "$(session gio trash --list | sed -n "s|^.*\t$MNT/||p" | sort | xargs)"
+cat >restore.sh <<'EOF2'
+gio trash --list | cut -f1 | while read -r uri; do
+    gio trash --restore "$uri" || echo "not restored: $uri"
+done
+EOF2
+expect "restoring" "" "$(session bash restore.sh)"
+expect "restored" "deep odd plain" \
+    "$(cat "$MNT/tree/deep/file" "$MNT/100% of it" "$MNT/plain" | xargs)"
+expect "what is left" "" "$(ls "$MNT/.Trash-0/files" "$MNT/.Trash-0/info" | grep -v : | xargs)"
+unmount
