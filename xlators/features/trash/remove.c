@@ -164,6 +164,7 @@ trash_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 
 static rename_cbk trash_staged_cbk;
 static void removal_begin (struct removal *removal);
+static void removal_refused (struct removal *removal, int error);
 
 /* A line's task that works on a removal. */
 struct removal_task {
@@ -231,9 +232,13 @@ removal_begin (struct removal *removal)
         return;
     }
     removal->stages++;
+    if (!trash_stage_reserve (this, removal->stage, removal->loc.name)) {
+        removal_refused (removal, EEXIST);
+        return;
+    }
     newloc.parent = removal->stage->folder;
     STACK_WIND (frame, trash_staged_cbk, FIRST_CHILD (this), rename, &removal->loc, &newloc,
-                RENAME_NOREPLACE, NULL);
+                trash_rename_flags (this), NULL);
     loc_wipe_path (&newloc);
 }
 
@@ -269,7 +274,8 @@ removal_take_back (xlator_t *this, struct trash_task *task)
     call_frame_t *frame = removal->frame;
 
     sync_name_rename (trash_priv (this)->maker.client, NULL, removal->stage->folder,
-                      removal->loc.name, removal->loc.parent, removal->loc.name, RENAME_NOREPLACE);
+                      removal->loc.name, removal->loc.parent, removal->loc.name,
+                      trash_rename_flags (this));
     trash_stage_leave (this, removal->stage, false);
     removal_wipe (removal);
     g_clear_pointer (&removal->answered, dict_unref);

@@ -100,18 +100,21 @@ folder_becomes (struct client *client, inode_t *folder, const struct gone *gone,
 
 /* Puts the directory's stage, or a new folder, into the stage of its parent. */
 static int
-folder_put (struct client *client, const struct gone *gone, const struct trash_stage *mine,
-            const struct trash_stage *parent, inode_t **ret_folder)
+folder_put (xlator_t *this, const struct gone *gone, const struct trash_stage *mine,
+            struct trash_stage *parent, inode_t **ret_folder)
 {
+    struct client *client = trash_priv (this)->maker.client;
     g_autoptr (inode_t) of_user = NULL;
     g_autofree char *name = NULL;
     int r;
 
+    if (!trash_stage_reserve (this, parent, gone->loc.name))
+        return -EEXIST;
     if (!mine || !inode_a_name (mine->folder, &of_user, &name))
         return trash_folder_make (client, parent->folder, gone->loc.name, 0700, &gone->who,
                                   ret_folder);
     r = sync_name_rename (client, mine->folder, of_user, name, parent->folder, gone->loc.name,
-                          RENAME_NOREPLACE);
+                          trash_rename_flags (this));
     *ret_folder = r == 0 ? inode_ref (mine->folder) : NULL;
     return r;
 }
@@ -120,7 +123,6 @@ folder_put (struct client *client, const struct gone *gone, const struct trash_s
 static int
 gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, inode_t **ret_folder)
 {
-    trash_private_t *priv = this->private;
     int r = -EEXIST;
 
     for (int try = 0; r == -EEXIST && try < 2; try++) {
@@ -135,7 +137,7 @@ gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, ino
         }
         if (!parent)
             return r < 0 ? r : -EAGAIN;
-        r = folder_put (priv->maker.client, gone, mine, parent, ret_folder);
+        r = folder_put (this, gone, mine, parent, ret_folder);
         trash_stage_leave (this, parent, r == 0);
     }
     return r;

@@ -3,6 +3,7 @@
  * that are quiet. */
 #include "trash.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -63,6 +64,28 @@ trash_stage_enter (xlator_t *this, inode_t *directory, uid_t uid)
     return stage;
 }
 
+uint32_t
+trash_rename_flags (const xlator_t *this)
+{
+    return xlator_is_remote (FIRST_CHILD (this)) ? 0 : RENAME_NOREPLACE;
+}
+
+bool
+trash_stage_reserve (xlator_t *this, struct trash_stage *stage, const char *name)
+{
+    trash_private_t *priv = this->private;
+    bool fresh;
+
+    if (trash_rename_flags (this) != 0)
+        return true;
+    pthread_mutex_lock (&priv->lock);
+    if (!stage->taken)
+        stage->taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    fresh = g_hash_table_add (stage->taken, g_strdup (name));
+    pthread_mutex_unlock (&priv->lock);
+    return fresh;
+}
+
 static void
 stage_touch_locked (trash_private_t *priv, struct trash_stage *stage)
 {
@@ -117,6 +140,7 @@ trash_stage_unref (xlator_t *this, struct trash_stage *stage)
     inode_unref (stage->folder);
     g_free (stage->path);
     g_free (stage->program);
+    g_clear_pointer (&stage->taken, g_hash_table_unref);
     g_free (stage);
 }
 

@@ -28,7 +28,8 @@
  *
  * Reasons:
  *
- * - All renames into a stage have RENAME_NOREPLACE. A second file of one name gets a stage of its
+ * - A rename into a stage replaces nothing: RENAME_NOREPLACE, or, over the wire of GlusterFS, which
+ *   has no flags, a set of the names in the stage. A second file of one name gets a stage of its
  *   own, so that the names in a stage are those that the files had.
  * - A file with further links has not lost its content. Its name in the stage is dropped while its
  *   link count is over 1. One thread does this, one file after the other: two threads that each see
@@ -100,6 +101,8 @@ struct trash_stage {
     inode_t *folder;    /* with a reference */
     int64_t born, last; /* clock_now of its first and its last removal; last: private->lock */
     unsigned users;     /* removals under way; private->lock */
+    GHashTable *taken;  /* names that were renamed into it, if storage can't refuse to replace one;
+                         * private->lock */
     struct iatt before; /* the directory before the first removal; ia_type IA_INVAL: unknown */
     int64_t not_before; /* clock_now at which its entries are tried again; private->lock */
 };
@@ -164,6 +167,11 @@ uid_t trash_user (const call_stack_t *root);
 /* Returns the stage of a directory and a user for a removal, with a reference and counted in users,
  * or NULL if it has to be made. trash_stage_leave ends that; kept: a name was added. */
 struct trash_stage *trash_stage_enter (xlator_t *this, inode_t *directory, uid_t uid);
+/* Returns the flags of a rename that must replace nothing: 0 over the wire of GlusterFS, which has
+ * none. There trash_stage_reserve keeps a name in a stage from being used twice: it returns false
+ * if the name was. */
+uint32_t trash_rename_flags (const xlator_t *this);
+bool trash_stage_reserve (xlator_t *this, struct trash_stage *stage, const char *name);
 void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
 struct trash_stage *trash_stage_ref (xlator_t *this, struct trash_stage *stage);
 void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
