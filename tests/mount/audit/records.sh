@@ -123,6 +123,9 @@ stack features/audit
 expect_error "option 'log-directory' is missing" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
 stack "features/audit,log-directory=$MNT"
 expect_error "is in the mount" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+stack "$audit" "$audit"
+expect_error "audit.log' can't be opened: another volume or daemon writes to it" \
+    "$WINDLASS" -N -f "$VOL" -l - "$MNT"
 ln -s /dev/null records/link
 stack "$audit,log-name=link"
 expect_error "can't be opened" "$WINDLASS" -N -f "$VOL" -l - "$MNT"

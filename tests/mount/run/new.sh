@@ -12,7 +12,9 @@ for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
     preset=$(basename "$file" .vol)
     [ "$preset" != brick ] || continue # mounted by mount/brick/brick
     echo "$preset"
-    new "$preset" "$BACK" >"$VOL"
+    words=()
+    [ "$preset" != audit ] || words=("log-directory=$TEST_DIR")
+    new "$preset" "$BACK" "${words[@]}" >"$VOL"
     # shellcheck disable=SC2046 # options
     mount_volfile "$VOL" $(sed -n 's/^#   windlass -f FILE \(.*\) *MOUNTPOINT/\1/p' "$VOL")
     unmount

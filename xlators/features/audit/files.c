@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ audit_file_open (int directory, const char *name, uint64_t *ret_size)
         || (st.st_uid != geteuid () && st.st_uid != 0)) {
         close (fd);
         return -EPERM;
+    }
+    if (flock (fd, LOCK_EX | LOCK_NB) < 0) {
+        close (fd);
+        return -EBUSY;
     }
     *ret_size = (uint64_t) st.st_size;
     return fd;
@@ -98,6 +103,15 @@ audit_file_last_number (int directory, const char *name)
         number = audit_text_last_number (lines);
     }
     return number;
+}
+
+bool
+audit_file_is_it (int directory, const char *name, int fd)
+{
+    struct stat named, open;
+
+    return fstatat (directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat (fd, &open) == 0
+        && named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
 bool

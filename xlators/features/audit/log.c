@@ -28,7 +28,7 @@ struct audit_log {
     pthread_mutex_t lock; /* a leaf; guards the rest, but for the atomic members */
     pthread_cond_t wake;  /* of the thread */
     bool stop, full_seen; /* full_seen: the log's warning was written for this time */
-    int fd;
+    int fd;               /* changes under files_lock, too */
     uint64_t size, max_size;
     int keep;
     bool want_rotation;
@@ -304,7 +304,7 @@ audit_log_reopen (struct audit_log *log)
     if (log->target == AUDIT_JOURNAL)
         return;
     pthread_mutex_lock (&log->files_lock);
-    r = audit_log_begin_file (log);
+    r = audit_file_is_it (log->directory, log->name, log->fd) ? 0 : audit_log_begin_file (log);
     pthread_mutex_unlock (&log->files_lock);
     if (r < 0)
         gf_log (NULL, GF_LOG_ERROR, "audit: the log '%s' can't be opened: %s; the old file stays",

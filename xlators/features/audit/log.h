@@ -50,8 +50,8 @@ void audit_log_dump (struct audit_log *log, GString *out);
 
 /* files.c; by the thread of the log, or the main thread. */
 
-/* Opens a file for appending. Returns a descriptor, or a negative errno: -EPERM if it is no plain
- * file of ours alone. *ret_size: its size. */
+/* Opens a file for appending, and locks it. Returns a descriptor, or a negative errno: -EPERM if it
+ * is no plain file of ours alone, -EBUSY if another log has it. *ret_size: its size. */
 int audit_file_open (int directory, const char *name, uint64_t *ret_size);
 
 /* Renames name to name.1, name.1 to name.2 and so on; name.KEEP goes. */
@@ -59,6 +59,9 @@ int audit_files_shift (int directory, const char *name, int keep);
 
 /* Returns the highest number in the last records of name, or of name.1 if it has none; 0: none. */
 uint64_t audit_file_last_number (int directory, const char *name);
+
+/* Returns whether the name stands for the open file. */
+bool audit_file_is_it (int directory, const char *name, int fd);
 
 /* Returns whether the file ends with a newline, or is empty. */
 bool audit_file_is_whole (int directory, const char *name);

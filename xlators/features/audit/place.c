@@ -120,6 +120,8 @@ audit_take_over_prepare (xlator_t *this, xlator_t *predecessor)
     r = priv->log ? 0 : -errno;
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", priv->name,
-                r == -EPERM ? "it is no plain file of ours" : g_strerror (-r));
+                r == -EPERM   ? "it is no plain file of ours"
+                : r == -EBUSY ? "another volume or daemon writes to it"
+                              : g_strerror (-r));
     return r;
 }
