@@ -98,7 +98,11 @@ def all_lines():
     names.sort(key=lambda name: -int(name.rpartition(".")[2]) if name[-1].isdigit() else 0)
     for name in names:
         with open(f"{records}/{name}", encoding="utf-8") as file:
-            yield from map(json.loads, file)
+            for number, line in enumerate(file, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    sys.exit(f"{name}, line {number}: {error}: {line!r}")
 
 
 def check_order(shared):
