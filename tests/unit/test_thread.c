@@ -97,7 +97,7 @@ thread_test_read (void *data)
         read_section_begin ();
         const struct thread_test_value *value =
             __atomic_load_n (&thread_test_slot.now, __ATOMIC_ACQUIRE);
-        *read += value->alive == 1;
+        __atomic_add_fetch (read, value->alive == 1, __ATOMIC_RELAXED);
         ck_assert_int_eq (value->alive, 1);
         read_section_end ();
     }
@@ -113,7 +113,7 @@ START_TEST (who_replaces_waits_for_who_reads)
     thread_test_slot.now->alive = 1;
     for (int i = 0; i < READERS; i++)
         ck_assert_int_eq (thread_new (&threads[i], "reader", thread_test_read, &read[i]), 0);
-    for (int i = 0; i < REPLACEMENTS || read[0] == 0; i++) {
+    for (int i = 0; i < REPLACEMENTS || __atomic_load_n (&read[0], __ATOMIC_RELAXED) == 0; i++) {
         struct thread_test_value *value = g_new0 (struct thread_test_value, 1), *old;
 
         value->alive = 1;
