@@ -49,4 +49,28 @@ mv -f "$MNT/new" "$MNT/link"
 settled
 expect "names that lead on" "a.c last text" "$(entries)"
 expect "links" 1 "$(stat -c %h "$MNT/another")"
+
+# An owner has only his own rights: he has moved another's directory to his trash. A trash that is
+# not its user's is left alone. An own directory without rights goes.
+for uid in 65533 65534; do
+    mkdir -p "$BACK/.Trash-$uid"/{info,files/theirs,files/own/below}
+    touch "$BACK/.Trash-$uid"/{files/theirs/file,files/own/below/file}
+    touch -d 2026-01-01 "$BACK/.Trash-$uid/info/theirs.trashinfo"
+    touch -d 2026-01-02 "$BACK/.Trash-$uid/info/own.trashinfo"
+    chown -R 65534:65534 "$BACK/.Trash-$uid"
+    chown -R 0:0 "$BACK/.Trash-$uid/files/theirs"
+    chmod 500 "$BACK/.Trash-$uid/files/own/below"
+done
+touch "$MNT/more"
+rm "$MNT/more"
+settled
+wait_until '[ ! -e "$BACK/.Trash-65534/info/own.trashinfo" ]'
+touch "$MNT/yet_more"
+rm "$MNT/yet_more"
+settled
+sleep 0.3
+expect "another's directory" "theirs theirs/file" \
+    "$(cd "$BACK/.Trash-65534/files" && find . -mindepth 1 -printf '%P\n' | sort | xargs)"
+expect "its information" theirs.trashinfo "$(ls "$BACK/.Trash-65534/info")"
+expect "another's trash" "own theirs" "$(ls "$BACK/.Trash-65533/files" | xargs)"
 unmount

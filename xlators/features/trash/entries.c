@@ -310,8 +310,8 @@ entry_of_name (struct making *making, const char *name)
 
 /* --- one stage -------------------------------------------------------------------------------- */
 
-static struct client *
-bin_owner_new (xlator_t *this, const struct client *daemon, const struct trash_who *who)
+struct client *
+trash_owner_new (xlator_t *this, const struct client *daemon, const struct trash_who *who)
 {
     struct client *client = client_new_internal (this, FIRST_CHILD (this));
 
@@ -357,7 +357,7 @@ trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until)
                              .stage = stage, .until = until, .bin = { .who = stage->who } };
     int r;
 
-    making.owner = bin_owner_new (this, making.daemon, &stage->who);
+    making.owner = trash_owner_new (this, making.daemon, &stage->who);
     r = stage_empty (&making);
     if (r < 0 && r != -EAGAIN && stage->not_before == 0)
         gf_log (this, GF_LOG_WARNING,

@@ -2,18 +2,25 @@
 /*
  * Limits of what lies in trashes. An entry is as old as its information file, which is made with
  * it. The size of a tree is that of its files, counted when it is looked at.
+ *
+ * The owner of a trash may have moved there what others own. So entries are removed with the rights
+ * of the owner, and what he can't remove stays.
  */
 #include "trash.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define INFO_SUFFIX ".trashinfo"
+#define NO_GROUP 65534 /* a trash may have a group that its owner is not in */
 
 struct trashed {
     char *name;       /* without the suffix */
     int64_t since;    /* seconds since 1970 */
     uint64_t size;    /* bytes; only if there is a limit of them */
+    uid_t uid;        /* of the trash */
     inode_t *info, *files; /* folders, with references */
 };
 
@@ -65,7 +72,8 @@ tree_size (struct limits_look *look, inode_t *directory, const char *name)
 }
 
 static void
-look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, const char *name)
+look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t uid,
+               const char *name)
 {
     g_autoptr (inode_t) inode = NULL;
     struct trashed *trashed;
@@ -77,6 +85,7 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, const ch
     trashed = g_new0 (struct trashed, 1);
     trashed->name = g_strndup (name, strlen (name) - strlen (INFO_SUFFIX));
     trashed->since = buf.ia_mtime;
+    trashed->uid = uid;
     trashed->info = inode_ref (info);
     trashed->files = inode_ref (files);
     if (look->sizes)
@@ -84,22 +93,45 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, const ch
     g_ptr_array_add (look->trashed, trashed);
 }
 
+/* Looks a folder up that must be a user's own, and no link. */
+static bool
+look_at_folder (struct limits_look *look, inode_t *parent, const char *name, uid_t uid,
+                inode_t **ret_inode)
+{
+    struct iatt buf;
+
+    return sync_name_look (look->client, parent, name, ret_inode, &buf) == 0
+        && buf.ia_type == IA_IFDIR && buf.ia_uid == uid;
+}
+
+/* The name ends with the user's number, as this writes it. */
+static bool
+is_number_of_user (const char *text, uid_t *ret_uid)
+{
+    char again[16];
+    guint64 number;
+
+    if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32 - 1, &number, NULL))
+        return false;
+    snprintf (again, sizeof again, "%" G_GUINT64_FORMAT, number);
+    *ret_uid = number;
+    return strcmp (again, text) == 0;
+}
+
 static void
-look_at_trash (struct limits_look *look, inode_t *parent, const char *name)
+look_at_trash (struct limits_look *look, inode_t *parent, const char *name, const char *number)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) top = NULL, info = NULL, files = NULL;
-    struct iatt buf;
+    uid_t uid;
 
-    if (sync_name_look (look->client, parent, name, &top, &buf) < 0 || buf.ia_type != IA_IFDIR
-        || sync_name_look (look->client, top, "files", &files, &buf) < 0
-        || buf.ia_type != IA_IFDIR
-        || sync_name_look (look->client, top, "info", &info, &buf) < 0
-        || buf.ia_type != IA_IFDIR)
+    if (!is_number_of_user (number, &uid) || !look_at_folder (look, parent, name, uid, &top)
+        || !look_at_folder (look, top, "files", uid, &files)
+        || !look_at_folder (look, top, "info", uid, &info))
         return;
     sync_names_list (look->client, look->this->fd_maker, info, names);
     for (guint i = 0; i < names->len; i++)
-        look_at_entry (look, info, files, names->pdata[i]);
+        look_at_entry (look, info, files, uid, names->pdata[i]);
 }
 
 /* Calls hold for the entries of each trash: /.Trash-UID, /.Trash/UID. */
@@ -113,7 +145,8 @@ trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
     for (guint i = 0; i < names->len; i++) {
         if (!g_str_has_prefix (names->pdata[i], prefix))
             continue;
-        look_at_trash (look, parent, names->pdata[i]);
+        look_at_trash (look, parent, names->pdata[i],
+                       (const char *) names->pdata[i] + strlen (prefix));
         if (hold) {
             hold (look);
             g_ptr_array_set_size (look->trashed, 0);
@@ -132,17 +165,55 @@ older_first (gconstpointer a, gconstpointer b)
     return (one->since > other->since) - (one->since < other->since);
 }
 
+/* The owner of a directory may have taken his rights in it away, and gets them back. */
+static void
+trashed_open (struct client *owner, inode_t *directory, const struct iatt *buf)
+{
+    loc_t loc = { .inode = directory };
+    struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
+
+    if (to.ia_prot != buf->ia_prot)
+        sync_setattr (owner, &loc, &to, IATT_MODE, NULL, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* Removes a name with all below, as the owner of the trash. */
+static int
+trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *directory,
+                     const char *name)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    int r = sync_name_look (owner, directory, name, &inode, &buf);
+
+    if (r == 0 && buf.ia_type == IA_IFDIR && sync_name_remove (owner, directory, name, inode) == 0)
+        return 0;
+    if (r == 0 && buf.ia_type == IA_IFDIR) {
+        trashed_open (owner, inode, &buf);
+        r = sync_names_list (owner, look->this->fd_maker, inode, names);
+    }
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        r = trashed_remove_tree (look, owner, inode, names->pdata[i]);
+    return r < 0 ? r : sync_name_remove (owner, directory, name, inode);
+}
+
 static void
 trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
+    const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : NO_GROUP, 0 };
+    struct client *owner = trash_owner_new (look->this, look->client, &who);
     g_autofree char *info = g_strconcat (trashed->name, INFO_SUFFIX, NULL);
+    int r = trashed_remove_tree (look, owner, trashed->files, trashed->name);
 
-    sync_name_remove_tree (look->client, look->this->fd_maker, trashed->files, trashed->name);
-    sync_name_remove_tree (look->client, look->this->fd_maker, trashed->info, info);
-    __atomic_add_fetch (&trash_priv (look->this)->evicted, 1, __ATOMIC_RELAXED);
+    if (r == 0 || r == -ENOENT)
+        r = trashed_remove_tree (look, owner, trashed->info, info);
+    if (r == 0)
+        __atomic_add_fetch (&trash_priv (look->this)->evicted, 1, __ATOMIC_RELAXED);
+    client_free (owner);
 }
 
-/* The limits of one trash. */
+/* The limits of one trash. What can't be removed pushes no other entry out. */
 static void
 hold_total_and_age (struct limits_look *look)
 {

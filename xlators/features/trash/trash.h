@@ -244,6 +244,9 @@ bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
 /* Makes the entries of one stage, and removes its folder. Returns 0 or a negative errno: then some
  * names stay. -EAGAIN: the time is over. */
 int trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until);
+/* Returns a client that acts as the user, if the daemon can. client_free it. */
+struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
+                                const struct trash_who *who);
 
 /* --- limits.c: the oldest entries go first; tasks of `entries` only --------------------------- */
 
