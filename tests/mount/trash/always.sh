@@ -72,3 +72,17 @@ settled
 expect "one of each file" 100 "$(cat "$MNT"/.Trash-0/files/[0-9]* | sed 's/text/\n&/g' | grep text | sort -u | wc -l)"
 expect "and no more" 100 "$(entries | xargs -n1 | grep -c ^links)"
 unmount
+
+# A directory gets another name while the first stage is made.
+mount_volfile "$VOL"
+expect_ok "$WINDLASS" fault "$MNT" - <<<'mkdir path "/.windlass-trash*" -> delay 500ms'
+mkdir "$MNT/busy" "$MNT/aside"
+touch "$MNT/busy/meanwhile"
+rm "$MNT/busy/meanwhile" &
+sleep 0.2
+mv "$MNT/aside" "$MNT/elsewhere"
+wait $!
+expect_ok "$WINDLASS" fault "$MNT" - <<<""
+settled
+expect_match "a rename meanwhile" 'busy/meanwhile' "$(entries)"
+unmount

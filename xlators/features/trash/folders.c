@@ -215,6 +215,7 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
         return NULL;
     stage = g_new0 (struct trash_stage, 1);
     stage->refs = 2;
+    stage->users = 1;
     stage->directory = directory->gfid;
     stage->who = *who;
     stage->generation = generation;

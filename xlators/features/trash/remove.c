@@ -192,45 +192,14 @@ removal_of_task (struct trash_task *task)
     return removal;
 }
 
+/* Winds the rename into the stage. */
 static void
-removal_make_stage (xlator_t *this, struct trash_task *task)
-{
-    struct removal *removal = removal_of_task (task);
-    struct trash_stage *stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
-    struct iatt before;
-    int r = 0;
-
-    if (!stage) {
-        trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
-        stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
-        trash_stage_unref (this, stage);
-        stage = stage ? trash_stage_enter (this, removal->loc.parent, removal->who.uid) : NULL;
-    }
-    if (stage) {
-        trash_stage_leave (this, stage, false);
-        removal_begin (removal);
-    } else {
-        removal_for_good (removal, r < 0 ? -r : EAGAIN);
-    }
-}
-
-/* Winds the rename, if there is a stage; otherwise has one made. */
-static void
-removal_begin (struct removal *removal)
+removal_wind (struct removal *removal)
 {
     call_frame_t *frame = removal->frame;
     xlator_t *this = frame->this;
     loc_t newloc = { .name = removal->loc.name };
 
-    removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
-    if (!removal->stage && trash_has_inode (removal->loc.parent)) {
-        removal_for_good (removal, ENOENT);
-        return;
-    }
-    if (!removal->stage) {
-        removal_task (removal, removal_make_stage);
-        return;
-    }
     removal->stages++;
     if (!trash_stage_reserve (this, removal->stage, removal->loc.name)) {
         removal_refused (removal, EEXIST);
@@ -240,6 +209,39 @@ removal_begin (struct removal *removal)
     STACK_WIND (frame, trash_staged_cbk, FIRST_CHILD (this), rename, &removal->loc, &newloc,
                 trash_rename_flags (this), NULL);
     loc_wipe_path (&newloc);
+}
+
+static void
+removal_make_stage (xlator_t *this, struct trash_task *task)
+{
+    struct removal *removal = removal_of_task (task);
+    struct iatt before;
+    int r = 0;
+
+    removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    if (!removal->stage) {
+        trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
+        removal->stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
+    }
+    if (removal->stage)
+        removal_wind (removal);
+    else
+        removal_for_good (removal, -r);
+}
+
+/* Goes into the stage, if there is one; otherwise has one made. */
+static void
+removal_begin (struct removal *removal)
+{
+    xlator_t *this = removal->frame->this;
+
+    removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    if (removal->stage)
+        removal_wind (removal);
+    else if (trash_has_inode (removal->loc.parent))
+        removal_for_good (removal, ENOENT);
+    else
+        removal_task (removal, removal_make_stage);
 }
 
 static void

@@ -43,8 +43,7 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
             stage = trash_stage_enter (this, directory, who->uid);
         if (!stage) {
             trash_folder_stat (client, directory, &before);
-            trash_stage_unref (this, trash_folder_new (this, directory, &before, who, &r));
-            stage = trash_stage_enter (this, directory, who->uid);
+            stage = trash_folder_new (this, directory, &before, who, &r);
         }
         if (!stage)
             break;

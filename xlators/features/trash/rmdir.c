@@ -130,13 +130,10 @@ gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, ino
 
         if (try == 0)
             parent = trash_stage_enter (this, gone->loc.parent, gone->who.uid);
-        if (!parent) {
-            trash_stage_unref (this, trash_folder_new (this, gone->loc.parent, &gone->parent,
-                                                        &gone->who, &r));
-            parent = trash_stage_enter (this, gone->loc.parent, gone->who.uid);
-        }
         if (!parent)
-            return r < 0 ? r : -EAGAIN;
+            parent = trash_folder_new (this, gone->loc.parent, &gone->parent, &gone->who, &r);
+        if (!parent)
+            return r;
         r = folder_put (this, gone, mine, parent, ret_folder);
         trash_stage_leave (this, parent, r == 0);
     }

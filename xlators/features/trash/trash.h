@@ -197,8 +197,9 @@ void trash_stages_watch (xlator_t *this);
 
 /* --- folders.c: the folders of stages; tasks of maker only ------------------------------------ */
 
-/* Makes a stage. before: the directory's attributes before the removal. Returns the stage with a
- * reference, and in private->stages; NULL with a negative errno in *ret_error. */
+/* Makes a stage. before: the directory's attributes before the removal. Returns the stage, in
+ * private->stages, as trash_stage_enter does: who looked for it there would miss it if a directory
+ * got another name meanwhile. NULL with a negative errno in *ret_error. */
 struct trash_stage *trash_folder_new (xlator_t *this, inode_t *directory,
                                       const struct iatt *before, const struct trash_who *who,
                                       int *ret_error);
