@@ -86,3 +86,15 @@ expect_ok "$WINDLASS" fault "$MNT" - <<<""
 settled
 expect_match "a rename meanwhile" 'busy/meanwhile' "$(entries)"
 unmount
+
+# Somebody removes the stages: others are made.
+stack features/trash,settle=1h
+mount_volfile "$VOL"
+mkdir "$MNT/swept"
+touch "$MNT/swept/first" "$MNT/swept/second"
+rm "$MNT/swept/first"
+rm -r "$BACK/.windlass-trash"
+expect_ok rm "$MNT/swept/second"
+expect_no_match "explain" "for good" "$("$WINDLASS" explain "$MNT")"
+unmount
+expect_match "a new stage" "swept/second" "$(cat "$BACK/.Trash-0"/info/*.trashinfo)"

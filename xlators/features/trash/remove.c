@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define REMOVAL_STAGES 3 /* stages that a removal tries, if others have taken its name there */
+#define REMOVAL_VANISHED 2 /* the same, if the folder of a stage may be gone */
 
 struct removal {
     call_frame_t *frame;
@@ -18,7 +19,7 @@ struct removal {
     struct trash_who who;
     struct trash_stage *stage; /* entered, or NULL */
     unsigned stages;  /* that were tried */
-    int error;        /* why there is no stage: a positive errno, or 0 */
+    int error;        /* why there is no stage: a positive errno, or 0: it lies in a trash */
     /* what the answer says of the directory */
     struct iatt pre, post;
     bool has_pre, has_post;
@@ -137,7 +138,7 @@ removal_wipe (struct removal *removal)
     g_clear_pointer (&removal->xdata, dict_unref);
 }
 
-/* Removes the name after all, since `error` keeps it out of the trash. */
+/* Removes the name after all: `error` keeps it out of the trash, or (0) it lies in one. */
 static void
 removal_for_good (struct removal *removal, int error)
 {
@@ -154,7 +155,7 @@ trash_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 {
     struct removal *removal = frame->local;
 
-    if (op_ret >= 0 && removal->error != ENOENT)
+    if (op_ret >= 0 && removal->error != 0)
         trash_count_for_good (this, removal->error, removal->loc.name);
     removal_wipe (removal);
     STACK_UNWIND (unlink, frame, op_ret, op_errno, preparent, postparent, xdata);
@@ -239,7 +240,7 @@ removal_begin (struct removal *removal)
     if (removal->stage)
         removal_wind (removal);
     else if (trash_has_inode (removal->loc.parent))
-        removal_for_good (removal, ENOENT);
+        removal_for_good (removal, 0);
     else
         removal_task (removal, removal_make_stage);
 }
@@ -284,16 +285,19 @@ removal_take_back (xlator_t *this, struct trash_task *task)
     STACK_UNWIND (unlink, frame, -1, EISDIR, NULL, NULL, NULL);
 }
 
+/* ENOENT: the stage's folder is gone, or the file: then the removal itself will say so. */
 static void
 removal_refused (struct removal *removal, int error)
 {
     xlator_t *this = removal->frame->this;
-    struct trash_stage *stage = removal->stage;
+    struct trash_stage *stage = g_steal_pointer (&removal->stage);
+    const bool vanished = error == ENOENT || error == ESTALE;
 
-    if (error == EEXIST || error == ENOENT || error == ESTALE)
+    if (error == EEXIST || vanished)
         trash_stage_retire (this, stage);
     trash_stage_leave (this, stage, false);
-    if (error == EEXIST && removal->stages < REMOVAL_STAGES)
+    if ((error == EEXIST && removal->stages < REMOVAL_STAGES)
+        || (vanished && removal->stages < REMOVAL_VANISHED))
         removal_begin (removal);
     else
         removal_for_good (removal, error);
