@@ -98,3 +98,27 @@ expect_ok rm "$MNT/swept/second"
 expect_no_match "explain" "for good" "$("$WINDLASS" explain "$MNT")"
 unmount
 expect_match "a new stage" "swept/second" "$(cat "$BACK/.Trash-0"/info/*.trashinfo)"
+
+# No space for an entry: the file stays in its stage until there is some. A trash that no file can
+# be moved to: for good, and counted.
+stack debug/fault features/trash,settle=50ms
+mount_volfile "$VOL"
+for errno in ENOSPC EDQUOT; do
+    expect_ok "$WINDLASS" fault "$MNT" - <<<"create path \"/.Trash-0/*\" -> error $errno"
+    mkdir "$MNT/$errno"
+    touch "$MNT/$errno/early"
+    rm "$MNT/$errno/early"
+    wait_until "grep -q '/$errno.*stays in' '$LOG'"
+    expect_no_match "explain" "for good" "$("$WINDLASS" explain "$MNT")"
+done
+expect_ok "$WINDLASS" fault "$MNT" - <<<""
+unmount
+expect "made later" "EDQUOT/early ENOSPC/early" \
+    "$(cat "$BACK/.Trash-0"/info/*.trashinfo | sed -n 's/^Path=//p' | grep early | sort | xargs)"
+mount_volfile "$VOL"
+expect_ok "$WINDLASS" fault "$MNT" - <<<'rename path "/.windlass-trash/*" -> error EXDEV'
+touch "$MNT/apart"
+rm "$MNT/apart"
+wait_until '"$WINDLASS" explain "$MNT" | grep -q "for good instead, lastly for EXDEV"'
+settled
+unmount

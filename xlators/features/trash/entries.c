@@ -223,17 +223,29 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
     return 0;
 }
 
-static void
-entry_for_good (struct making *making, inode_t *inode, const char *name, int r)
-{
-    trash_count_for_good (making->this, -r, name);
-    sync_name_remove_tree (making->daemon, making->this->fd_maker, making->stage->folder, name);
-}
-
 static bool
 error_is_of_space (int r)
 {
     return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* Returns whether no later try can do better. */
+static bool
+error_is_for_ever (int r)
+{
+    return r == -EXDEV || r == -ENAMETOOLONG;
+}
+
+/* Removes a name that can never become an entry. */
+static int
+entry_for_good (struct making *making, const char *name, int r)
+{
+    const int removed = sync_name_remove_tree (making->daemon, making->this->fd_maker,
+                                               making->stage->folder, name);
+
+    if (removed == 0)
+        trash_count_for_good (making->this, -r, name);
+    return removed;
 }
 
 /* A question for the line `maker`, which alone drops names for their links. */
@@ -303,8 +315,8 @@ entry_of_name (struct making *making, const char *name)
         r = entry_try (making, inode, name, text, try);
     if (r == 0)
         __atomic_add_fetch (&trash_priv (making->this)->made, 1, __ATOMIC_RELAXED);
-    else if (error_is_of_space (r))
-        entry_for_good (making, inode, name, r);
+    else if (error_is_for_ever (r))
+        r = entry_for_good (making, name, r);
     return r;
 }
 
@@ -340,10 +352,10 @@ stage_empty (struct making *making)
     for (guint i = 0; r == 0 && i < names->len; i++) {
         int one = clock_now () < making->until ? entry_of_name (making, names->pdata[i]) : -EAGAIN;
 
-        if (one < 0 && one != -ENOENT && !error_is_of_space (one))
+        if (one < 0 && one != -ENOENT)
             failed = one;
-        if (one == -EAGAIN)
-            break;
+        if (one == -EAGAIN || error_is_of_space (one))
+            break; /* the others would fail, too */
     }
     if (r == 0 && !failed && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (making->daemon, user, name, stage->folder);

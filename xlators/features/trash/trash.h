@@ -35,7 +35,8 @@
  *   link count is over 1. One thread does this, one file after the other: two threads that each see
  *   two links would drop both. Where others share the storage the name stays.
  * - A removal succeeds where the stage can't: if there is no space, no right to make a stage, or
- *   another file system below, the file is removed for good, and counted.
+ *   another file system below, the file is removed for good, and counted. What is in a stage by
+ *   then stays there while there is no space for its entry.
  * - A daemon that was killed leaves its stages. The next one, or another over the same storage,
  *   finds their instance unlocked (OFD) and makes the entries. A stage has the path of its
  *   directory in an attribute, which a file system writes no later than the names that come into
