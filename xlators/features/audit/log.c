@@ -78,9 +78,16 @@ audit_put_bytes_locked (struct audit_log *log, const char *text, size_t size)
     return done;
 }
 
+static void
+audit_set_full_locked (struct audit_log *log)
+{
+    __atomic_store_n (&log->full, true, __ATOMIC_SEQ_CST);
+    thread_cond_signal (&log->wake);
+}
+
 /* Writes a line, which has no newline, of the record with a number, or 0. Returns false if the log
- * has not taken it. A line of which it took the beginning counts as taken: the rest comes first
- * when there is room. */
+ * has not taken it. A line of which it took the beginning counts as taken, and the log is full: the
+ * rest comes first when there is room, and nothing is between. */
 static bool
 audit_put_locked (struct audit_log *log, const char *line, uint64_t number)
 {
@@ -99,15 +106,9 @@ audit_put_locked (struct audit_log *log, const char *line, uint64_t number)
     if (done > 0 && done < size) {
         g_string_assign (log->partial, text + done);
         log->partial_number = number;
+        audit_set_full_locked (log);
     }
     return done > 0;
-}
-
-static void
-audit_set_full_locked (struct audit_log *log)
-{
-    __atomic_store_n (&log->full, true, __ATOMIC_SEQ_CST);
-    thread_cond_signal (&log->wake);
 }
 
 static void
@@ -145,8 +146,6 @@ audit_log_write (struct audit_log *log, const char *body, bool keep)
     line = g_strdup_printf ("{\"unwind\":%" PRIu64 ",%s}", number, body);
     if (!log->full && audit_put_locked (log, line, number)) {
         log->counts.records++;
-        if (log->partial->len > 0)
-            audit_set_full_locked (log);
     } else {
         audit_set_full_locked (log);
         /* A record after a lost one is lost, too: the gap is told in one place. */
@@ -259,7 +258,8 @@ audit_log_off_room (struct audit_log *log, void *data)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* The rest of a line does not belong in another file: its record is lost. The last record of a file
- * may be torn, too, if a daemon was killed on a full disk: the next one begins a line. */
+ * may be torn, too, if a daemon was killed on a full disk: the next one begins a line. Until a line
+ * is begun, the log is full: nothing may be written before the newline. */
 static void
 audit_end_line_locked (struct audit_log *log, bool whole)
 {
@@ -273,17 +273,19 @@ audit_end_line_locked (struct audit_log *log, bool whole)
     }
 }
 
-/* Opens the file by its name, and has records written there from now on. */
+/* Opens the file by its name, and has records written there from now on. Whether its last line is
+ * whole is only known with its lock: another daemon might still write the rest. */
 static int
 audit_log_begin_file (struct audit_log *log)
 {
-    const bool whole = audit_file_is_whole (log->directory, log->name);
     uint64_t size;
     const int fd = audit_file_open (log->directory, log->name, &size);
+    bool whole;
     int old;
 
     if (fd < 0)
         return fd;
+    whole = audit_file_is_whole (log->directory, log->name);
     pthread_mutex_lock (&log->lock);
     old = log->fd;
     log->fd = fd;
