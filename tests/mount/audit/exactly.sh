@@ -8,14 +8,14 @@
 need_root
 need_command python3
 mkdir records
-mount -t tmpfs -o "size=$(amount 40m 600m)" tmpfs records || skip "needs mount"
+mount -t tmpfs -o "size=$(amount 40m 160m)" tmpfs records || skip "needs mount"
 echo 'mkdir,rmdir,rename,unlink,create,readv,writev -> record' >rules
 for disk in roomy full; do
     echo "$disk"
     stack "features/audit,log-directory=$TEST_DIR/records,rules=$TEST_DIR/rules,max-size=100MB"
     mount_volfile "$VOL"
     expect_ok python3 "$(dirname "$0")/exactly.py" "$WINDLASS" "$MNT" "$VOL" "$TEST_DIR/records" \
-        "$(amount 1400 20000)" $disk
+        "$(amount 1400 5000)" $disk
     unmount
     rm -f records/*
 done
