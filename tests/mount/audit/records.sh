@@ -131,3 +131,16 @@ stack "$audit,log-name=link"
 expect_error "can't be opened" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
 stack "$audit" performance/io-cache
 expect_error "answers reads itself, which are then not recorded" "$WINDLASS" check "$VOL"
+
+# --- who else may have it ---
+
+touch records/open
+chmod 666 records/open
+stack "$audit,log-name=open"
+expect_error "no plain file of ours, or others may write to it" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+chmod 644 records/open # a lock of one who may read does not hinder
+exec {reader}<records/open
+flock -x "$reader"
+mount_volfile "$VOL"
+unmount
+exec {reader}<&-

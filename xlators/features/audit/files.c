@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,16 +18,17 @@ audit_file_open (int directory, const char *name, uint64_t *ret_size)
                            O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
                                | O_NOCTTY,
                            0600);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET }; /* not to be had by readers */
     struct stat st;
 
     if (fd < 0)
         return -errno;
     if (fstat (fd, &st) < 0 || !S_ISREG (st.st_mode) || st.st_nlink != 1
-        || (st.st_uid != geteuid () && st.st_uid != 0)) {
+        || (st.st_uid != geteuid () && st.st_uid != 0) || st.st_mode & (S_IWGRP | S_IWOTH)) {
         close (fd);
         return -EPERM;
     }
-    if (flock (fd, LOCK_EX | LOCK_NB) < 0) {
+    if (fcntl (fd, F_OFD_SETLK, &lock) < 0) {
         close (fd);
         return -EBUSY;
     }

@@ -120,7 +120,7 @@ audit_take_over_prepare (xlator_t *this, xlator_t *predecessor)
     r = priv->log ? 0 : -errno;
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", priv->name,
-                r == -EPERM   ? "it is no plain file of ours"
+                r == -EPERM   ? "it is no plain file of ours, or others may write to it"
                 : r == -EBUSY ? "another volume or daemon writes to it"
                               : g_strerror (-r));
     return r;
