@@ -252,8 +252,8 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     return choice;
 }
 
-/* Tells the translators, as the bridge does before a move to another graph, that requests are held,
- * or that they are no longer. The clients go on all the same. */
+/* Sends the translators XLATOR_HOLDING or XLATOR_HOLD_OVER, as the bridge does around a move to
+ * another graph. The clients of the history continue to make calls during the hold. */
 static void
 drive_hold (struct drive *drive, bool holding)
 {

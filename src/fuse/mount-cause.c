@@ -4,9 +4,11 @@
  * terminal itself. So the known causes are looked for afterwards, the most basic one first.
  */
 #include "control/control.h"
+#include "core/time/attempt.h"
 #include "fuse/reports.h"
 #include "fuse/state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
@@ -146,9 +148,9 @@ cause_of_mountpoint (const char *mountpoint)
 }
 
 static char *
-cause_for_user (const struct bridge *bridge)
+cause_for_user (const struct bridge *bridge, int error)
 {
-    g_autofree char *path = fusermount_path ();
+    g_autofree char *path = fusermount_path (), *reason = NULL;
     char *cause;
     struct statvfs where;
     struct stat st;
@@ -168,6 +170,10 @@ cause_for_user (const struct bridge *bridge)
         return g_strdup_printf ("%s lies in a file system mounted with 'nosuid', so it can't mount "
                                 "for users",
                                 path);
+    if (error == EAGAIN) {
+        reason = attempt_reason (error);
+        return g_strdup_printf ("no process can be started for %s: %s", path, reason);
+    }
     cause = cause_of_mountpoint (bridge->mountpoint);
     if (cause)
         return cause;
@@ -175,11 +181,12 @@ cause_for_user (const struct bridge *bridge)
 }
 
 char *
-bridge_mount_cause (const struct bridge *bridge)
+bridge_mount_cause (const struct bridge *bridge, int error)
 {
     char *cause = bridge_device_cause (DEVICE);
 
     if (cause)
         return cause;
-    return geteuid () == 0 || may_mount () ? cause_for_root (bridge) : cause_for_user (bridge);
+    return geteuid () == 0 || may_mount () ? cause_for_root (bridge)
+                                           : cause_for_user (bridge, error);
 }

@@ -17,7 +17,8 @@ bridge_path (xlator_t *this, const call_stack_t *root, bool may_wait, char *ret_
 
 /* --- mount-cause.c --- */
 
-/* After a mount failed: returns the known cause and what to do, or NULL. g_free it. */
-char *bridge_mount_cause (const struct bridge *bridge);
+/* After a mount failed with `error`, an errno: returns the known cause and what to do, or NULL.
+ * g_free it. */
+char *bridge_mount_cause (const struct bridge *bridge, int error);
 
 #endif

@@ -505,9 +505,9 @@ hidden_look_up (struct bridge *bridge)
 }
 
 static char *
-mount_error (const struct bridge *bridge)
+mount_error (const struct bridge *bridge, int error)
 {
-    g_autofree char *cause = bridge_mount_cause (bridge);
+    g_autofree char *cause = bridge_mount_cause (bridge, error);
     const char *says = bridge->libfuse_says->str;
 
     return g_strdup_printf ("can't mount '%s' on '%s'%s%s%s%s", bridge->graph->volfile->path,
@@ -541,7 +541,7 @@ bridge_mount (struct bridge *bridge, char **ret_error)
     if (r == 0)
         r = ring_prepare (bridge, ret_error);
     if (r < 0 && !*ret_error)
-        *ret_error = mount_error (bridge);
+        *ret_error = mount_error (bridge, -r);
     return r;
 }
 

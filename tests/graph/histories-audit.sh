@@ -3,20 +3,10 @@
 # Random histories over features/audit: alone, twice, above caches, with rules that ask for the
 # attributes of each file, and with errors of storage: it changes no answer.
 # longer
-. "$(dirname "$0")/../mount/lib.sh"
+. "$(dirname "$0")/histories-lib.sh"
 
-BACK=/nowhere
 audit=features/audit,log-directory=$TEST_DIR
 printf '* owner 4000000000.. -> skip\n* mode /0777 -> record\n' >rules
-run () { # SEED OPTION... -- TYPE...
-    local seed=$1 options=()
-    shift
-    while [ "$1" != -- ]; do options+=("$1"); shift; done
-    shift
-    stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories \
-        "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
-}
 
 run 51 -- "$audit"
 run 52 --faults 50 -- "$audit,rules=$TEST_DIR/rules"

@@ -3,20 +3,10 @@
 # Random histories over quick-read, alone, twice, above and below others: content from memory equals
 # the content of storage.
 # longer
-. "$(dirname "$0")/../mount/lib.sh"
+. "$(dirname "$0")/histories-lib.sh"
 
-BACK=/nowhere
 behind=performance/open-behind
 quick=performance/quick-read
-run () { # SEED OPTION... -- TYPE...
-    local seed=$1 options=()
-    shift
-    while [ "$1" != -- ]; do options+=("$1"); shift; done
-    shift
-    stack "$@"
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories \
-        "$(amount 5 40)" "${options[@]}" || fail "$* does not pass"
-}
 
 run 21 -- $quick,content-with-lookup=on
 run 22 --faults 50 -- $quick,cache-timeout=600,content-with-lookup=on

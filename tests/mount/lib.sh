@@ -125,6 +125,31 @@ need_user_namespaces () {
     user unshare --user --map-root-user --mount true 2>/dev/null || skip "needs user namespaces"
 }
 
+# lock_begin KIND HELD WAITED: a process has a write lock on the file HELD, until lock_pass; another
+# waits for one on WAITED, and has it then until lock_end. Sets $holder and $waiter.
+lock_begin () {
+    mkfifo holds waits
+    "$PROGRAMS/lock" "$1" write wait "$2" <holds >held &
+    holder=$!
+    exec 5>holds
+    wait_until "grep -q got held"
+    "$PROGRAMS/lock" "$1" write wait "$3" <waits >waited 5>&- &
+    waiter=$!
+    exec 6>waits
+}
+
+lock_pass () {
+    exec 5>&-
+    wait $holder
+    wait_until "grep -q got waited"
+}
+
+lock_end () {
+    exec 6>&-
+    wait $waiter
+    rm holds waits held waited
+}
+
 # let_users_mount: the test goes on as root, but users may mount.
 let_users_mount () {
     need_root

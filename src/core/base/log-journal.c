@@ -177,12 +177,6 @@ journal_record (const char *program, const char *text)
     return record;
 }
 
-void
-journal_add (GString *record, const char *field, const char *value)
-{
-    journal_append (record, field, value);
-}
-
 /* While the journal takes nothing, an entry waits for it no more: `late` is an entry that was not
  * taken in time. */
 int

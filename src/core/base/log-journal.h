@@ -40,11 +40,10 @@ struct journal_entry {
 void journal_send (const struct journal_entry *entry);
 
 /* Entries of a translator's own: journal_record (program, text) begins one with the fields MESSAGE,
- * PRIORITY (6) and SYSLOG_IDENTIFIER, journal_add adds a field, and journal_record_send sends it
- * and frees the string. Returns 0; or a negative errno, and the journal has not taken it: -EAGAIN
- * if it does not take entries in time. Keeps the caller for a second at most. */
+ * PRIORITY (6) and SYSLOG_IDENTIFIER, and journal_record_send sends it and frees the string.
+ * Returns 0; or a negative errno, and the journal has not taken it: -EAGAIN if it does not take
+ * entries in time. Keeps the caller for a second at most. */
 GString *journal_record (const char *program, const char *text);
-void journal_add (GString *record, const char *field, const char *value);
 int journal_record_send (GString *record);
 
 /* The priority of syslog(3) for a level. */

@@ -81,54 +81,32 @@ done
 
 # --- locks ----------------------------------------------------------------------------------------
 
-lock=$PROGRAMS/lock
 for kind in fcntl flock; do
-    mkfifo holds waits
-    "$lock" $kind write wait "$MNT/file" <holds >held &
-    holder=$!
-    exec 5>holds
-    wait_until "grep -q got held"
-    "$lock" $kind write wait "$MNT/file" <waits >waited 5>&- &
-    waiter=$!
-    exec 6>waits
+    lock_begin $kind "$MNT/file" "$MNT/file"
     waits_for 'a .*lock'
     moves "a program waits for a lock" test/pass test/pass
     expect_match "what is said of the file" '^1 files stay with the old graph' "$(cat answer)"
     waits_for 'a .*lock'
     moves "a program waits for a lock in an old graph" test/pass
-    exec 5>&-
-    wait $holder
-    wait_until "grep -q got waited"
-    expect "a third owner" EAGAIN "$("$lock" $kind write try "$MNT/file" </dev/null)"
-    exec 6>&-
-    wait $waiter
+    lock_pass
+    expect "a third owner" EAGAIN "$("$PROGRAMS/lock" $kind write try "$MNT/file" </dev/null)"
+    lock_end
     wait_until "grep -q 'no file uses the old graph any more' '$LOG'"
     : >"$LOG"
-    rm holds waits held waited
 done
 
 # --- a request in the way -------------------------------------------------------------------------
 
 # test/blocks does not set a call aside that waits for a lock: it keeps the thread.
 moves "nothing waits" test/blocks
-mkfifo holds waits
-"$lock" fcntl write wait "$MNT/file" <holds >held &
-holder=$!
-exec 5>holds
-wait_until "grep -q got held"
-"$lock" fcntl write wait "$MNT/file" <waits >waited 5>&- &
-waiter=$!
-exec 6>waits
+lock_begin fcntl "$MNT/file" "$MNT/file"
 wait_until "'$WINDLASS' inflight '$MNT' | grep -q \"now at: .*'blocks-1'\""
 stack test/pass
 expect_error "^lk of /file by lock \\($waiter\\) was under way for [0-9.]+ s, in 'blocks-1', where it \
 waits for .*; it hindered the move for 10 s; 'windlass inflight $MNT' lists all requests$" \
     "$WINDLASS" reload "$MNT"
 expect "what others read" text "$(cat "$MNT/file")"
-exec 5>&-
-wait $holder
-wait_until "grep -q got waited"
+lock_pass
 moves "a program has a lock" test/pass
-exec 6>&-
-wait $waiter
+lock_end
 unmount

@@ -113,17 +113,6 @@ trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept)
     trash_stage_unref (this, stage);
 }
 
-struct trash_stage *
-trash_stage_ref (xlator_t *this, struct trash_stage *stage)
-{
-    trash_private_t *priv = this->private;
-
-    pthread_mutex_lock (&priv->lock);
-    stage->refs++;
-    pthread_mutex_unlock (&priv->lock);
-    return stage;
-}
-
 void
 trash_stage_unref (xlator_t *this, struct trash_stage *stage)
 {

@@ -174,7 +174,6 @@ struct trash_stage *trash_stage_enter (xlator_t *this, inode_t *directory, uid_t
 uint32_t trash_rename_flags (const xlator_t *this);
 bool trash_stage_reserve (xlator_t *this, struct trash_stage *stage, const char *name);
 void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
-struct trash_stage *trash_stage_ref (xlator_t *this, struct trash_stage *stage);
 void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
 
 /* Adds a new stage, and takes over the reference. */
