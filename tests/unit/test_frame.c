@@ -161,7 +161,7 @@ log_of (int (*fn) (struct stack *s), struct stack *s, int *ret_r)
     log_close ();
     ck_assert (g_file_get_contents (path, &text, NULL, NULL));
     unlink (path);
-    return text;
+    return g_steal_pointer (&text);
 }
 
 static int
