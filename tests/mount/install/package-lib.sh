@@ -260,11 +260,12 @@ in_machine () {
         LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# typed WHO LINES: what somebody types, who gives up at the first error.
+# typed WHO LINES: what somebody types, who gives up at the first error. The lines do not lie in
+# /tmp: from Debian 13 on, systemd mounts another one there.
 typed () {
-    echo "$2" >"$machine/tmp/typed"
-    if [ "$1" = root ]; then in_machine sh -e /tmp/typed; else
-        in_machine su - "$1" -c 'sh -e /tmp/typed'; fi
+    echo "$2" >"$machine/opt/typed"
+    if [ "$1" = root ]; then in_machine sh -e /opt/typed; else
+        in_machine su - "$1" -c 'sh -e /opt/typed'; fi
 }
 
 machine_end () {
