@@ -89,7 +89,7 @@ crash_say_safely (const char *text)
 {
     static const char digits[] = "0123456789abcdef";
 
-    bool plain;
+    bool plain = true;
 
     for (const unsigned char *p = (const unsigned char *) text, *end = p; *p; p++) {
         char one[5] = { (char) *p };

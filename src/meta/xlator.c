@@ -136,14 +136,17 @@ int
 meta_set_xl_loglevel (const struct meta *meta, const struct meta_node *node, const char *value,
                       GString *allowed)
 {
+    xlator_t *xl = meta_xl (meta, node);
     gf_loglevel_t level = GF_LOG_UNSET;
 
+    if (!xl)
+        return -ENOENT;
     if (g_ascii_strcasecmp (value, "unset") != 0 && log_level_parse (value, &level) < 0) {
         g_string_append (allowed,
                          "must be " META_LEVELS ", or unset, for the level of the process");
         return -EINVAL;
     }
-    xlator_set_loglevel (meta_xl (meta, node), level);
+    xlator_set_loglevel (xl, level);
     return 0;
 }
 

@@ -349,7 +349,7 @@ START_TEST (extended_attributes_come_and_go)
     ck_assert_int_eq (sync_setxattr (w.client, &loc, dict, 0, NULL, NULL), 0);
     ck_assert_int_eq (sync_fsetxattr (w.client, fd, dict, XATTR_CREATE, NULL, NULL), -EEXIST);
     ck_assert_int_eq (sync_getxattr (w.client, &loc, "user.a", NULL, &reply), 0);
-    size_t size;
+    size_t size = 0;
     ck_assert_int_eq (memcmp (dict_get (reply.dict, "user.a", &size), "x\0y", 3), 0);
     ck_assert_uint_eq (size, 3);
     getxattr_reply_drop (&reply);

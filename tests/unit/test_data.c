@@ -218,7 +218,7 @@ START_TEST (a_copied_dict_is_independent)
     dict_set (dict, "key", "\0\1\2", 3);
     g_autoptr (dict_t) copy = dict_copy (dict);
     dict_set_str (dict, "key", "changed");
-    size_t size;
+    size_t size = 0;
     ck_assert_mem_eq (dict_get (copy, "key", &size), "\0\1\2", 3);
     ck_assert_uint_eq (size, 3);
 }

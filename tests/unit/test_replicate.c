@@ -250,7 +250,7 @@ START_TEST (a_counter_is_written_as_it_is_read)
     const struct counter counter = { { 1, -2, INT32_MAX } };
     g_autoptr (dict_t) dict = dict_new ();
     struct counter read;
-    size_t size;
+    size_t size = 0;
 
     counter_set (dict, "m", &counter);
     read = counter_read (dict_get (dict, "m", &size), COUNTER_SIZE);

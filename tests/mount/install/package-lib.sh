@@ -217,6 +217,12 @@ page () {
         '/^```/ { on = !on && $0 == begin && ++n == wanted; next } on' "$SOURCE_DIR/doc/$1.md"
 }
 
+# page_prints PAGE: the commands whose output is the page's first text block.
+page_prints () {
+    awk '/^```sh$/ { on = 1; lines = ""; next } /^```text$/ { printf "%s", lines; exit }
+        /^```/ { on = 0 } on { lines = lines $0 "\n" }' "$SOURCE_DIR/doc/$1.md"
+}
+
 # manual PAGE NUMBER: the lines of the nth example of a manual page.
 manual () {
     awk -v "wanted=$2" '/^\.nf/ { on = ++n == wanted; next } /^\.fi/ { on = 0 } on' \
@@ -288,7 +294,7 @@ package_walk () {
 
     for who in root ann; do
         expect "a view, for $who" "$(page quickstart-run text)" \
-            "$(typed $who "mkdir /tmp/t; $(page quickstart-run sh 6)")"
+            "$(typed $who "mkdir /tmp/t; $(page_prints quickstart-run)")"
         typed root 'rm -r /tmp/t'
     done
     machine_end
