@@ -10,7 +10,8 @@ test_ldadd = $(whole_objects) $(CHECK_LIBS) $(whole_libs)
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/all tests/graph/all
 endif
-tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.h %D%/unit/no-threads.h \
+tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mock.h \
+    %D%/unit/no-threads.h \
     %D%/unit/test_byte_claims.c \
     %D%/unit/steps_world.h \
     %D%/unit/test_control.c \

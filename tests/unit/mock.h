@@ -6,6 +6,16 @@
 #include "core/edge/sync.h"
 #include "xlator.h"
 
+/* Translators that several tests of tests/unit use (mock.c), with the functions in them. Each
+ * implements stat: leaf answers it, after mock_leaf_nap microseconds, with a file of 42 bytes, or
+ * with the error mock_leaf_errno if that is not 0; pass winds it, after mock_pass_nap microseconds;
+ * tail hands it on. leaf also refuses access with EACCES. */
+extern const struct xlator_api mock_leaf_api, mock_pass_api, mock_tail_api;
+extern gulong mock_leaf_nap, mock_pass_nap;
+extern int mock_leaf_errno;
+stat_fop mock_leaf_stat, mock_pass_stat;
+stat_cbk mock_pass_stat_cbk;
+
 /* Puts xl above child (NULL: no child) and creates its routes. */
 static inline xlator_t *
 mock_xlator (xlator_t *xl, const char *name, const struct xlator_api *api, xlator_t *child)

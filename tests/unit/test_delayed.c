@@ -12,15 +12,6 @@ static struct held_calls *delayed_calls;
 static char went_on_in[16]; /* the thread that continued the last call */
 
 static void
-delayed_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
-}
-
-static const struct xlator_api delayed_leaf_api = { .type = "test/leaf",
-                                                    .fops = { .stat = delayed_leaf_stat } };
-
-static void
 delayed_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
     pthread_getname_np (pthread_self (), went_on_in, sizeof went_on_in);
@@ -31,7 +22,7 @@ delayed_go_on (call_stub_t *stub, enum held_end why, void *data)
 static void
 hold_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    held_add (delayed_calls, fop_stat_stub (frame, delayed_leaf_stat, loc, xdata), 1000000, NULL);
+    held_add (delayed_calls, fop_stat_stub (frame, mock_leaf_stat, loc, xdata), 1000000, NULL);
 }
 
 static const struct xlator_api hold_api = { .type = "test/hold", .fops = { .stat = hold_stat } };
@@ -49,7 +40,7 @@ stack_of_two (void)
     delayed_calls = held_new (delayed_go_on);
     s->client = client_new (
         mock_xlator (&s->hold, "hold", &hold_api,
-                     mock_xlator (&s->leaf, "leaf", &delayed_leaf_api, NULL)));
+                     mock_xlator (&s->leaf, "leaf", &mock_leaf_api, NULL)));
     return s;
 }
 

@@ -13,44 +13,6 @@
 
 /* --- translators of the tests --------------------------------------------------------------- */
 
-static void
-frame_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    struct iatt buf = { .ia_size = 42, .ia_type = IA_IFREG };
-
-    STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
-}
-
-static void
-leaf_access (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t mask, dict_t *xdata)
-{
-    STACK_UNWIND (access, frame, -1, EACCES, NULL);
-}
-
-static const struct xlator_api frame_leaf_api = {
-    .type = "test/leaf",
-    .fops = { .stat = frame_leaf_stat, .access = leaf_access },
-};
-
-static stat_cbk frame_pass_stat_cbk;
-
-static void
-frame_pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    STACK_WIND (frame, frame_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
-}
-
-static void
-frame_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                     int32_t op_errno,
-                     struct iatt *buf, dict_t *xdata)
-{
-    STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
-}
-
-static const struct xlator_api frame_pass_api = { .type = "test/pass",
-                                                  .fops = { .stat = frame_pass_stat } };
-
 struct stack {
     xlator_t leaf, layers[40];
     struct client *client;
@@ -60,7 +22,7 @@ static struct stack *
 frame_stack_of (unsigned layers, const struct xlator_api *api)
 {
     struct stack *s = g_new0 (struct stack, 1);
-    xlator_t *top = mock_xlator (&s->leaf, "leaf", &frame_leaf_api, NULL);
+    xlator_t *top = mock_xlator (&s->leaf, "leaf", &mock_leaf_api, NULL);
 
     for (unsigned i = 0; i < layers; i++)
         top = mock_xlator (&s->layers[i], "layer", api, top);
@@ -82,7 +44,7 @@ frame_stack_free (struct stack *s)
 
 START_TEST (an_answer_comes_back_through_every_layer)
 {
-    struct stack *s = frame_stack_of (_i, &frame_pass_api);
+    struct stack *s = frame_stack_of (_i, &mock_pass_api);
     struct stat_reply reply;
     loc_t loc = { 0 };
 
@@ -97,7 +59,7 @@ END_TEST
 
 START_TEST (an_error_comes_back_as_it_is)
 {
-    struct stack *s = frame_stack_of (3, &frame_pass_api);
+    struct stack *s = frame_stack_of (3, &mock_pass_api);
     loc_t loc = { 0 };
 
     ck_assert_int_eq (sync_access (s->client, &loc, R_OK, NULL, NULL), -EACCES);
@@ -107,7 +69,7 @@ END_TEST
 
 START_TEST (what_nobody_implements_is_enosys)
 {
-    struct stack *s = frame_stack_of (2, &frame_pass_api);
+    struct stack *s = frame_stack_of (2, &mock_pass_api);
     loc_t loc = { 0 };
 
     ck_assert_int_eq (sync_statfs (s->client, &loc, NULL, NULL), -ENOSYS);
@@ -117,7 +79,7 @@ END_TEST
 
 START_TEST (a_layer_without_the_fop_is_not_on_the_way)
 {
-    struct stack *s = frame_stack_of (5, &frame_pass_api);
+    struct stack *s = frame_stack_of (5, &mock_pass_api);
 
     ck_assert_ptr_eq (s->layers[4].routes.access.to, &s->leaf);
     ck_assert_ptr_eq (s->layers[4].routes.stat.to, &s->layers[4]);
@@ -127,7 +89,7 @@ END_TEST
 
 START_TEST (a_layer_that_is_passed_through_is_not_on_the_way)
 {
-    struct stack *s = frame_stack_of (2, &frame_pass_api);
+    struct stack *s = frame_stack_of (2, &mock_pass_api);
 
     s->layers[1].pass_through = true;
     xlator_route (&s->layers[1]);
@@ -292,7 +254,7 @@ END_TEST
 static void
 early_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    STACK_WIND (frame, frame_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
+    STACK_WIND (frame, mock_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
     STACK_UNWIND (stat, frame, 0, 0, NULL, NULL);
 }
 
@@ -426,7 +388,7 @@ static const struct xlator_api frame_fan_api = { .type = "test/fan",
 
 START_TEST (many_threads_may_wind_from_one_frame)
 {
-    struct stack *s = frame_stack_of (4, &frame_pass_api);
+    struct stack *s = frame_stack_of (4, &mock_pass_api);
     xlator_t fan;
 
     client_free (s->client);
@@ -442,7 +404,7 @@ END_TEST
 
 START_TEST (every_wind_and_unwind_is_logged_at_trace_with_its_arguments)
 {
-    struct stack *s = frame_stack_of (2, &frame_pass_api);
+    struct stack *s = frame_stack_of (2, &mock_pass_api);
     g_autofree char *log = NULL;
     int r;
 

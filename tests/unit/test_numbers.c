@@ -11,55 +11,8 @@
 
 #define MS 1000000ull
 
-/* --- translators: leaf of 2 ms, pass on after 1 ms, hand on, fan-out --- */
-
-static int leaf_errno;
-
-static gulong numbers_nap = 2000; /* of the leaf, microseconds */
-
-static void
-numbers_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    struct iatt buf = { 0 };
-
-    g_usleep (numbers_nap);
-    if (leaf_errno)
-        STACK_UNWIND (stat, frame, -1, leaf_errno, NULL, NULL);
-    else
-        STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
-}
-
-static const struct xlator_api numbers_leaf_api = { .type = "test/leaf",
-                                                    .fops = { .stat = numbers_leaf_stat } };
-
-static stat_cbk numbers_pass_stat_cbk;
-
-static void
-numbers_pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    g_usleep (1000);
-    STACK_WIND (frame, numbers_pass_stat_cbk, FIRST_CHILD (this), stat, loc, xdata);
-}
-
-static void
-numbers_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                       int32_t op_errno,
-                       struct iatt *buf, dict_t *xdata)
-{
-    STACK_UNWIND (stat, frame, op_ret, op_errno, buf, xdata);
-}
-
-static const struct xlator_api numbers_pass_api = { .type = "test/pass",
-                                                    .fops = { .stat = numbers_pass_stat } };
-
-static void
-numbers_tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
-}
-
-static const struct xlator_api numbers_tail_api = { .type = "test/tail",
-                                                    .fops = { .stat = numbers_tail_stat } };
+/* --- translators: two that keep calls, fan-out; of mock.h: leaf of 2 ms, pass on after 1 ms, hand
+ * on --- */
 
 /* Keeps calls until there are two, waits, and answers both. */
 static call_frame_t *waiting;
@@ -121,7 +74,9 @@ numbers_stack_of (const struct xlator_api *upper, const struct xlator_api *leaf)
     s->all = g_ptr_array_new ();
     g_ptr_array_add (s->all, &s->upper);
     g_ptr_array_add (s->all, &s->leaf);
-    leaf_errno = 0;
+    mock_leaf_errno = 0;
+    mock_leaf_nap = 2000;
+    mock_pass_nap = 1000;
     return s;
 }
 
@@ -149,7 +104,7 @@ numbers_ask (struct stack *s)
 
 START_TEST (own_time_is_the_whole_without_the_children)
 {
-    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
+    struct stack *s = numbers_stack_of (&mock_pass_api, &mock_leaf_api);
     struct numbers_sum upper, leaf;
 
     numbers_set (s->all, NUMBERS_SET, true);
@@ -175,13 +130,13 @@ END_TEST
 
 START_TEST (who_hands_on_spends_no_time_of_its_own)
 {
-    struct stack *s = numbers_stack_of (&numbers_tail_api, &numbers_leaf_api);
+    struct stack *s = numbers_stack_of (&mock_tail_api, &mock_leaf_api);
     struct numbers_sum upper;
 
     numbers_set (s->all, NUMBERS_SET, true);
-    numbers_nap = 200000; /* much more than code takes on its first run, also under valgrind */
+    mock_leaf_nap = 200000; /* much more than code takes on its first run, also under valgrind */
     ck_assert_int_eq (numbers_ask (s), 0);
-    numbers_nap = 2000;
+    mock_leaf_nap = 2000;
     ck_assert (numbers_sum (&s->upper, FOP_stat, &upper));
     ck_assert_uint_ge (upper.below, 199980000); /* in the first second a tick is known to a
                                                    ten-thousandth */
@@ -212,14 +167,14 @@ END_TEST
 
 START_TEST (errors_are_told_apart)
 {
-    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
+    struct stack *s = numbers_stack_of (&mock_pass_api, &mock_leaf_api);
     struct fop_numbers numbers = { 0 };
     uint64_t all = 0;
 
     numbers_set (s->all, NUMBERS_SET, true);
     ck_assert_int_eq (numbers_ask (s), 0);
-    for (leaf_errno = 1; leaf_errno <= NUMBERS_ERRORS + 2; leaf_errno++)
-        ck_assert_int_eq (numbers_ask (s), -leaf_errno);
+    for (mock_leaf_errno = 1; mock_leaf_errno <= NUMBERS_ERRORS + 2; mock_leaf_errno++)
+        ck_assert_int_eq (numbers_ask (s), -mock_leaf_errno);
     ck_assert (numbers_add (&s->leaf, FOP_stat, &numbers));
     ck_assert_uint_eq (numbers.count, NUMBERS_ERRORS + 3);
     ck_assert_uint_eq (numbers.failed, NUMBERS_ERRORS + 2);
@@ -237,7 +192,7 @@ END_TEST
 /* Two users can turn measuring on; the counts remain. */
 START_TEST (it_is_on_as_long_as_anybody_wants_it)
 {
-    struct stack *s = numbers_stack_of (&numbers_pass_api, &numbers_leaf_api);
+    struct stack *s = numbers_stack_of (&mock_pass_api, &mock_leaf_api);
     struct numbers_sum sum;
 
     ck_assert (!numbers_on (s->all));
@@ -250,7 +205,7 @@ START_TEST (it_is_on_as_long_as_anybody_wants_it)
     numbers_set (s->all, NUMBERS_SET, false);
     ck_assert (!numbers_on (s->all));
     ck_assert_int_eq (numbers_ask (s), 0);
-    ck_assert_ptr_eq (s->upper.routes.stat.call, numbers_pass_stat); /* no user in between */
+    ck_assert_ptr_eq (s->upper.routes.stat.call, mock_pass_stat); /* no user in between */
     ck_assert (numbers_sum (&s->upper, FOP_stat, &sum));
     ck_assert_uint_eq (sum.count, 1);
     numbers_set (s->all, NUMBERS_SET, true);
@@ -274,7 +229,7 @@ ask_often (void *data)
 
 START_TEST (numbers_threads_lose_nothing)
 {
-    struct stack *s = numbers_stack_of (&numbers_tail_api, &numbers_leaf_api);
+    struct stack *s = numbers_stack_of (&mock_tail_api, &mock_leaf_api);
     pthread_t threads[THREADS];
     struct numbers_sum sum;
 
@@ -317,7 +272,7 @@ static const struct xlator_api quick_api = { .type = "test/quick", .fops = { .st
 /* Each call is answered, and none counts more than once. */
 START_TEST (a_thousand_times_on_and_off_under_load)
 {
-    struct stack *s = numbers_stack_of (&numbers_tail_api, &quick_api);
+    struct stack *s = numbers_stack_of (&mock_tail_api, &quick_api);
     pthread_t threads[3];
     uint64_t asked = 0;
     struct numbers_sum upper, leaf;

@@ -7,27 +7,10 @@
 #include "mock.h"
 
 #include "../program.h"
+#include <errno.h>
 #include <unistd.h>
 
-/* --- translators: leaf that fails or is slow, pass on, hand on, fan-out --- */
-
-static bool leaf_fails;
-static gulong watch_nap; /* microseconds */
-
-static void
-watch_leaf_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    struct iatt buf = { .ia_size = 42 };
-
-    g_usleep (watch_nap);
-    if (leaf_fails)
-        STACK_UNWIND (stat, frame, -1, EIO, NULL, NULL);
-    else
-        STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
-}
-
-static const struct xlator_api watch_leaf_api = { .type = "test/leaf",
-                                                  .fops = { .stat = watch_leaf_stat } };
+/* --- translators: pass on, fan-out; of mock.h: leaf that fails or is slow, hand on --- */
 
 static stat_cbk watch_pass_stat_cbk;
 
@@ -47,15 +30,6 @@ watch_pass_stat_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t 
 
 static const struct xlator_api watch_pass_api = { .type = "test/pass",
                                                   .fops = { .stat = watch_pass_stat } };
-
-static void
-watch_tail_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
-{
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), stat, loc, xdata);
-}
-
-static const struct xlator_api watch_tail_api = { .type = "test/tail",
-                                                  .fops = { .stat = watch_tail_stat } };
 
 static stat_cbk watch_again_stat_cbk;
 
@@ -96,14 +70,14 @@ watch_stack_of (const struct xlator_api *upper, const struct xlator_api *middle)
 {
     struct stack *s = g_new0 (struct stack, 1);
 
-    mock_xlator (&s->leaf, "leaf", &watch_leaf_api, NULL);
+    mock_xlator (&s->leaf, "leaf", &mock_leaf_api, NULL);
     mock_xlator (&s->middle, "middle", middle, &s->leaf);
     s->client = client_new (mock_xlator (&s->upper, "upper", upper, &s->middle));
     s->all = g_ptr_array_new ();
     g_ptr_array_add (s->all, &s->upper);
     g_ptr_array_add (s->all, &s->middle);
     g_ptr_array_add (s->all, &s->leaf);
-    leaf_fails = false;
+    mock_leaf_errno = 0;
     return s;
 }
 
@@ -210,7 +184,7 @@ END_TEST
 
 START_TEST (who_hands_its_request_on_is_answered_for_too)
 {
-    struct stack *s = watch_stack_of (&watch_tail_api, &watch_tail_api);
+    struct stack *s = watch_stack_of (&mock_tail_api, &mock_tail_api);
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
@@ -239,15 +213,15 @@ END_TEST
 
 START_TEST (time_is_told_apart_from_that_of_children)
 {
-    struct stack *s = watch_stack_of (_i ? &watch_tail_api : &watch_again_api,
-                                      _i ? &watch_tail_api : &watch_pass_api);
+    struct stack *s = watch_stack_of (_i ? &mock_tail_api : &watch_again_api,
+                                      _i ? &mock_tail_api : &watch_pass_api);
     const unsigned rounds = _i ? 1 : 3;
 
     watch_set (s->all, &noter, true);
     g_free (story_of (s, 0)); /* code may take long on its first run */
-    watch_nap = 200000;
+    mock_leaf_nap = 200000;
     g_free (story_of (s, 0));
-    watch_nap = 0;
+    mock_leaf_nap = 0;
     ck_assert_uint_ge (whole[0], 199980000); /* in the first second a tick is known to a
                                                 ten-thousandth */
     ck_assert_uint_ge (whole[2], rounds * 199980000);
@@ -264,7 +238,7 @@ START_TEST (a_failed_answer_leaves_its_errno_in_the_frame)
     g_autofree char *told = NULL;
 
     watch_set (s->all, &noter, true);
-    leaf_fails = true;
+    mock_leaf_errno = EIO;
     told = story_of (s, -ESTALE);
     ck_assert_str_eq (told, "client>upper upper>middle middle>leaf middle<leaf=-5 "
                             "upper<middle=-116 client<upper=-116 ");
@@ -296,11 +270,11 @@ START_TEST (who_failed_first_is_known_without_watching)
     struct stack *s = watch_stack_of (&watch_pass_api, &watch_pass_api);
 
     watch_set_one (&s->upper, &looker, true); /* tells when to look; others are not watched */
-    leaf_fails = true;
+    mock_leaf_errno = EIO;
     ck_assert_int_eq (watch_test_ask (s), -ESTALE);
     ck_assert_int_eq (errnos[0], EIO);
     ck_assert_int_eq (errnos[1], ESTALE);
-    leaf_fails = false;
+    mock_leaf_errno = 0;
     ck_assert_int_eq (watch_test_ask (s), 0);
     ck_assert_int_eq (errnos[0], 0);
     watch_stack_free (s);
