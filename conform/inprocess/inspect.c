@@ -9,6 +9,7 @@
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
 #include "core/edge/stack.h"
+#include "core/time/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,10 +24,10 @@ static struct {
 
 static char changed_text[FOP_MAX][300]; /* for inspect_changed; crossings.lock */
 
-/* The time for a missing answer, in steps of 2 ms; and for a translator with work of its own, which
- * a busy machine may delay. */
-#define PATIENCE 500
-#define PATIENCE_AT_WORK 5000
+/* Nanoseconds for a missing answer; and for a translator with work of its own, which a busy machine
+ * may delay. */
+#define PATIENCE INT64_C (1000000000)
+#define PATIENCE_AT_WORK INT64_C (10000000000)
 
 /* --- crossings ------------------------------------------------------------------------------ */
 
@@ -471,33 +472,17 @@ inspect_owed (struct crossing *crossing)
     return true;
 }
 
-static bool
-inspect_pending (void)
-{
-    bool pending = false;
-
-    g_mutex_lock (&crossings.lock);
-    for (guint i = 0; !pending && crossings.all && i < crossings.all->len; i++)
-        pending = !__atomic_load_n (&((struct crossing *) crossings.all->pdata[i])->closed,
-                                    __ATOMIC_ACQUIRE);
-    g_mutex_unlock (&crossings.lock);
-    return pending;
-}
-
 /* A translator's own calls may begin, and go on, after the case's own call was answered: on the
  * thread that brought the answer, after it has gone up. But the translator has its request before
  * that, and as long as it needs it. So a pending request is visible with the answer, also between
- * two calls of it. Crossings that are not closed are not sufficient. */
+ * two calls of it. When no request is left, no open crossing can get its answer any more. */
 static void
 inspect_await (bool gave_up)
 {
-    const unsigned at_work = gave_up ? PATIENCE : PATIENCE_AT_WORK;
-
-    for (unsigned i = 0;
-         (i < PATIENCE && inspect_pending ()) || (i < at_work && stack_count () > 0); i++) {
-        order_settle ();
-        g_usleep (2000);
-    }
+    order_settle ();
+    (void) stack_wait_for_end (STACKS_ANSWERED,
+                               clock_now () + (gave_up ? PATIENCE : PATIENCE_AT_WORK));
+    order_settle ();
 }
 
 static void
