@@ -225,6 +225,29 @@ START_TEST (the_end_stops_jobs_and_lets_none_begin)
 }
 END_TEST
 
+START_TEST (an_answer_outlives_the_translator)
+{
+    g_autofree char *printed = NULL, *rest = NULL;
+    struct job_read read;
+    int number;
+
+    job_world_new ();
+    job_world.piece = MS;
+    job_world.pieces = 1000;
+    job_world.printed = "a line\n";
+    number = world_job_begin (50, false, 5);
+    step_until_worked (1);
+    job_world_free ();
+    printed = answer_read (number, 5, &read);
+    ck_assert (g_str_has_prefix (printed, "a line\n") && !read.ended);
+    rest = answer_read (number, 5, &read);
+    ck_assert (read.ended);
+    ck_assert_int_eq (read.result, -ESHUTDOWN);
+    ck_assert_str_eq (read.error, "the graph ends");
+    g_free (read.error);
+}
+END_TEST
+
 START_TEST (an_answer_is_for_its_user_and_for_root)
 {
     g_autoptr (GString) text = g_string_new (NULL);
@@ -381,6 +404,7 @@ TEST_PROGRAM (test_jobs)
     tcase_add_test (tcase, a_hold_pauses_a_job_and_it_goes_on_where_it_was);
     tcase_add_test (tcase, a_job_that_begins_under_a_hold_waits_unless_a_request_needs_it);
     tcase_add_test (tcase, the_end_stops_jobs_and_lets_none_begin);
+    tcase_add_test (tcase, an_answer_outlives_the_translator);
     tcase_add_test (tcase, an_answer_is_for_its_user_and_for_root);
     tcase_add_test (tcase, a_failure_comes_after_all_that_was_printed);
     tcase_add_test (tcase, a_user_has_few_jobs_and_an_unread_answer_is_dropped_after_a_minute);

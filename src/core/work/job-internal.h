@@ -20,8 +20,10 @@ extern struct all_jobs all_jobs;
 
 struct job {
     struct work_item work;
-    struct job_plan plan; /* constant; `about` is a copy, `asked` is NULL */
-    xlator_t *this;
+    struct job_plan plan; /* constant; name and unit are interned, as the module may go before the
+                           * job; `about` is a copy, `asked` is NULL */
+    xlator_t *this;       /* NULL: the job has ended, and so has the translator. all_jobs.lock, but
+                           * not while the job runs */
     const char *volume;   /* name of `this`; interned, so valid after `this` is freed */
     unsigned number;
     bool asked;           /* whether a command has begun the job */

@@ -233,6 +233,8 @@ job_new (xlator_t *this, const struct job_plan *plan)
 
     job->work.run = job_work;
     job->plan = *plan;
+    job->plan.name = g_intern_string (plan->name);
+    job->plan.unit = g_intern_string (plan->unit);
     job->plan.about = g_strdup (plan->about);
     job->plan.asked = NULL;
     job->this = this;
@@ -315,7 +317,7 @@ jobs_wait (xlator_t *this)
     pthread_mutex_unlock (&all_jobs.lock);
 }
 
-/* An ended job with unread text goes too: its name is a text of the translator's module. */
+/* The text of an ended job outlives the translator: its reader learns how the job has ended. */
 void
 jobs_fini (xlator_t *this)
 {
@@ -323,11 +325,9 @@ jobs_fini (xlator_t *this)
         return;
     jobs_wait (this);
     pthread_mutex_lock (&all_jobs.lock);
-    for (GList *at = all_jobs.list.head, *next; at; at = next) {
-        next = at->next;
+    for (GList *at = all_jobs.list.head; at; at = at->next)
         if (((struct job *) at->data)->this == this)
-            job_drop_locked (at->data);
-    }
+            ((struct job *) at->data)->this = NULL;
     pthread_mutex_unlock (&all_jobs.lock);
     this->jobs.used = false;
     work_leave ();

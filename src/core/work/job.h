@@ -37,7 +37,7 @@
  *
  * `windlass jobs list`, inflight, top, state dumps and .meta show all jobs of the process. A job
  * that a command has begun (asked) also keeps what it prints until the command's client has read
- * it: job_read.
+ * it: job_read. That may be after the translator, and its graph, have ended.
  */
 #ifndef WINDLASS_CORE_WORK_JOB_H
 #define WINDLASS_CORE_WORK_JOB_H
