@@ -2,6 +2,7 @@
 /* Names: the inode that a name in a directory stands for, and the path up to the root. */
 #include "core/data/itable.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define DEPTH_MAX 4096 /* longest path to build; deeper ones are cut */
@@ -207,6 +208,23 @@ inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name)
     }
     pthread_mutex_unlock (&inode->table->lock);
     return dentry != NULL;
+}
+
+bool
+inode_only_name (inode_t *inode, inode_t **ret_parent, char *ret_name)
+{
+    const struct dentry *dentry;
+    bool only;
+
+    pthread_mutex_lock (&inode->table->lock);
+    dentry = inode->names;
+    only = dentry && !dentry->next && strlen (dentry->name) <= NAME_MAX;
+    if (only) {
+        *ret_parent = inode_ref_locked (dentry->parent);
+        strcpy (ret_name, dentry->name);
+    }
+    pthread_mutex_unlock (&inode->table->lock);
+    return only;
 }
 
 struct known_name {

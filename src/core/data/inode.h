@@ -127,6 +127,10 @@ inode_t *inode_find (struct itable *table, const gfid_t *gfid);
  * g_free the name. */
 bool inode_a_name (inode_t *inode, inode_t **ret_parent, char **ret_name);
 
+/* Returns the name of an inode that has one name alone, in a buffer of NAME_MAX + 1 bytes, and its
+ * directory (with a reference); else false. Allocates no memory. */
+bool inode_only_name (inode_t *inode, inode_t **ret_parent, char *ret_name);
+
 /* Call fn for each of the inode's names, and for each known name in a directory, with references
  * held and no lock. */
 typedef void known_name_fn (inode_t *parent, const char *name, void *data);

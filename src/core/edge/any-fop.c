@@ -53,17 +53,20 @@ struct any_fop {
 #define SHOW_ARG(kind, name) see (KIND_##kind, #name, &args->name, data);
 #define SHOW_RET(kind, name) see (KIND_##kind, #name, &rets->name, data);
 
-/* The inodes that a call is about. */
+/* What a call is about: its inodes, and the size of its data. */
 struct call_about {
     const loc_t *locs[2];
     const fd_t *fds[2];
     unsigned n_locs, n_fds;
+    const struct iovec *vector; /* of a writev; NULL: size counts */
+    int32_t count;
+    size_t size;
 };
 
 #define ABOUT_LOC(name) about.locs[about.n_locs++] = name;
 #define ABOUT_FD(name) about.fds[about.n_fds++] = name;
 #define ABOUT_BYTES(name)
-#define ABOUT_COUNT(name)
+#define ABOUT_COUNT(name) about.vector = vector, about.count = name;
 #define ABOUT_DEV(name)
 #define ABOUT_DICT(name)
 #define ABOUT_FLAGS(name)
@@ -74,31 +77,53 @@ struct call_about {
 #define ABOUT_MODE(name)
 #define ABOUT_NAME(name)
 #define ABOUT_OFFSET(name)
-#define ABOUT_SIZE(name)
+#define ABOUT_SIZE(name) SEE_SIZE_##name (&about)
 #define ABOUT_VECTOR(name)
+
+/* Returns whether the caller's user or group, or the size, is beyond what any_fop has to see. */
+static inline __attribute__ ((always_inline)) bool
+mark_excludes (const struct any_fop_mark *mark, const call_stack_t *root,
+               const struct call_about *about)
+{
+    const uid_t uid_first = __atomic_load_n (&mark->uid_first, __ATOMIC_ACQUIRE);
+    const uid_t uid_last = __atomic_load_n (&mark->uid_last, __ATOMIC_ACQUIRE);
+    const gid_t gid_first = __atomic_load_n (&mark->gid_first, __ATOMIC_ACQUIRE);
+    const gid_t gid_last = __atomic_load_n (&mark->gid_last, __ATOMIC_ACQUIRE);
+    const uint64_t size_first = __atomic_load_n (&mark->size_first, __ATOMIC_ACQUIRE);
+    const uint64_t size_last = __atomic_load_n (&mark->size_last, __ATOMIC_ACQUIRE);
+    size_t size;
+
+    if (root->uid < uid_first || root->uid > uid_last || root->gid < gid_first
+        || root->gid > gid_last)
+        return true;
+    if (size_first == 0 && size_last == UINT64_MAX)
+        return false;
+    size = about->vector ? iov_length (about->vector, about->count) : about->size;
+    return size < size_first || size > size_last;
+}
 
 /* Returns whether an inode's mark lets the operation pass. */
 static inline __attribute__ ((always_inline)) bool
-mark_passes (xlator_t *this, inode_t *inode, uid_t uid, enum fop op, bool by_name)
+mark_passes (xlator_t *this, inode_t *inode, const call_stack_t *root, enum fop op,
+             const struct call_about *about, bool by_name)
 {
     const struct any_fop_mark *mark = inode_ctx_quickly (inode, this->inode_slot);
     uint64_t time;
     opset_t ops;
-    uid_t first, last;
 
     if (!mark)
         return false;
     time = __atomic_load_n (&mark->time, __ATOMIC_ACQUIRE);
     ops = __atomic_load_n (by_name ? &mark->names : &mark->ops, __ATOMIC_ACQUIRE);
-    first = __atomic_load_n (&mark->uid_first, __ATOMIC_ACQUIRE);
-    last = __atomic_load_n (&mark->uid_last, __ATOMIC_ACQUIRE);
-    return names_are_of (inode, time) && (!opset_has (ops, op) || uid < first || uid > last)
+    return names_are_of (inode, time)
+        && (!opset_has (ops, op) || mark_excludes (mark, root, about))
         && __atomic_load_n (&mark->time, __ATOMIC_RELAXED) == time;
 }
 
 /* The compiler makes of this the few loads and comparisons that the operation needs. */
 static inline __attribute__ ((always_inline)) bool
-call_is_marked (xlator_t *this, uid_t uid, enum fop op, const struct call_about *about)
+call_is_marked (xlator_t *this, const call_stack_t *root, enum fop op,
+                const struct call_about *about)
 {
     const loc_t *loc = about->locs[0];
     const fd_t *fd = about->fds[0];
@@ -106,10 +131,10 @@ call_is_marked (xlator_t *this, uid_t uid, enum fop op, const struct call_about 
     if (about->n_locs > 1 || about->n_fds > 1)
         return false;
     if (about->n_locs == 0)
-        return about->n_fds == 1 && mark_passes (this, fd->inode, uid, op, false);
+        return about->n_fds == 1 && mark_passes (this, fd->inode, root, op, about, false);
     if (loc->name)
-        return loc->parent && mark_passes (this, loc->parent, uid, op, true);
-    return loc->inode && mark_passes (this, loc->inode, uid, op, false);
+        return loc->parent && mark_passes (this, loc->parent, root, op, about, true);
+    return loc->inode && mark_passes (this, loc->inode, root, op, about, false);
 }
 
 /* Expand the arguments before the edge's macros count them. */
@@ -158,7 +183,7 @@ FOP_LIST (DOWN)
     {                                                                                              \
         struct call_about about = { 0 };                                                           \
         FOP_ARGS_##fop (ABOUT)                                                                     \
-        if (call_is_marked (this, frame->root->uid, FOP_##fop, &about))                            \
+        if (call_is_marked (this, frame->root, FOP_##fop, &about))                                 \
             TAIL (frame, FIRST_CHILD (this), fop FOP_ARGS_##fop (NAME));                           \
         else                                                                                       \
             any_fop_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
@@ -215,6 +240,10 @@ any_fop_mark_set (struct any_fop_mark *mark, const struct any_fop_mark *value)
         __atomic_store_n (&mark->names, value->names, __ATOMIC_RELAXED);
         __atomic_store_n (&mark->uid_first, value->uid_first, __ATOMIC_RELAXED);
         __atomic_store_n (&mark->uid_last, value->uid_last, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->gid_first, value->gid_first, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->gid_last, value->gid_last, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->size_first, value->size_first, __ATOMIC_RELAXED);
+        __atomic_store_n (&mark->size_last, value->size_last, __ATOMIC_RELAXED);
         __atomic_store_n (&mark->time, value->time, __ATOMIC_RELEASE);
     }
     __atomic_clear (&mark->busy, __ATOMIC_RELEASE);

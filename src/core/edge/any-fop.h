@@ -84,17 +84,21 @@ typedef void any_fop_cbk_t (const struct answer *answer);
  * command that sets nothing. */
 bool call_changes (const struct call *call);
 
-/* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode and
- * by the caller's user, marks inodes: calls on them are then passed on before any_fop sees them,
- * and before the structs above are filled in. Its contexts of inodes begin with a mark, and it sets
- * any_fop_marks of xlator_api. A mark holds while names_are_of is true of its time
- * (core/data/inode.h). Calls with two locs or two fds always go to any_fop. */
+/* A translator whose any_fop has nothing to do with most calls, and finds that out by the inode, by
+ * the caller's user and group and by the size, marks inodes: calls on them are then passed on
+ * before any_fop sees them, and before the structs above are filled in. Its contexts of inodes
+ * begin with a mark, and it sets any_fop_marks of xlator_api. A mark holds while names_are_of is
+ * true of its time (core/data/inode.h). Calls with two locs or two fds always go to any_fop. */
 struct any_fop_mark {
     uint64_t time;  /* of the clock of names; 0: no mark. Atomic, and so are the rest: the time is 0
                      * while they change */
     opset_t ops;    /* operations on the inode that any_fop has to see */
     opset_t names;  /* operations on a name in the directory that any_fop has to see */
-    uid_t uid_first, uid_last; /* users of whom any_fop has to see these */
+    /* Of these operations any_fop has to see those of these users and groups, with a size (as in
+     * struct call) in this range. */
+    uid_t uid_first, uid_last;
+    gid_t gid_first, gid_last;
+    uint64_t size_first, size_last;
     bool busy;      /* a thread changes the mark */
 };
 

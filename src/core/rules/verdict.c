@@ -2,6 +2,7 @@
 #include "core/rules/verdict.h"
 
 #include <fnmatch.h>
+#include <limits.h>
 #include <string.h>
 
 #define NUMBER_BITS 10
@@ -10,8 +11,12 @@
 
 _Static_assert (VERDICTS_MAX == 1 << NUMBER_BITS, "the number of a verdict fits the word");
 
+/* The number of the verdict for an inode that no pattern of a path fits: made with the set. */
+#define PLAIN 0
+
 struct rule_verdicts {
     unsigned words;   /* of the bits of all rules */
+    bool has_paths;   /* whether a rule has a path */
     uint64_t *foreign; /* bits of the rules for another volume */
     uint64_t since;   /* time of the clock of names from which words have numbers of this set.
                        * Atomic */
@@ -82,9 +87,12 @@ verdict_paths_of (inode_t *inode, bool *ret_nameless)
     return paths;
 }
 
+/* paths: NULL if no rule has a path. */
 static bool
 rule_has_path (const struct rule *rule, const GPtrArray *paths)
 {
+    if (!paths)
+        return true;
     for (guint i = 0; i < paths->len; i++)
         if (!rule->path || fnmatch (rule->path, paths->pdata[i], 0) == 0)
             return true;
@@ -105,7 +113,7 @@ static struct rule_verdict *
 verdict_make (const struct rule_set *set, const inode_t *inode, const GPtrArray *paths)
 {
     struct rule_verdict *verdict = verdict_new (set->verdicts);
-    const char *directory = paths->pdata[0];
+    const char *directory = paths ? paths->pdata[0] : "";
 
     if (strcmp (directory, "/") == 0)
         directory = "";
@@ -165,29 +173,44 @@ verdicts_add (struct rule_verdicts *verdicts, struct rule_verdict *verdict)
     return i < VERDICTS_MAX ? (int) i : -1;
 }
 
-/* Calls that a rule may be for, by operation, type and user. A rule for other types is for none on
- * the inode itself, but tmpfile: it makes a file of another type in the directory. */
+/* Widens [*first, *last] by what a rule asks for. */
+#define WIDEN(first_, last_, range_, most_)                                                        \
+    do {                                                                                           \
+        *(first_) = MIN (*(first_), (range_)->given ? MIN ((range_)->first, (most_)) : 0);         \
+        *(last_) = MAX (*(last_), (range_)->given ? MIN ((range_)->last, (most_)) : (most_));      \
+    } while (0)
+
+static void
+mark_widen (struct any_fop_mark *mark, const struct rule_range *uid, const struct rule_range *gid,
+            const struct rule_range *size)
+{
+    WIDEN (&mark->uid_first, &mark->uid_last, uid, UINT32_MAX);
+    WIDEN (&mark->gid_first, &mark->gid_last, gid, UINT32_MAX);
+    WIDEN (&mark->size_first, &mark->size_last, size, UINT64_MAX);
+}
+
+/* Calls that a rule may be for, by operation, type, user, group and size. A rule for other types is
+ * for none on the inode itself, but tmpfile: it makes a file of another type in the directory. */
 static void
 verdict_mark (const struct rule_set *set, const struct rule_verdict *verdict, ia_type_t type,
-              struct any_fop_mark *ret_mark)
+              uint64_t time, struct any_fop_mark *ret_mark)
 {
-    ret_mark->ops = set->teaching;
-    ret_mark->names = verdict->names | set->teaching;
-    ret_mark->uid_first = set->teaching ? 0 : UINT32_MAX;
-    ret_mark->uid_last = set->teaching ? UINT32_MAX : 0;
+    static const struct rule_range all = { .given = false };
+
+    *ret_mark = (struct any_fop_mark){
+        .time = time, .ops = set->teaching, .names = verdict->names | set->teaching,
+        .uid_first = UINT32_MAX, .gid_first = UINT32_MAX, .size_first = UINT64_MAX
+    };
+    if (set->teaching)
+        mark_widen (ret_mark, &all, &all, &all);
     for (unsigned i = 0; i < set->rules->n; i++) {
         const struct rule *rule = &set->rules->rules[i];
-        const struct rule_range *uid = &rule->uid;
 
         if (verdict_has (verdict->fits, i))
             ret_mark->ops |=
                 rule_type_fits (rule, type) ? rule->ops : rule->ops & OPSET_OF (FOP_tmpfile);
-        if (!verdict_has (verdict->fits, i) && !verdict_has (verdict->may, i))
-            continue;
-        ret_mark->uid_first =
-            MIN (ret_mark->uid_first, uid->given ? MIN (uid->first, UINT32_MAX) : 0);
-        ret_mark->uid_last =
-            MAX (ret_mark->uid_last, uid->given ? MIN (uid->last, UINT32_MAX) : UINT32_MAX);
+        if (verdict_has (verdict->fits, i) || verdict_has (verdict->may, i))
+            mark_widen (ret_mark, &rule->uid, &rule->gid, &rule->size);
     }
 }
 
@@ -226,14 +249,44 @@ verdict_keep (struct rules_inode *ctx, int number, uint64_t time)
         ;
 }
 
+/* Returns whether a pattern may match a name in the directory that the verdict is of. */
+static bool
+verdict_lets_fit (const struct rule_set *set, const struct rule_verdict *directory,
+                  const char *name)
+{
+    for (unsigned i = 0; i < set->rules->n; i++)
+        if (set->rules->rules[i].path && verdict_has (directory->may, i)
+            && rule_name_may_fit (&set->rules->rules[i], name))
+            return true;
+    return false;
+}
+
+/* Returns whether no pattern fits a path of the inode, if its directory, or that no rule has one,
+ * tells that without the path. */
+static bool
+verdict_is_plain (struct rules_slot *slot, struct rule_set *set, xlator_t *this, inode_t *inode)
+{
+    char name[NAME_MAX + 1];
+    g_autoptr (inode_t) directory = NULL;
+    g_autofree struct rule_verdict *made = NULL;
+
+    if (inode->ia_type == IA_IFDIR)
+        return false;
+    if (!set->verdicts->has_paths)
+        return true;
+    return inode_only_name (inode, &directory, name)
+        && !verdict_lets_fit (set, verdict_of (slot, set, this, directory, &made), name);
+}
+
 /* Returns the number of a verdict for the inode; -1: only *ret_made has it. A file that has lost
  * its last name keeps the verdict of that name, whose number is old. */
 static int
 verdict_judge (struct rule_set *set, inode_t *inode, int old, bool keep,
                struct rule_verdict **ret_made)
 {
-    bool nameless;
-    g_autoptr (GPtrArray) paths = verdict_paths_of (inode, &nameless);
+    bool nameless = false;
+    g_autoptr (GPtrArray) paths =
+        set->verdicts->has_paths ? verdict_paths_of (inode, &nameless) : NULL;
     struct rule_verdict *made;
     int number;
 
@@ -253,7 +306,7 @@ verdict_of (struct rules_slot *slot, struct rule_set *set, xlator_t *this, inode
             struct rule_verdict **ret_made)
 {
     struct rules_inode *ctx = rules_inode (this, inode);
-    struct any_fop_mark mark = { 0 };
+    struct any_fop_mark mark;
     const struct rule_verdict *verdict;
     uint64_t time;
     int number = verdict_kept (slot, set, ctx, &time);
@@ -264,19 +317,35 @@ verdict_of (struct rules_slot *slot, struct rule_set *set, xlator_t *this, inode
         return set->verdicts->kept[number];
     time = names_now ();
     current = rule_set_is_current (slot, set);
-    number = verdict_judge (set, inode, number, current && inode->ia_type != IA_INVAL, ret_made);
+    if (verdict_is_plain (slot, set, this, inode))
+        number = PLAIN;
+    else
+        number =
+            verdict_judge (set, inode, number, current && inode->ia_type != IA_INVAL, ret_made);
     verdict = number < 0 ? *ret_made : set->verdicts->kept[number];
     if (!current || inode->ia_type == IA_INVAL)
         return verdict;
     if (number >= 0)
         verdict_keep (ctx, number, time);
-    mark.time = time;
-    verdict_mark (set, verdict, inode->ia_type, &mark);
+    verdict_mark (set, verdict, inode->ia_type, time, &mark);
     any_fop_mark_set (&ctx->mark, &mark);
     return verdict;
 }
 
 /* --- of a set of rules ------------------------------------------------------------------------ */
+
+static struct rule_verdict *
+verdict_new_plain (const struct rule_verdicts *verdicts, const struct rules *rules)
+{
+    struct rule_verdict *verdict = verdict_new (verdicts);
+
+    for (unsigned i = 0; i < rules->n; i++)
+        if (!rules->rules[i].path && !verdict_has (verdicts->foreign, i)) {
+            verdict->fits[i / 64] |= UINT64_C (1) << i % 64;
+            verdict->ops |= rules->rules[i].ops;
+        }
+    return verdict;
+}
 
 struct rule_verdicts *
 verdicts_new (const struct rules *rules, const xlator_t *this)
@@ -287,9 +356,13 @@ verdicts_new (const struct rules *rules, const xlator_t *this)
     verdicts->since = UINT64_MAX;
     verdicts->words = (rules->n + 63) / 64;
     verdicts->foreign = g_new0 (uint64_t, verdicts->words + 1);
-    for (unsigned i = 0; i < rules->n; i++)
+    for (unsigned i = 0; i < rules->n; i++) {
+        verdicts->has_paths |= rules->rules[i].path != NULL;
         if (rules->rules[i].volume && strcmp (rules->rules[i].volume, this->name) != 0)
             verdicts->foreign[i / 64] |= UINT64_C (1) << i % 64;
+    }
+    verdicts->kept[PLAIN] = verdict_new_plain (verdicts, rules);
+    verdicts->n = PLAIN + 1;
     return verdicts;
 }
 
