@@ -311,7 +311,8 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
                  || passthrough_sees_each (bridge->graph->top, fd->inode)
                  || (bridge->terms.direct_opens && fi->flags & O_DIRECT);
     fi->noflush = bridge->terms.spares_flush
-               && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently);
+               && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently)
+               && !passthrough_sees_flush (bridge->graph->top, fd->inode);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
     fi->parallel_direct_writes = 1;
 #endif

@@ -98,14 +98,15 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     bridge->terms.init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
-/* Returns whether only storage would see a flush. Storage needs flushes to end the locks of a
- * closing process. */
+/* Returns whether only storage would see a flush, or a translator that is asked at each open.
+ * Storage needs flushes to end the locks of a closing process. */
 static bool
 flush_is_storage_only (const struct bridge *bridge)
 {
     const xlator_t *to = bridge->graph->top->routes.flush.to;
 
-    while (to->children && opset_has (to->api->forwards, FOP_flush))
+    while (to->children
+           && (opset_has (to->api->forwards, FOP_flush) || to->api->passthrough.sees_flush))
         to = FIRST_CHILD (to)->routes.flush.to;
     return !to->children;
 }

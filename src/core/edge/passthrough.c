@@ -105,6 +105,18 @@ passthrough_sees_names (xlator_t *top)
     return false;
 }
 
+bool
+passthrough_sees_flush (xlator_t *top, inode_t *inode)
+{
+    if (!top->pass_through && top->api->passthrough.sees_flush
+        && top->api->passthrough.sees_flush (top, inode))
+        return true;
+    for (const xlator_list_t *child = top->children; child; child = child->next)
+        if (passthrough_sees_flush (child->xlator, inode))
+            return true;
+    return false;
+}
+
 static void
 tell_on (enum fop op, xlator_t *top, fd_t *fd)
 {

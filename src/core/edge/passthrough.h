@@ -24,6 +24,10 @@ xlator_t *passthrough_in_the_way (xlator_t *top, const inode_t *inode, const cha
 bool passthrough_sees_each (xlator_t *top, const inode_t *inode);
 bool passthrough_sees_names (xlator_t *top);
 
+/* Returns whether a translator from top down that is asked at each open must see the flushes of the
+ * file: xlator_passthrough.sees_flush. */
+bool passthrough_sees_flush (xlator_t *top, inode_t *inode);
+
 /* Tells the translators with DATA_COUNTED that reads and writes of fd bypass them. */
 void passthrough_tell (xlator_t *top, fd_t *fd);
 

@@ -76,7 +76,8 @@ enum xlator_event {
                             * connections, so a translator only notes it there */
     XLATOR_DUMP_ASKED, /* upwards: a server asks for a state dump of this daemon */
     XLATOR_REOPEN_LOGS, /* downwards: log files may have been renamed; open them again by their
-                         * names. Sent on the main thread */
+                         * names. data is a GString, which gets a line for each log that can't be
+                         * opened. Sent on the main thread */
 };
 
 /* A lock of inodelk, or of entrylk, that another client waits for. Lent for the call. */
@@ -151,6 +152,10 @@ struct xlator_passthrough {
      * neither names nor attributes. NULL: no. Called after init, and after online options have
      * changed. */
     bool (*sees_names) (xlator_t *this);
+    /* For a translator of whose operations only rules ask for flush: returns whether it must see
+     * the flushes of a file that is opened now. If nobody but storage must, the kernel need not
+     * send them. NULL: yes, if the translator implements flush. */
+    bool (*sees_flush) (xlator_t *this, inode_t *inode);
     /* For DATA_COUNTED: reads and writes of fd will bypass this translator. */
     void (*past) (xlator_t *this, fd_t *fd);
     /* For storage. Calls use with a descriptor (O_PATH is allowed) of the file that inode stands
