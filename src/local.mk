@@ -95,6 +95,10 @@ src_libcore_a_SOURCES = \
     %D%/core/cache/change-bracket.c \
     %D%/core/cache/lru.c \
     %D%/core/cache/pages.c \
+    %D%/core/records/record-files.c \
+    %D%/core/records/record-internal.h \
+    %D%/core/records/record-log.c \
+    %D%/core/records/record-logs.c \
     %D%/core/rules/match.c \
     %D%/core/rules/rule-reader.c \
     %D%/core/rules/rules.c \
@@ -233,6 +237,9 @@ pkgincludework_HEADERS = \
     %D%/core/work/job.h \
     %D%/core/work/limit.h \
     %D%/core/work/work.h
+pkgincluderecordsdir = $(pkgincludedir)/core/records
+pkgincluderecords_HEADERS = \
+    %D%/core/records/record-log.h
 pkgincluderulesdir = $(pkgincludedir)/core/rules
 pkgincluderules_HEADERS = \
     %D%/core/rules/rule-reader.h \

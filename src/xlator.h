@@ -55,6 +55,9 @@
 #include "core/rules/rule-reader.h"
 #include "core/rules/rules.h"
 
+/* Logs of records, which go on over moves to other graphs. */
+#include "core/records/record-log.h"
+
 /* Time, threads and random numbers. Use these in place of the system's, so that a seed can
  * reproduce a run of a graph. */
 #include "core/time/attempt.h"

@@ -10,7 +10,7 @@ import os, re, sys
 FLOORS = """
 src/core/base
 src/core/time src/core/data
-src/core/table
+src/core/table src/core/records
 src/core/edge
 src/core/work src/core/cache src/core/rules
 src/core/report src/rpc

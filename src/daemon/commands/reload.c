@@ -82,13 +82,19 @@ reload_read (const struct running *running, GString *answer)
 }
 
 static void
-log_answer (int r, const GString *answer)
+log_lines (gf_loglevel_t level, const char *before, const GString *text)
 {
-    g_auto (GStrv) lines = g_strsplit (answer->str, "\n", -1);
+    g_auto (GStrv) lines = g_strsplit (text->str, "\n", -1);
 
     for (char **line = lines; *line; line++)
         if (**line)
-            gf_log (NULL, r < 0 ? GF_LOG_WARNING : GF_LOG_INFO, "reload: %s", *line);
+            gf_log (NULL, level, "%s%s", before, *line);
+}
+
+static void
+log_answer (int r, const GString *answer)
+{
+    log_lines (r < 0 ? GF_LOG_WARNING : GF_LOG_INFO, "reload: ", answer);
 }
 
 int
@@ -121,12 +127,14 @@ running_reload (struct running *running, GString *answer)
     return r;
 }
 
-/* A line of a log in the mount would be a request, which may write another line. The owner of a
+/* Opens the logs of translators, too: errors gets a line for each that can't be opened.
+ *
+ * A line of a log in the mount would be a request, which may write another line. The owner of a
  * folder on the way may have put a symbolic link into the mount there; the mount is not asked. */
 static int
-reopen_log (const struct running *running)
+reopen_logs (const struct running *running, GString *errors)
 {
-    xlator_notify (running->graph->top, XLATOR_REOPEN_LOGS, NULL);
+    xlator_notify (running->graph->top, XLATOR_REOPEN_LOGS, errors);
     g_autofree char *path = log_path (), *rest = NULL, *error = NULL,
                     *around = path ? mount_around (path, &rest, &error) : NULL;
 
@@ -144,14 +152,15 @@ reopen_reason (int r)
 void
 running_hang_up (struct running *running)
 {
-    g_autoptr (GString) answer = g_string_new (NULL);
+    g_autoptr (GString) answer = g_string_new (NULL), errors = g_string_new (NULL);
     int r;
 
     notify_reloading ();
-    r = reopen_log (running);
+    r = reopen_logs (running, errors);
     if (r < 0)
         gf_log (NULL, GF_LOG_WARNING, "can't reopen the log: %s; the old one stays",
                 reopen_reason (r));
+    log_lines (GF_LOG_ERROR, "", errors);
     /* Log rotation needs no warning each time that there is no file to read. */
     if (running->options->volfile_again)
         running_reload (running, answer);
@@ -173,8 +182,9 @@ command_reload (void *data, GBytes *input, GString *answer)
 int
 command_reopen_log (void *data, GBytes *input, GString *answer)
 {
+    g_autoptr (GString) errors = g_string_new (NULL);
     g_autofree char *path = log_path ();
-    const int r = reopen_log (data);
+    const int r = reopen_logs (data, errors);
 
     if (!path)
         g_string_append (answer, "the log is no file, but the standard error or the journal: "
@@ -186,5 +196,7 @@ command_reopen_log (void *data, GBytes *input, GString *answer)
         g_string_append_printf (answer, "the log is the file '%s'\n", path);
     if (r < 0)
         gf_log (NULL, GF_LOG_WARNING, "%.*s", (int) answer->len - 1, answer->str);
-    return r;
+    log_lines (GF_LOG_ERROR, "", errors);
+    g_string_append (answer, errors->str);
+    return r < 0 ? r : errors->len > 0 ? -EIO : 0;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""exactly.py WINDLASS MOUNT VOLFILE RECORDS STEPS roomy|full: eight processes make STEPS operations
-each, while this one reloads, changes the graph, and fills the disk of the log. Then it compares."""
+"""exactly.py WINDLASS MOUNT VOLFILE RECORDS STEPS roomy|full [PAUSE]: eight processes make STEPS
+operations each, while this one reloads, changes the graph, and fills the disk of the log, with
+PAUSE seconds in between. Then it compares."""
 
 import collections
 import errno
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import time
 
-windlass, mount, volfile, records, steps, disk = sys.argv[1:]
+windlass, mount, volfile, records, steps, disk = sys.argv[1:7]
 steps = int(steps)
+pause = float(sys.argv[7]) if len(sys.argv) > 7 else 0
 PROCESSES = 8
 SHARED = "shared"  # the name of a directory that all processes make and remove
 
@@ -132,6 +134,7 @@ pids, turn = {begin(number) for number in range(PROCESSES)}, 0
 while not ends(pids):
     trouble(turn)
     turn += 1
+    time.sleep(pause)
 expected = collections.Counter()
 for number in range(PROCESSES):
     with open(f"done.{number}", encoding="utf-8") as file:

@@ -15,7 +15,7 @@ for disk in roomy full; do
     stack "features/audit,log-directory=$TEST_DIR/records,rules=$TEST_DIR/rules,max-size=100MB"
     mount_volfile "$VOL"
     expect_ok python3 "$(dirname "$0")/exactly.py" "$WINDLASS" "$MNT" "$VOL" "$TEST_DIR/records" \
-        "$(amount 1400 5000)" $disk
+        "$(amount 1400 12000)" $disk
     unmount
     rm -f records/*
 done

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # features/audit while the disk of the log is full: operations pass and the gap is told with its
-# number, or they wait, or they fail; removals pass; and what waits can be interrupted.
+# number, or they wait, or they fail; removals pass; what waits can be interrupted; and what was
+# refused or interrupted is recorded.
 . "$(dirname "$0")/../lib.sh"
 
 need_root
@@ -73,6 +74,9 @@ for policy in drop block fail; do
         expect_match "the daemon's log" 'takes records again; [0-9]+ are lost' "$(cat "$LOG")"
     else
         expect "nothing is lost" 0 "$gap"
+        refused=$(jq -r 'select (.refused) | "\(.operation) \(.path) \(.result)"' "$LOGFILE")
+        [ "$policy" != block ] || expect "interrupted" "mkdir /interrupted EINTR" "$refused"
+        [ "$policy" != fail ] || expect "refused" "mkdir /refused EIO" "$refused"
     fi
     unmount
     rm -rf "${BACK:?}"/*

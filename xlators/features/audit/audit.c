@@ -16,8 +16,8 @@
 static int audit_check_rules (const char *text, char **ret_allowed);
 static int audit_check_name (const char *text, char **ret_allowed);
 
-static const struct option_choice audit_targets[] = { { "file", AUDIT_FILE },
-                                                      { "journal", AUDIT_JOURNAL },
+static const struct option_choice audit_targets[] = { { "file", RECORDS_TO_FILE },
+                                                      { "journal", RECORDS_TO_JOURNAL },
                                                       {} };
 static const struct option_choice audit_policies[] = { { "drop", WHEN_FULL_DROP },
                                                        { "block", WHEN_FULL_BLOCK },
@@ -57,28 +57,33 @@ static const struct xlator_option audit_options[] = {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Returns the rules of a file, or the default; NULL with *ret_error (g_free it). */
+/* Returns the rules of a file, or the default, and their SHA-256; NULL with *ret_error. g_free
+ * both texts. */
 static struct rules *
-audit_read_rules (const char *file, char **ret_error)
+audit_read_rules (const char *file, char **ret_sum, char **ret_error)
 {
     g_autofree char *text = NULL;
     g_autoptr (GError) error = NULL;
-    gsize size;
+    struct rules *rules;
+    gsize size = strlen (audit_default_rules);
 
-    if (!file)
-        return rules_parse (audit_default_rules, strlen (audit_default_rules), "default",
-                            &audit_grammar, ret_error);
-    if (g_file_get_contents (file, &text, &size, &error))
-        return rules_parse (text, size, file, &audit_grammar, ret_error);
-    *ret_error = g_strdup (error->message);
-    return NULL;
+    if (!file) {
+        text = g_strdup (audit_default_rules);
+    } else if (!g_file_get_contents (file, &text, &size, &error)) {
+        *ret_error = g_strdup (error->message);
+        return NULL;
+    }
+    rules = rules_parse (text, size, file ? file : "default", &audit_grammar, ret_error);
+    if (rules)
+        *ret_sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *) text, size);
+    return rules;
 }
 
 static int
 audit_check_rules (const char *text, char **ret_allowed)
 {
-    g_autofree char *problem = NULL;
-    struct rules *rules = audit_read_rules (text, &problem);
+    g_autofree char *problem = NULL, *sum = NULL;
+    struct rules *rules = audit_read_rules (text, &sum, &problem);
 
     if (!rules)
         *ret_allowed = g_strdup_printf ("must be a file of rules (%s)",
@@ -157,6 +162,37 @@ audit_begin (const struct call *call)
     return local;
 }
 
+static void
+audit_write (const struct answer *answer, const struct audit_local *local, bool passed)
+{
+    audit_private_t *priv = answer->this->private;
+    g_autoptr (GString) body = g_string_sized_new (512);
+
+    audit_record (body, local, answer, passed);
+    record_log_write (priv->log, body->str,
+                      __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED) != WHEN_FULL_DROP);
+}
+
+/* Records a call that goes no further, since the log is full. */
+static void
+audit_write_refused (xlator_t *this, call_frame_t *frame, enum fop op, int op_errno)
+{
+    audit_private_t *priv = this->private;
+    struct audit_local *local = frame->local;
+    const struct answer answer = { .op = op, .frame = frame, .this = this, .op_ret = -1,
+                                   .op_errno = op_errno };
+
+    local->wind = record_log_number (priv->log);
+    audit_write (&answer, local, false);
+}
+
+static void
+audit_refuse (const struct call *call, int op_errno)
+{
+    audit_write_refused (call->this, call->frame, call->op, op_errno);
+    call_fail (call, op_errno);
+}
+
 /* The log may get room before the call is added: then nobody would let it go. */
 static void
 audit_hold (const struct call *call, struct audit_local *local)
@@ -165,11 +201,11 @@ audit_hold (const struct call *call, struct audit_local *local)
     call_stub_t *stub = call_keep (call);
 
     if (!stub) {
-        call_fail (call, ENOMEM);
+        audit_refuse (call, ENOMEM);
         return;
     }
     held_add (priv->held, stub, HELD_FOR_EVER, local);
-    if (!audit_log_is_full (priv->log))
+    if (!record_log_is_full (priv->log))
         held_release (priv->held, NULL, NULL);
 }
 
@@ -197,31 +233,20 @@ audit_any_fop (const struct call *call)
         local = audit_begin (call);
     if (!local)
         return;
-    if (G_UNLIKELY (audit_log_is_full (priv->log)))
+    if (G_UNLIKELY (record_log_is_full (priv->log)))
         policy = audit_policy (priv, call->op);
     if (policy == WHEN_FULL_FAIL) {
-        call_fail (call, EIO);
+        audit_refuse (call, EIO);
         return;
     }
     if (policy == WHEN_FULL_BLOCK) {
         audit_hold (call, local);
         return;
     }
-    local->wind = audit_log_number (priv->log);
+    local->wind = record_log_number (priv->log);
     if (local->teaches)
         local->inode = inode_ref (audit_file_of (call));
     call_wind (call, FIRST_CHILD (call->this), NULL);
-}
-
-static void
-audit_write (const struct answer *answer, const struct audit_local *local)
-{
-    audit_private_t *priv = answer->this->private;
-    g_autoptr (GString) body = g_string_sized_new (512);
-
-    audit_record (body, local, answer);
-    audit_log_write (priv->log, body->str,
-                     __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED) != WHEN_FULL_DROP);
 }
 
 /* cookie: the inode, with a reference, of a call that is not recorded. */
@@ -236,7 +261,7 @@ audit_any_fop_cbk (const struct answer *answer)
     } else {
         if (local->teaches)
             rules_learn (answer, local->inode);
-        audit_write (answer, local);
+        audit_write (answer, local, true);
     }
     answer_pass (answer);
 }
@@ -247,6 +272,7 @@ audit_go_on (call_stub_t *stub, enum held_end why, void *data)
     call_frame_t *frame = call_stub_frame (stub);
 
     if (why == HELD_INTERRUPTED) {
+        audit_write_refused (frame->this, frame, frame->op, EINTR);
         call_stub_destroy (stub);
         frame_fail (frame, EINTR);
         return;
@@ -298,62 +324,48 @@ audit_init (xlator_t *this)
 {
     audit_private_t *priv = this->private;
     g_autofree char *problem = NULL;
-    struct rules *rules = audit_read_rules (priv->rules_file, &problem);
+    struct rules *rules;
+    int r = audit_open_log (this);
 
+    if (r < 0)
+        return r;
+    rules = audit_read_rules (priv->rules_file, &priv->rules_sum, &problem);
     if (!rules) {
         gf_log (this, GF_LOG_ERROR, "%s", problem);
         return -EINVAL;
     }
     priv->held = held_new (audit_go_on);
     audit_set_rules (this, rules);
-    audit_log_on_room (priv->log, audit_room, priv);
+    record_log_on_room (priv->log, audit_room, priv);
     return 0;
 }
 
+/* A change of the rules or of the policy is recorded: what is missing before or after it may be so
+ * by intent. */
 static int
 audit_reconfigure (xlator_t *this, const void *new_private)
 {
     audit_private_t *priv = this->private;
     const audit_private_t *options = new_private;
-    g_autofree char *problem = NULL;
-    struct rules *rules = audit_read_rules (options->rules_file, &problem);
+    const int policy = __atomic_load_n (&priv->when_full, __ATOMIC_RELAXED);
+    g_autofree char *problem = NULL, *sum = NULL;
+    struct rules *rules = audit_read_rules (options->rules_file, &sum, &problem);
+    bool changed;
 
     if (!rules) {
         gf_log (this, GF_LOG_ERROR, "%s", problem);
         return -EINVAL;
     }
     audit_set_rules (this, rules);
-    audit_log_rotate_at (priv->log, options->max_size, options->keep);
+    record_log_rotate_at (priv->log, options->max_size, options->keep);
     __atomic_store_n (&priv->when_full, options->when_full, __ATOMIC_RELAXED);
     held_release (priv->held, NULL, NULL);
+    changed = policy != options->when_full || strcmp (sum, priv->rules_sum) != 0;
+    g_free (priv->rules_sum);
+    priv->rules_sum = g_steal_pointer (&sum);
+    if (changed)
+        audit_note (this, "change", option_choice_name (audit_policies, options->when_full));
     return 0;
-}
-
-/* What the rules ask for and the translator does not see, as members of the first record. */
-static void
-audit_note_begin (xlator_t *this)
-{
-    audit_private_t *priv = this->private;
-    const opset_t ops = rules_ops_for (this, &priv->slot, NULL);
-    g_autoptr (GString) body = g_string_new (NULL);
-    const char *comma = "";
-
-    audit_append_time (body, clock_today ());
-    g_string_append (body, ",\"begin\":");
-    json_append_string (body, this->name);
-    g_string_append (body, ",\"not_seen\":[");
-    if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev))) {
-        g_string_append (body, "\"mapped pages in memory\"");
-        comma = ",";
-    }
-    if (ops & OPSET_OF (FOP_readlink)) {
-        g_string_append_printf (body, "%s\"cached symbolic links\"", comma);
-        comma = ",";
-    }
-    if (ops & OPSET_OF (FOP_access))
-        g_string_append_printf (body, "%s\"checks of rights by the kernel\"", comma);
-    g_string_append_c (body, ']');
-    audit_log_note (priv->log, body->str);
 }
 
 static void
@@ -361,9 +373,22 @@ audit_take_over (xlator_t *this, xlator_t *predecessor)
 {
     audit_private_t *priv = this->private;
 
-    audit_log_rotate_at (priv->log, priv->max_size, priv->keep);
-    audit_note_begin (this);
+    record_log_rotate_at (priv->log, priv->max_size, priv->keep);
+    audit_note (this, "begin", option_choice_name (audit_policies, priv->when_full));
     __atomic_store_n (&priv->records, true, __ATOMIC_RELEASE);
+}
+
+static void
+audit_reopen_log (const xlator_t *this, GString *errors)
+{
+    const audit_private_t *priv = this->private;
+    const int r = record_log_reopen (priv->log);
+
+    if (r < 0)
+        g_string_append_printf (errors,
+                                "volume '%s': the log '%s' can't be opened: %s; the old file "
+                                "stays\n",
+                                this->name, priv->name, record_file_problem (r));
 }
 
 static void
@@ -372,7 +397,7 @@ audit_notify (xlator_t *this, enum xlator_event event, void *data)
     audit_private_t *priv = this->private;
 
     if (event == XLATOR_REOPEN_LOGS)
-        audit_log_reopen (priv->log);
+        audit_reopen_log (this, data);
     if (event == XLATOR_HOLDING || event == XLATOR_HOLD_OVER)
         __atomic_store_n (&priv->holding, event == XLATOR_HOLDING, __ATOMIC_SEQ_CST);
     if (event == XLATOR_ENDING || event == XLATOR_PARENT_DOWN)
@@ -388,10 +413,11 @@ audit_fini (xlator_t *this)
     struct rule_set *set = rules_replace (&priv->slot, NULL);
 
     if (priv->log)
-        audit_log_off_room (priv->log, priv);
+        record_log_off_room (priv->log, priv);
     if (priv->held)
         held_free (priv->held);
-    audit_log_unref (priv->log);
+    record_log_unref (priv->log);
+    g_free (priv->rules_sum);
     if (set)
         shared_unref (&set->shared);
 }
@@ -403,7 +429,7 @@ audit_dump (xlator_t *this, GString *out)
 {
     audit_private_t *priv = this->private;
 
-    audit_log_dump (priv->log, out);
+    record_log_dump (priv->log, out);
     g_string_append_printf (out, "waiting-calls=%u\n", held_count (priv->held, NULL, NULL));
 }
 
@@ -442,7 +468,7 @@ audit_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     else if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev)))
         g_string_append (out, "its reads and writes go past the page cache, to be recorded "
                               "(rules)\n");
-    if (audit_log_is_full (priv->log))
+    if (record_log_is_full (priv->log))
         g_string_append (out, "the log takes no records now (when-full)\n");
 }
 
@@ -473,6 +499,14 @@ audit_sees_names (xlator_t *this)
          & (OPSET_OF (FOP_lookup) | OPSET_OF (FOP_stat) | OPSET_OF (FOP_fstat));
 }
 
+static bool
+audit_sees_flush (xlator_t *this, inode_t *inode)
+{
+    audit_private_t *priv = this->private;
+
+    return opset_has (rules_ops_for (this, &priv->slot, inode), FOP_flush);
+}
+
 static const struct xlator_misfit audit_misfits[] = {
     { "performance/io-cache", "answers reads itself, which are then not recorded" },
     { "performance/md-cache", "answers lookups and stats itself, which are then not recorded" },
@@ -498,7 +532,6 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_INODE,
     .priv_size = sizeof (audit_private_t),
     .options = audit_options,
-    .take_over_prepare = audit_take_over_prepare,
     .take_over = audit_take_over,
     .init = audit_init,
     .fini = audit_fini,
@@ -510,6 +543,7 @@ const struct xlator_api xlator_api = {
     .any_fop_marks = true,
     .cbks = { .forget = rules_forget },
     .dumpops = { .priv = audit_dump, .waits_for = audit_waits_for, .explain = audit_explain },
-    .passthrough = { .view = audit_view, .sees_names = audit_sees_names },
+    .passthrough = { .view = audit_view, .sees_names = audit_sees_names,
+                     .sees_flush = audit_sees_flush },
     .rules = audit_rules,
 };

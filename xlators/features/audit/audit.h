@@ -10,26 +10,30 @@
  *   the program may end before the answer.
  * - One counter of the log numbers the winds and the unwinds. If the unwind of one operation has a
  *   lower number than the wind of another, it was done before that one began.
- * - The log goes on in the next graph (xlator_api.take_over), so its numbers do.
+ * - The log belongs to the process (core/records/record-log.h), so it goes on in the next graph,
+ *   and its numbers do. A graph records from take_over on.
+ * - An operation that is refused, or interrupted while it waits, since the log is full, is
+ *   recorded, too: somebody has attempted it.
  * - Requests that a translator makes for itself (root->internal) are nobody's, and are not
  *   recorded.
  */
 #ifndef AUDIT_H
 #define AUDIT_H
 
-#include "log.h"
+#include "xlator.h"
 
 enum audit_when_full { WHEN_FULL_DROP, WHEN_FULL_BLOCK, WHEN_FULL_FAIL };
 
 typedef struct {
     char *rules_file, *directory, *name;
-    int target; /* enum audit_target */
+    int target; /* enum record_target */
     /* Online options; atomic, but when_full is also in the private struct that reconfigure gets. */
     uint64_t max_size;
     int keep, when_full;
 
     struct rules_slot slot;  /* of struct rule_set */
-    struct audit_log *log;   /* with a reference; both graphs of a move use it. Or NULL */
+    char *rules_sum;         /* SHA-256 of the text of the rules; the main thread's */
+    struct record_log *log;  /* with a reference; or NULL */
     bool records;            /* since take-over; atomic */
     struct held_calls *held; /* calls that wait while the log is full, each with its local */
     bool holding, ending;    /* no call is held back, since a hold waits for it, or the graph ends;
@@ -54,16 +58,16 @@ extern const char audit_default_rules[];
 /* Returns whether requests that the rule is for are recorded. */
 bool audit_rule_records (const struct rule *rule);
 
-/* place.c: xlator_api.take_over_prepare; opens the log. */
-int audit_take_over_prepare (xlator_t *this, xlator_t *predecessor);
+/* place.c: opens the log. Returns 0, or a negative errno after a message. */
+int audit_open_log (xlator_t *this);
 
-/* record.c: appends the members of the JSON object, but for the number of the unwind. */
-void audit_record (GString *out, const struct audit_local *local, const struct answer *answer);
+/* record.c: appends the members of the JSON object, but for the number of the unwind. passed: the
+ * operation went on below; false: the answer is audit's own. */
+void audit_record (GString *out, const struct audit_local *local, const struct answer *answer,
+                   bool passed);
 
-/* Appends `"key":"text"`, and the bytes in hexadecimal as key_hex if they are not UTF-8. */
-void audit_append_text (GString *out, const char *key, const char *text);
-
-/* Appends `"time":"2026-11-28T07:00:00.000000Z"`. */
-void audit_append_time (GString *out, struct timespec time);
+/* Writes a record of the log itself: that the volume begins, or that its options have changed.
+ * event: the key that has the name of the volume. policy: the name of when-full. */
+void audit_note (xlator_t *this, const char *event, const char *policy);
 
 #endif

@@ -4,9 +4,6 @@ xlatorfeaturesexec_PROGRAMS += xlators/features/audit.so
 xlators_features_audit_so_SOURCES = \
     %D%/audit.c \
     %D%/audit.h \
-    %D%/files.c \
-    %D%/log.c \
-    %D%/log.h \
     %D%/place.c \
     %D%/record.c \
     %D%/rules.c

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the log is: in a directory outside of the mount, or where the predecessor has it. */
+/* Where the log is: in a directory outside of the mount. */
 #include "audit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,9 +18,9 @@ audit_is_same (int one, int other)
         && a.st_ino == b.st_ino;
 }
 
-/* Returns whether the directory is the other one, or below it. */
+/* Returns whether the directory is the other one, or a way up leads there. */
 static bool
-audit_is_below (int directory, int other)
+audit_way_up_leads_to (int directory, int other)
 {
     int at = openat (directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
     bool found = false;
@@ -37,6 +38,91 @@ audit_is_below (int directory, int other)
         close (at);
     return found;
 }
+
+/* --- places in a file system ------------------------------------------------------------------ */
+
+/* Where a directory lies in its file system, whatever mount leads there. */
+typedef struct audit_place {
+    char *device; /* "major:minor" */
+    char *path;   /* from the root of the file system */
+} audit_place_t;
+
+static void
+audit_place_clear (struct audit_place *place)
+{
+    g_free (place->device);
+    g_free (place->path);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (audit_place_t, audit_place_clear)
+
+/* The number of the mount that a descriptor was opened in, as in mountinfo; NULL: not known. */
+static char *
+audit_mount_of (int fd)
+{
+    g_autofree char *name = g_strdup_printf ("/proc/self/fdinfo/%d", fd), *text = NULL;
+    const char *line;
+
+    if (!g_file_get_contents (name, &text, NULL, NULL) || !(line = strstr (text, "mnt_id:")))
+        return NULL;
+    line += strlen ("mnt_id:");
+    return g_strdup_printf ("%d", atoi (line));
+}
+
+/* fields: of the line of the mount in mountinfo: id, parent, major:minor, root, mount point. */
+static bool
+audit_place_in_mount (char *const *fields, const char *path, struct audit_place *ret_place)
+{
+    g_autofree char *root = g_strcompress (fields[3]), *point = g_strcompress (fields[4]);
+    const char *rest = strcmp (point, "/") == 0 ? path : path + strlen (point);
+
+    if (!g_str_has_prefix (path, point) || (*rest && *rest != '/'))
+        return false;
+    ret_place->device = g_strdup (fields[2]);
+    ret_place->path = g_strconcat (strcmp (root, "/") == 0 ? "" : root, rest, NULL);
+    return true;
+}
+
+static bool
+audit_find_place (int fd, struct audit_place *ret_place)
+{
+    g_autofree char *name = g_strdup_printf ("/proc/self/fd/%d", fd), *mountinfo = NULL,
+                    *path = g_file_read_link (name, NULL), *id = audit_mount_of (fd);
+    g_auto (GStrv) lines = NULL;
+
+    if (!path || !id || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return false;
+    lines = g_strsplit (mountinfo, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        g_auto (GStrv) fields = g_strsplit (*line, " ", 6);
+
+        if (g_strv_length (fields) == 6 && strcmp (fields[0], id) == 0)
+            return audit_place_in_mount (fields, path, ret_place);
+    }
+    return false;
+}
+
+/* Returns whether the directory is the other one, or below it, also by a bind mount: there no way
+ * up leads from the one to the other. */
+static bool
+audit_is_below (int directory, int other)
+{
+    g_auto (audit_place_t) place = { 0 }, around = { 0 };
+    size_t size;
+
+    if (audit_way_up_leads_to (directory, other))
+        return true;
+    if (!audit_find_place (directory, &place) || !audit_find_place (other, &around))
+        return false;
+    size = strlen (around.path);
+    while (size > 0 && around.path[size - 1] == '/')
+        size--;
+    return strcmp (place.device, around.device) == 0
+        && strncmp (place.path, around.path, size) == 0
+        && (place.path[size] == '/' || place.path[size] == '\0');
+}
+
+/* --- the directory of the log ----------------------------------------------------------------- */
 
 /* Returns the storage below that works on a directory with the log in it, or NULL. */
 static const xlator_t *
@@ -90,38 +176,21 @@ audit_directory (xlator_t *this)
     return root->fd;
 }
 
-/* Returns the predecessor's log, with a reference, if this one has the same; or NULL. */
-static struct audit_log *
-audit_log_before (const xlator_t *this, const xlator_t *predecessor)
-{
-    const audit_private_t *priv = this->private, *old = predecessor ? predecessor->private : NULL;
-
-    if (!old || old->target != priv->target
-        || (priv->target == AUDIT_FILE
-            && (strcmp (old->name, priv->name) != 0
-                || xlator_root (this, "log-directory")
-                       != xlator_root (predecessor, "log-directory"))))
-        return NULL;
-    return audit_log_ref (old->log);
-}
-
 int
-audit_take_over_prepare (xlator_t *this, xlator_t *predecessor)
+audit_open_log (xlator_t *this)
 {
     audit_private_t *priv = this->private;
-    const int directory = priv->target == AUDIT_FILE ? audit_directory (this) : -1;
+    const bool to_file = priv->target == RECORDS_TO_FILE;
+    const int directory = to_file ? audit_directory (this) : -1;
+    const char *name = to_file ? priv->name : "windlass-audit";
     int r;
 
-    if (directory < 0 && priv->target == AUDIT_FILE)
+    if (directory < 0 && to_file)
         return -EINVAL;
-    priv->log = audit_log_before (this, predecessor);
-    if (!priv->log)
-        priv->log = audit_log_open (priv->target, directory, priv->name);
+    priv->log = record_log_open (priv->target, directory, name);
     r = priv->log ? 0 : -errno;
     if (r < 0)
-        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", priv->name,
-                r == -EPERM   ? "it is no plain file of ours, or others may write to it"
-                : r == -EBUSY ? "another volume or daemon writes to it"
-                              : g_strerror (-r));
+        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", name,
+                record_file_problem (r));
     return r;
 }

@@ -5,18 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-void
-audit_append_time (GString *out, struct timespec time)
-{
-    struct tm tm;
-    char text[32];
-
-    gmtime_r (&time.tv_sec, &tm);
-    strftime (text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    g_string_append_printf (out, "\"time\":\"%s.%06ldZ\"", text, time.tv_nsec / 1000);
-}
-
-void
+/* Appends `,"key":"text"`, and the bytes in hexadecimal as key_hex if they are not UTF-8. */
+static void
 audit_append_text (GString *out, const char *key, const char *text)
 {
     g_string_append_printf (out, ",\"%s\":", key);
@@ -66,12 +56,13 @@ audit_append_data (GString *out, const struct audit_local *local, const struct a
 }
 
 void
-audit_record (GString *out, const struct audit_local *local, const struct answer *answer)
+audit_record (GString *out, const struct audit_local *local, const struct answer *answer,
+              bool passed)
 {
     const call_stack_t *root = answer->frame->root;
 
     g_string_append_printf (out, "\"wind\":%" PRIu64 ",", local->wind);
-    audit_append_time (out, root->ctime);
+    record_append_time (out, root->ctime);
     g_string_append_printf (out, ",\"volume\":");
     json_append_string (out, answer->this->name);
     g_string_append_printf (out, ",\"operation\":\"%s\"", fop_name (answer->op));
@@ -84,4 +75,49 @@ audit_record (GString *out, const struct audit_local *local, const struct answer
     g_string_append_printf (out, ",\"result\":\"%s\",\"rule\":%d",
                             answer->op_ret < 0 ? error_name (answer->op_errno) : "ok",
                             local->rule);
+    if (!passed)
+        g_string_append (out, ",\"refused\":true");
+}
+
+/* --- the log itself --------------------------------------------------------------------------- */
+
+static const struct {
+    opset_t ops; /* that rules ask for */
+    const char *what;
+} audit_unseen[] = {
+    { OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev), "mapped pages in memory" },
+    { OPSET_OF (FOP_readlink), "cached symbolic links" },
+    { OPSET_OF (FOP_access), "checks of rights by the kernel" },
+};
+
+static void
+audit_append_unseen (GString *out, opset_t ops)
+{
+    const char *comma = "";
+
+    g_string_append (out, ",\"not_seen\":[");
+    for (size_t i = 0; i < G_N_ELEMENTS (audit_unseen); i++)
+        if (ops & audit_unseen[i].ops) {
+            g_string_append_printf (out, "%s\"%s\"", comma, audit_unseen[i].what);
+            comma = ",";
+        }
+    g_string_append_c (out, ']');
+}
+
+void
+audit_note (xlator_t *this, const char *event, const char *policy)
+{
+    audit_private_t *priv = this->private;
+    const opset_t ops = rules_ops_for (this, &priv->slot, NULL);
+    struct rule_set *set = rules_get (&priv->slot);
+    g_autoptr (GString) body = g_string_new (NULL);
+
+    record_append_time (body, clock_today ());
+    audit_append_text (body, event, this->name);
+    audit_append_text (body, "rules", set->rules->file);
+    g_string_append_printf (body, ",\"rules_sha256\":\"%s\",\"when_full\":\"%s\"",
+                            priv->rules_sum, policy);
+    audit_append_unseen (body, ops);
+    record_log_note (priv->log, body->str);
+    shared_unref (&set->shared);
 }

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The files of a log of records. */
+#include "core/records/record-log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE (256 << 10) /* bytes that are searched for a number at a time */
+#define NUMBER_SIZE 32         /* bytes that a key and its number have at most */
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* others: what nobody but the owner may do with the file. */
+static int
+record_file_open_own (int directory, const char *name, mode_t others, struct stat *ret_st)
+{
+    const int fd = openat (directory, name,
+                           O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+                               | O_NOCTTY,
+                           0600);
+
+    if (fd < 0)
+        return -errno;
+    if (fstat (fd, ret_st) == 0 && S_ISREG (ret_st->st_mode) && ret_st->st_nlink == 1
+        && (ret_st->st_uid == geteuid () || ret_st->st_uid == 0) && !(ret_st->st_mode & others))
+        return fd;
+    close (fd);
+    return -EPERM;
+}
+
+int
+record_file_open (int directory, const char *name, uint64_t *ret_size)
+{
+    struct stat st;
+    const int fd = record_file_open_own (directory, name, S_IWGRP | S_IWOTH, &st);
+
+    if (fd >= 0)
+        *ret_size = (uint64_t) st.st_size;
+    return fd;
+}
+
+/* Whoever may read a file can take a lock of it that hinders others. So the lock is on a file that
+ * nobody else can open. */
+int
+record_file_lock (int directory, const char *name)
+{
+    g_autofree char *own = g_strdup_printf (".%s.lock", name);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st;
+    const int fd = record_file_open_own (directory, own, S_IRWXG | S_IRWXO, &st);
+
+    if (fd < 0 || fcntl (fd, F_OFD_SETLK, &lock) == 0)
+        return fd;
+    close (fd);
+    return -EBUSY;
+}
+
+const char *
+record_file_problem (int r)
+{
+    return r == -EPERM   ? "it is no plain file of ours, or others may write to it"
+           : r == -EBUSY ? "another daemon writes to it"
+                         : g_strerror (-r);
+}
+
+bool
+record_file_is_it (int directory, const char *name, int fd)
+{
+    struct stat named, open;
+
+    return fstatat (directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat (fd, &open) == 0
+        && named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/* --- rotation --------------------------------------------------------------------------------- */
+
+static bool
+record_file_exists (int directory, const char *name)
+{
+    struct stat st;
+
+    return fstatat (directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static char *
+record_file_older (const char *name, int number)
+{
+    return number == 0 ? g_strdup (name) : g_strdup_printf ("%s.%d", name, number);
+}
+
+/* Returns the number that the oldest of the moved files gets: the first that is free, so that an
+ * attempt after one that has stopped half way moves no file once more. */
+static int
+record_files_free_number (int directory, const char *name, int keep)
+{
+    int number = 1;
+
+    for (; number < keep; number++) {
+        g_autofree char *older = record_file_older (name, number);
+
+        if (!record_file_exists (directory, older))
+            break;
+    }
+    return number;
+}
+
+static int
+record_files_shift (int directory, const char *name, int keep)
+{
+    for (int i = record_files_free_number (directory, name, keep); i > 0; i--) {
+        g_autofree char *from = record_file_older (name, i - 1), *to = record_file_older (name, i);
+
+        if (renameat (directory, from, directory, to) < 0 && errno != ENOENT)
+            return -errno;
+    }
+    return 0;
+}
+
+/* The new file exists before an old one moves, so a full disk moves none. */
+int
+record_file_rotate (int directory, const char *name, int keep, int old, uint64_t *ret_size)
+{
+    g_autofree char *fresh = g_strdup_printf (".%s.new", name);
+    const bool is_ours = record_file_is_it (directory, name, old);
+    int fd, r = 0;
+
+    if (!is_ours && record_file_exists (directory, name))
+        return record_file_open (directory, name, ret_size);
+    if (unlinkat (directory, fresh, 0) < 0 && errno != ENOENT)
+        return -errno;
+    fd = record_file_open (directory, fresh, ret_size);
+    if (fd < 0)
+        return fd;
+    if (is_ours && keep > 0)
+        r = record_files_shift (directory, name, keep);
+    if (r == 0 && renameat (directory, fresh, directory, name) < 0)
+        r = -errno;
+    if (r == 0)
+        return fd;
+    unlinkat (directory, fresh, 0);
+    close (fd);
+    return r;
+}
+
+/* --- the last number -------------------------------------------------------------------------- */
+
+/* Returns a descriptor to read, or -1. */
+static int
+record_file_read (int directory, const char *name, off_t *ret_size)
+{
+    const int fd = openat (directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || (fstat (fd, &st) == 0 && S_ISREG (st.st_mode))) {
+        *ret_size = fd < 0 ? 0 : st.st_size;
+        return fd;
+    }
+    close (fd);
+    return -1;
+}
+
+/* Returns the number behind the key, which may be cut off by the end. */
+static uint64_t
+record_number_at (const char *at, const char *end)
+{
+    uint64_t number = 0;
+
+    for (; at < end && g_ascii_isdigit (*at); at++)
+        number = number * 10 + (uint64_t) (*at - '0');
+    return number;
+}
+
+/* Paths and names are quoted, so these keys are in no value. The bytes may be any: after a power
+ * failure a file may have zeros. */
+static uint64_t
+record_bytes_last_number (const char *bytes, size_t size)
+{
+    static const char *const keys[] = { "\n{\"unwind\":", "\"last\":" };
+    const char *const end = bytes + size;
+    uint64_t highest = 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (keys); i++) {
+        const size_t length = strlen (keys[i]);
+
+        for (const char *at = bytes; (at = memmem (at, (size_t) (end - at), keys[i], length));) {
+            at += length;
+            highest = MAX (highest, record_number_at (at, end));
+        }
+    }
+    return highest;
+}
+
+/* Searches the file from its end, block by block, until one has a number. Each block reaches
+ * NUMBER_SIZE bytes into the next, so a number is whole in one of them. */
+static uint64_t
+record_file_number_in (int directory, const char *name)
+{
+    off_t begin;
+    const int fd = record_file_read (directory, name, &begin);
+    g_autofree char *bytes = g_malloc (1 + BLOCK_SIZE + NUMBER_SIZE);
+    uint64_t number = 0;
+
+    bytes[0] = '\n'; /* of the line that the file begins with */
+    while (number == 0 && begin > 0) {
+        const off_t end = begin + NUMBER_SIZE;
+        ssize_t n;
+
+        begin = MAX (begin - BLOCK_SIZE, 0);
+        n = pread (fd, bytes + 1, (size_t) (end - begin), begin);
+        if (n <= 0)
+            break;
+        number = record_bytes_last_number (bytes, (size_t) n + 1);
+    }
+    if (fd >= 0)
+        close (fd);
+    return number;
+}
+
+uint64_t
+record_file_last_number (int directory, const char *name)
+{
+    g_autofree char *older = record_file_older (name, 1);
+    const uint64_t number = record_file_number_in (directory, name);
+
+    return number ? number : record_file_number_in (directory, older);
+}
+
+bool
+record_file_is_whole (int directory, const char *name)
+{
+    off_t size;
+    const int fd = record_file_read (directory, name, &size);
+    char last = '\n';
+
+    if (size > 0 && pread (fd, &last, 1, size - 1) < 0)
+        last = '\n';
+    if (fd >= 0)
+        close (fd);
+    return last == '\n';
+}

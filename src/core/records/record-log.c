@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/base/errors.h"
+#include "core/base/log-journal.h"
+#include "core/records/record-internal.h"
+#include "core/time/clock.h"
+#include "core/time/thread.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RETRY 200000000 /* nanoseconds between two attempts to write to a full log */
+#define ROTATE_AGAIN 1000000000 /* nanoseconds after a failed rotation until the next attempt */
+#define WAITING_MAX (16 << 20)  /* bytes of lines that wait in memory while the log is full */
+
+enum line_kind { LINE_RECORD, LINE_OTHER };
+
+/* A line that waits, with its newline. */
+struct waiting_line {
+    enum line_kind kind;
+    size_t size;
+    char text[];
+};
+
+/* Whoever waits for room. */
+struct record_waiter {
+    void (*fn) (void *data);
+    void *data;
+};
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static bool
+record_log_wants_rotation_locked (const struct record_log *log)
+{
+    return log->max_size && log->size >= log->max_size;
+}
+
+/* The journal takes a record as a whole, and without the newline. */
+static size_t
+record_send_locked (struct record_log *log, const char *text, size_t size)
+{
+    g_autofree char *line = g_strndup (text, size - 1);
+    const int r = journal_record_send (journal_record (log->name, line));
+
+    log->counts.error = -r;
+    return r == 0 ? size : 0;
+}
+
+/* Returns how many bytes of the text the log has taken. A shorter result sets counts.error. */
+static size_t
+record_put_bytes_locked (struct record_log *log, const char *text, size_t size)
+{
+    size_t done = 0;
+
+    if (log->target == RECORDS_TO_JOURNAL)
+        return record_send_locked (log, text, size);
+    while (done < size) {
+        const ssize_t n = write (log->fd, text + done, size - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            log->counts.error = n < 0 ? errno : ENOSPC;
+            break;
+        }
+        done += (size_t) n;
+    }
+    log->size += done;
+    if (!log->want_rotation && record_log_wants_rotation_locked (log)) {
+        log->want_rotation = true;
+        thread_cond_signal (&log->wake);
+    }
+    return done;
+}
+
+static void
+record_set_full_locked (struct record_log *log)
+{
+    __atomic_store_n (&log->full, true, __ATOMIC_SEQ_CST);
+    thread_cond_signal (&log->wake);
+}
+
+static struct waiting_line *
+waiting_line_new (enum line_kind kind, const char *text, size_t size)
+{
+    struct waiting_line *line = g_malloc (sizeof *line + size);
+
+    line->kind = kind;
+    line->size = size;
+    memcpy (line->text, text, size);
+    return line;
+}
+
+static void
+record_keep_locked (struct record_log *log, enum line_kind kind, const GString *text)
+{
+    g_queue_push_tail (&log->waiting, waiting_line_new (kind, text->str, text->len));
+    log->waiting_size += text->len;
+    record_set_full_locked (log);
+}
+
+/* Writes a line while none waits. Returns false if the log has taken nothing of it. The rest of a
+ * line of which it took the beginning waits, and the log is full: nothing may be between. */
+static bool
+record_put_locked (struct record_log *log, enum line_kind kind, const GString *text)
+{
+    const size_t done = record_put_bytes_locked (log, text->str, text->len);
+
+    if (done > 0 && done < text->len) {
+        record_keep_locked (log, kind, text);
+        log->begun = done;
+    } else if (done > 0 && kind == LINE_RECORD) {
+        log->counts.records++;
+    }
+    return done > 0;
+}
+
+/* A record that was begun before others were lost may be lost after them, so numbers come in any
+ * order. */
+static void
+record_lose_locked (struct record_log *log, uint64_t number)
+{
+    if (log->gap.lost + log->gap.notes == 0)
+        log->gap.since = clock_today ();
+    if (log->gap.lost++ == 0)
+        log->gap.first = log->gap.last = number;
+    log->gap.first = MIN (log->gap.first, number);
+    log->gap.last = MAX (log->gap.last, number);
+    log->counts.lost++;
+    record_set_full_locked (log);
+}
+
+static void
+record_lose_note_locked (struct record_log *log)
+{
+    if (log->gap.lost + log->gap.notes++ == 0)
+        log->gap.since = clock_today ();
+    record_set_full_locked (log);
+}
+
+uint64_t
+record_log_number (struct record_log *log)
+{
+    return __atomic_add_fetch (&log->number, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+record_log_write (struct record_log *log, const char *body, bool keep)
+{
+    g_autoptr (GString) line = g_string_sized_new (strlen (body) + 64);
+    uint64_t number;
+
+    pthread_mutex_lock (&log->lock);
+    number = record_log_number (log);
+    g_string_append_printf (line, "{\"unwind\":%" PRIu64 ",%s}\n", number, body);
+    if (log->full || !record_put_locked (log, LINE_RECORD, line)) {
+        /* A record after a lost one is lost, too: the gap is told in one place. */
+        if (keep && log->gap.lost == 0 && log->waiting_size < WAITING_MAX)
+            record_keep_locked (log, LINE_RECORD, line);
+        else
+            record_lose_locked (log, number);
+    }
+    pthread_mutex_unlock (&log->lock);
+}
+
+void
+record_log_note (struct record_log *log, const char *body)
+{
+    g_autoptr (GString) line = g_string_new (NULL);
+
+    g_string_append_printf (line, "{%s}\n", body);
+    pthread_mutex_lock (&log->lock);
+    if (log->full || !record_put_locked (log, LINE_OTHER, line)) {
+        if (log->waiting_size < WAITING_MAX)
+            record_keep_locked (log, LINE_OTHER, line);
+        else
+            record_lose_note_locked (log);
+    }
+    pthread_mutex_unlock (&log->lock);
+}
+
+bool
+record_log_is_full (const struct record_log *log)
+{
+    return __atomic_load_n (&log->full, __ATOMIC_SEQ_CST);
+}
+
+/* --- room again ------------------------------------------------------------------------------- */
+
+void
+record_append_time (GString *out, struct timespec time)
+{
+    struct tm tm;
+    char text[32];
+
+    gmtime_r (&time.tv_sec, &tm);
+    strftime (text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    g_string_append_printf (out, "\"time\":\"%s.%06ldZ\"", text, time.tv_nsec / 1000);
+}
+
+/* Writes as much of the waiting lines as the log takes. Returns whether none is left. */
+static bool
+record_put_waiting_locked (struct record_log *log)
+{
+    struct waiting_line *line;
+
+    while ((line = g_queue_peek_head (&log->waiting))) {
+        log->begun +=
+            record_put_bytes_locked (log, line->text + log->begun, line->size - log->begun);
+        if (log->begun < line->size)
+            return false;
+        log->begun = 0;
+        log->waiting_size -= line->size;
+        log->counts.records += line->kind == LINE_RECORD;
+        g_free (g_queue_pop_head (&log->waiting));
+    }
+    return true;
+}
+
+/* Writes the record of the gap. A gap whose record is begun is told: the rest of the line waits. */
+static void
+record_put_gap_locked (struct record_log *log)
+{
+    g_autoptr (GString) line = g_string_new ("{\"gap\":");
+
+    g_string_append_printf (line, "%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",",
+                            log->gap.lost, log->gap.first, log->gap.last);
+    if (log->gap.notes)
+        g_string_append_printf (line, "\"notes\":%" PRIu64 ",", log->gap.notes);
+    record_append_time (line, log->gap.since);
+    g_string_append_printf (line, ",\"error\":\"%s\"}\n", error_name (log->counts.error));
+    if (!record_put_locked (log, LINE_OTHER, line))
+        return;
+    log->counts.gaps++;
+    memset (&log->gap, 0, sizeof log->gap);
+}
+
+bool
+record_catch_up_locked (struct record_log *log)
+{
+    if (!record_put_waiting_locked (log))
+        return false;
+    if (log->gap.lost + log->gap.notes > 0)
+        record_put_gap_locked (log);
+    return log->gap.lost + log->gap.notes == 0 && g_queue_is_empty (&log->waiting);
+}
+
+static void
+record_call_waiters (struct record_log *log)
+{
+    pthread_mutex_lock (&log->waiters_lock);
+    for (const GSList *at = log->waiters; at; at = at->next) {
+        const struct record_waiter *waiter = at->data;
+
+        waiter->fn (waiter->data);
+    }
+    pthread_mutex_unlock (&log->waiters_lock);
+}
+
+void
+record_log_on_room (struct record_log *log, void (*fn) (void *data), void *data)
+{
+    struct record_waiter *waiter = g_new (struct record_waiter, 1);
+
+    *waiter = (struct record_waiter){ fn, data };
+    pthread_mutex_lock (&log->waiters_lock);
+    log->waiters = g_slist_prepend (log->waiters, waiter);
+    pthread_mutex_unlock (&log->waiters_lock);
+}
+
+void
+record_log_off_room (struct record_log *log, void *data)
+{
+    pthread_mutex_lock (&log->waiters_lock);
+    for (GSList *at = log->waiters, *next; at; at = next) {
+        next = at->next;
+        if (((struct record_waiter *) at->data)->data == data) {
+            g_free (at->data);
+            log->waiters = g_slist_delete_link (log->waiters, at);
+        }
+    }
+    pthread_mutex_unlock (&log->waiters_lock);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The last line of a file may be torn, if a daemon was killed on a full disk: the next line begins
+ * after a newline. Of a line whose beginning is in the old file, the new one gets the whole. */
+static void
+record_begin_lines_locked (struct record_log *log, bool whole)
+{
+    log->begun = 0;
+    if (!whole) {
+        g_queue_push_head (&log->waiting, waiting_line_new (LINE_OTHER, "\n", 1));
+        log->waiting_size++;
+    }
+    if (!record_put_waiting_locked (log))
+        record_set_full_locked (log);
+}
+
+/* Has records written to an open file from now on. */
+static void
+record_use_file (struct record_log *log, int fd, uint64_t size, bool whole)
+{
+    int old;
+
+    pthread_mutex_lock (&log->lock);
+    old = log->fd;
+    log->fd = fd;
+    log->size = size;
+    log->want_rotation = record_log_wants_rotation_locked (log);
+    log->rotate_at = 0;
+    record_begin_lines_locked (log, whole);
+    pthread_mutex_unlock (&log->lock);
+    if (old >= 0)
+        close (old);
+}
+
+int
+record_log_begin_file (struct record_log *log)
+{
+    uint64_t size;
+    const int fd = record_file_open (log->directory, log->name, &size);
+
+    if (fd < 0)
+        return fd;
+    record_use_file (log, fd, size, record_file_is_whole (log->directory, log->name));
+    return 0;
+}
+
+int
+record_log_reopen (struct record_log *log)
+{
+    int r;
+
+    if (log->target == RECORDS_TO_JOURNAL)
+        return 0;
+    pthread_mutex_lock (&log->files_lock);
+    r = record_file_is_it (log->directory, log->name, log->fd) ? 0 : record_log_begin_file (log);
+    pthread_mutex_unlock (&log->files_lock);
+    return r;
+}
+
+/* Says once that the file grows on, since it can't be rotated. */
+static void
+record_say_rotation (const struct record_log *log, int r, bool failed_before)
+{
+    if (r < 0 && !failed_before)
+        gf_log (NULL, GF_LOG_ERROR,
+                "the log '%s' can't be rotated: %s; it grows on until that works", log->name,
+                record_file_problem (r));
+    else if (r == 0 && failed_before)
+        gf_log (NULL, GF_LOG_WARNING, "the log '%s' is rotated again", log->name);
+}
+
+static void
+record_rotate (struct record_log *log, int keep)
+{
+    bool failed_before;
+    uint64_t size;
+    int fd;
+
+    pthread_mutex_lock (&log->files_lock);
+    fd = record_file_rotate (log->directory, log->name, keep, log->fd, &size);
+    if (fd >= 0)
+        record_use_file (log, fd, size, record_file_is_whole (log->directory, log->name));
+    pthread_mutex_unlock (&log->files_lock);
+    pthread_mutex_lock (&log->lock);
+    failed_before = log->rotation_failed;
+    log->rotation_failed = fd < 0;
+    if (fd >= 0)
+        log->counts.rotations++;
+    else
+        log->rotate_at = clock_now () + ROTATE_AGAIN;
+    pthread_mutex_unlock (&log->lock);
+    record_say_rotation (log, MIN (fd, 0), failed_before);
+}
+
+void
+record_log_rotate_at (struct record_log *log, uint64_t max_size, int keep)
+{
+    pthread_mutex_lock (&log->lock);
+    log->max_size = log->target == RECORDS_TO_FILE ? max_size : 0;
+    log->keep = keep;
+    log->want_rotation = record_log_wants_rotation_locked (log);
+    thread_cond_signal (&log->wake);
+    pthread_mutex_unlock (&log->lock);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* Says once that the log is full, and once that it has room again. */
+static void
+record_say_full (const struct record_log *log, bool full, int error, uint64_t lost)
+{
+    if (full)
+        gf_log (NULL, GF_LOG_ERROR, "the log '%s' takes no records: %s", log->name,
+                g_strerror (error));
+    else
+        gf_log (NULL, GF_LOG_WARNING, "the log '%s' takes records again; %" PRIu64 " are lost",
+                log->name, lost);
+}
+
+static void
+record_retry_locked (struct record_log *log)
+{
+    const uint64_t lost = log->gap.lost;
+    const bool again = record_catch_up_locked (log), seen = log->full_seen;
+    const int error = log->counts.error;
+
+    log->full_seen = !again;
+    if (again)
+        __atomic_store_n (&log->full, false, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock (&log->lock);
+    if (again)
+        record_call_waiters (log);
+    if (seen == again)
+        record_say_full (log, !again, error, lost);
+    pthread_mutex_lock (&log->lock);
+    if (!again && !log->stop)
+        thread_cond_wait_until (&log->wake, &log->lock, clock_now () + RETRY);
+}
+
+void *
+record_log_run (void *data)
+{
+    struct record_log *log = data;
+
+    pthread_mutex_lock (&log->lock);
+    while (!log->stop) {
+        const int keep = log->keep;
+
+        if (log->full) {
+            record_retry_locked (log);
+        } else if (!log->want_rotation) {
+            thread_cond_wait (&log->wake, &log->lock);
+        } else if (clock_now () < log->rotate_at) {
+            thread_cond_wait_until (&log->wake, &log->lock, log->rotate_at);
+        } else {
+            pthread_mutex_unlock (&log->lock);
+            record_rotate (log, keep);
+            pthread_mutex_lock (&log->lock);
+        }
+    }
+    pthread_mutex_unlock (&log->lock);
+    return NULL;
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+void
+record_log_dump (struct record_log *log, GString *out)
+{
+    pthread_mutex_lock (&log->lock);
+    g_string_append_printf (out,
+                            "number=%" PRIu64 "\nrecords=%" PRIu64 "\nlost=%" PRIu64
+                            "\ngaps=%" PRIu64 "\nrotations=%" PRIu64 "\nfull=%d\n"
+                            "waiting-records=%u\nfile-size=%" PRIu64 "\n",
+                            __atomic_load_n (&log->number, __ATOMIC_RELAXED), log->counts.records,
+                            log->counts.lost, log->counts.gaps, log->counts.rotations, log->full,
+                            g_queue_get_length (&log->waiting), log->size);
+    if (log->full)
+        g_string_append_printf (out, "error=%s\n", error_name (log->counts.error));
+    pthread_mutex_unlock (&log->lock);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug valgrind */
+/* Logs of records (core/records): who shares one, numbers, full disks, torn lines, rotation. The
+ * limit of a file's size stands for the end of a disk, and the clock is virtual. */
+#include "core/records/record-log.h"
+#include "core/time/scheduler.h"
+
+#include "../program.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "records.log"
+#define SECOND INT64_C (1000000000)
+
+static char folder[] = "records.XXXXXX";
+static int folder_fd;
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+static void
+records_new (void)
+{
+    signal (SIGXFSZ, SIG_IGN);
+    strcpy (folder + sizeof folder - 7, "XXXXXX");
+    ck_assert_ptr_nonnull (g_mkdtemp (folder));
+    folder_fd = open (folder, O_RDONLY | O_DIRECTORY);
+    scheduler_begin (1);
+}
+
+static void
+records_free (void)
+{
+    scheduler_end ();
+    close (folder_fd);
+}
+
+/* Sets the size beyond which no file of this process grows; RLIM_INFINITY: none. */
+static void
+disk_ends_at (rlim_t size)
+{
+    struct rlimit limit;
+
+    getrlimit (RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = size;
+    ck_assert_int_eq (setrlimit (RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Lets the thread of the log do what it can without a wait. */
+static void
+settle (void)
+{
+    while (scheduler_threads () > 0)
+        scheduler_run (0);
+}
+
+/* Lets time pass, and the thread make one attempt more. */
+static void
+records_pass (int64_t nanoseconds)
+{
+    settle ();
+    scheduler_pass (nanoseconds);
+    if (scheduler_timers ())
+        scheduler_fire ();
+    settle ();
+}
+
+static struct record_log *
+records_open (const char *name)
+{
+    struct record_log *log = record_log_open (RECORDS_TO_FILE, folder_fd, name);
+
+    ck_assert_msg (log, "%s: %s", name, g_strerror (errno));
+    return log;
+}
+
+static char *
+records_path (const char *name)
+{
+    return g_build_filename (folder, name, NULL);
+}
+
+static char *
+text_of (const char *name)
+{
+    g_autofree char *path = records_path (name);
+    char *text = NULL;
+
+    ck_assert_msg (g_file_get_contents (path, &text, NULL, NULL), "no file '%s'", name);
+    return text;
+}
+
+static void
+check_text (const char *name, const char *expected)
+{
+    g_autofree char *text = text_of (name);
+
+    ck_assert_str_eq (text, expected);
+}
+
+static off_t
+records_size (const char *name)
+{
+    g_autofree char *path = records_path (name);
+    struct stat st;
+
+    ck_assert_int_eq (stat (path, &st), 0);
+    return st.st_size;
+}
+
+static void
+move_away (const char *name, const char *to)
+{
+    ck_assert_int_eq (renameat (folder_fd, name, folder_fd, to), 0);
+}
+
+/* --- one log of a process --------------------------------------------------------------------- */
+
+START_TEST (a_name_in_a_directory_is_one_log)
+{
+    struct record_log *one = records_open (NAME), *again, *other = records_open ("other.log");
+    g_autofree char *link = records_path ("../link-to-records");
+    int by_link;
+
+    unlink (link);
+    ck_assert_int_eq (symlink (folder, link), 0);
+    by_link = open (link, O_PATH);
+    again = record_log_open (RECORDS_TO_FILE, by_link, NAME);
+    ck_assert_ptr_eq (again, one);
+    ck_assert_ptr_ne (other, one);
+    record_log_unref (one);
+    record_log_write (again, "\"a\":1", false);
+    record_log_unref (again);
+    record_log_unref (other);
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    one = records_open (NAME); /* its lock is free again */
+    record_log_unref (one);
+    unlink (link);
+    close (by_link);
+}
+END_TEST
+
+START_TEST (another_process_has_the_file)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    const int fd = openat (folder_fd, "." NAME ".lock", O_RDWR | O_CREAT, 0600);
+
+    ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), 0);
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_int_eq (errno, EBUSY);
+    close (fd);
+    record_log_unref (records_open (NAME));
+}
+END_TEST
+
+/* A lock for reading is to be had by whoever may read the file. */
+START_TEST (a_reader_of_the_file_hinders_nobody)
+{
+    struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+    const int fd = openat (folder_fd, NAME, O_RDWR | O_CREAT, 0644);
+
+    ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), 0);
+    record_log_unref (records_open (NAME));
+    close (fd);
+}
+END_TEST
+
+START_TEST (a_file_that_others_can_change_is_refused)
+{
+    ck_assert_int_eq (openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600) < 0, 0);
+    ck_assert_int_eq (fchmodat (folder_fd, NAME, 0620, 0), 0);
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_int_eq (errno, EPERM);
+    ck_assert_int_eq (fchmodat (folder_fd, NAME, 0600, 0), 0);
+    ck_assert_int_eq (fchmodat (folder_fd, "." NAME ".lock", 0640, 0), 0);
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_int_eq (errno, EPERM);
+}
+END_TEST
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* A power failure may leave zeros at the end of a file, more than one block of them. */
+START_TEST (numbers_go_on_behind_zeros)
+{
+    g_autofree char *path = records_path (NAME);
+    struct record_log *log;
+    const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600);
+
+    dprintf (fd, "{\"unwind\":7,\"a\":1}\n{\"unwind\":41,\"a\":\"\\\"last\\\":99\"}\n");
+    ck_assert_int_eq (ftruncate (fd, 1 << 20), 0);
+    close (fd);
+    log = records_open (NAME);
+    ck_assert_uint_eq (record_log_number (log), 42);
+    record_log_write (log, "\"a\":2", false);
+    record_log_unref (log);
+    log = records_open (NAME);
+    ck_assert_uint_eq (record_log_number (log), 44);
+    record_log_unref (log);
+}
+END_TEST
+
+/* The last number lies across the end of a block, wherever that is. */
+START_TEST (a_number_may_lie_across_blocks)
+{
+    for (int before = (256 << 10) - 40; before < (256 << 10) + 5; before++) {
+        const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        ck_assert_int_gt (write (fd, "\n{\"unwind\":1234567890123", 24), 0);
+        ck_assert_int_eq (ftruncate (fd, 24 + before), 0);
+        close (fd);
+        ck_assert_uint_eq (record_file_last_number (folder_fd, NAME), UINT64_C (1234567890123));
+    }
+}
+END_TEST
+
+/* --- a full disk ------------------------------------------------------------------------------ */
+
+START_TEST (what_is_lost_is_in_one_gap)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *text = NULL;
+
+    record_log_write (log, "\"a\":1", false);
+    disk_ends_at ((rlim_t) records_size (NAME));
+    for (int i = 0; i < 3; i++)
+        record_log_write (log, "\"a\":2", false);
+    ck_assert (record_log_is_full (log));
+    settle ();
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    ck_assert (!record_log_is_full (log));
+    record_log_write (log, "\"a\":3", false);
+    record_log_unref (log);
+    text = text_of (NAME);
+    ck_assert_msg (g_str_has_prefix (text, "{\"unwind\":1,\"a\":1}\n"
+                                           "{\"gap\":3,\"first\":2,\"last\":4,\"time\":"),
+                   "%s", text);
+    ck_assert_msg (g_str_has_suffix (text, ",\"error\":\"EFBIG\"}\n{\"unwind\":5,\"a\":3}\n"), "%s",
+                   text);
+}
+END_TEST
+
+START_TEST (kept_records_come_before_the_gap)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *large = g_strnfill (9 << 20, 'x'), *body = g_strdup_printf ("\"a\":\"%s\"",
+                                                                              large),
+                    *text = NULL;
+
+    disk_ends_at (0);
+    for (int i = 0; i < 4; i++)
+        record_log_write (log, body, true);
+    record_log_write (log, "\"a\":1", true);
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    record_log_unref (log);
+    text = text_of (NAME);
+    ck_assert_int_eq (strncmp (text, "{\"unwind\":1,", 12), 0);
+    ck_assert_ptr_nonnull (strstr (text, "\n{\"unwind\":2,"));
+    ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":3,\"first\":3,\"last\":5,"));
+    ck_assert_ptr_null (strstr (text, "\n{\"unwind\":3,"));
+}
+END_TEST
+
+START_TEST (notes_wait_up_to_a_limit)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *large = g_strnfill (9 << 20, 'x'),
+                    *body = g_strdup_printf ("\"begin\":\"%s\"", large), *text = NULL;
+
+    disk_ends_at (0);
+    for (int i = 0; i < 6; i++)
+        record_log_note (log, body);
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    record_log_unref (log);
+    text = text_of (NAME);
+    ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":0,\"first\":0,\"last\":0,\"notes\":4,"));
+    ck_assert_uint_lt (strlen (text), 20 << 20);
+}
+END_TEST
+
+/* --- torn lines ------------------------------------------------------------------------------- */
+
+START_TEST (a_torn_line_goes_on_where_it_was)
+{
+    struct record_log *log = records_open (NAME);
+
+    disk_ends_at (10);
+    record_log_write (log, "\"a\":1", false);
+    ck_assert_int_eq (records_size (NAME), 10);
+    disk_ends_at (15);
+    records_pass (SECOND);
+    ck_assert_int_eq (records_size (NAME), 15);
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    record_log_unref (log);
+}
+END_TEST
+
+START_TEST (a_torn_record_is_whole_in_the_next_file)
+{
+    struct record_log *log = records_open (NAME);
+
+    disk_ends_at (10);
+    record_log_write (log, "\"a\":1", false);
+    move_away (NAME, "away");
+    disk_ends_at (RLIM_INFINITY);
+    ck_assert_int_eq (record_log_reopen (log), 0);
+    records_pass (SECOND);
+    ck_assert (!record_log_is_full (log));
+    record_log_write (log, "\"a\":2", false);
+    record_log_unref (log);
+    check_text ("away", "{\"unwind\":");
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+}
+END_TEST
+
+START_TEST (a_torn_gap_is_whole_in_the_next_file)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *text = NULL;
+
+    disk_ends_at (0);
+    for (int i = 0; i < 5; i++)
+        record_log_write (log, "\"a\":1", false);
+    disk_ends_at (10);
+    records_pass (SECOND);
+    check_text (NAME, "{\"gap\":5,\"");
+    record_log_write (log, "\"a\":2", false); /* lost, and in a gap of its own */
+    move_away (NAME, "away");
+    disk_ends_at (RLIM_INFINITY);
+    ck_assert_int_eq (record_log_reopen (log), 0);
+    records_pass (SECOND);
+    record_log_unref (log);
+    text = text_of (NAME);
+    ck_assert_int_eq (strncmp (text, "{\"gap\":5,\"first\":1,\"last\":5,", 28), 0);
+    ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":1,\"first\":6,\"last\":6,"));
+}
+END_TEST
+
+START_TEST (a_line_that_a_daemon_has_left_torn_is_ended)
+{
+    struct record_log *log;
+    const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600);
+
+    dprintf (fd, "{\"unwind\":7");
+    close (fd);
+    disk_ends_at (11);
+    log = records_open (NAME);
+    ck_assert (record_log_is_full (log)); /* nothing may be before the newline */
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    record_log_write (log, "\"a\":1", false);
+    record_log_unref (log);
+    check_text (NAME, "{\"unwind\":7\n{\"unwind\":8,\"a\":1}\n");
+}
+END_TEST
+
+/* --- rotation --------------------------------------------------------------------------------- */
+
+START_TEST (a_failed_rotation_is_tried_again)
+{
+    struct record_log *log = records_open (NAME);
+
+    record_log_rotate_at (log, 10, 1);
+    ck_assert_int_eq (mkdirat (folder_fd, NAME ".1", 0700), 0);
+    record_log_write (log, "\"a\":1", false);
+    settle ();
+    record_log_write (log, "\"a\":2", false);
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    ck_assert_int_eq (unlinkat (folder_fd, NAME ".1", AT_REMOVEDIR), 0);
+    records_pass (2 * SECOND);
+    record_log_rotate_at (log, 0, 1);
+    record_log_write (log, "\"a\":3", false);
+    record_log_unref (log);
+    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    check_text (NAME, "{\"unwind\":3,\"a\":3}\n");
+}
+END_TEST
+
+/* With keep 0, too, the old file goes only when there is a new one. */
+START_TEST (a_failed_rotation_removes_nothing)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *block = records_path ("." NAME ".new"),
+                    *inside = records_path ("." NAME ".new/x");
+
+    ck_assert_int_eq (g_mkdir_with_parents (inside, 0700), 0);
+    record_log_rotate_at (log, 10, 0);
+    record_log_write (log, "\"a\":1", false);
+    settle ();
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    g_rmdir (inside);
+    g_rmdir (block);
+    records_pass (2 * SECOND);
+    check_text (NAME, "");
+    record_log_unref (log);
+}
+END_TEST
+
+/* After an attempt that has stopped half way the next one moves no older file once more. */
+START_TEST (older_files_move_up_to_a_free_number)
+{
+    uint64_t size;
+    int old, fd;
+
+    for (int i = 2; i <= 3; i++) {
+        g_autofree char *name = g_strdup_printf (NAME ".%d", i), *path = records_path (name);
+
+        ck_assert (g_file_set_contents (path, name, -1, NULL));
+    }
+    old = record_file_open (folder_fd, NAME, &size);
+    ck_assert_int_eq (write (old, "old", 3), 3);
+    fd = record_file_rotate (folder_fd, NAME, 3, old, &size);
+    ck_assert_int_ge (fd, 0);
+    check_text (NAME ".1", "old");
+    check_text (NAME ".2", NAME ".2");
+    check_text (NAME ".3", NAME ".3");
+    close (old);
+    old = fd;
+    fd = record_file_rotate (folder_fd, NAME, 3, old, &size);
+    check_text (NAME ".1", "");
+    check_text (NAME ".2", "old");
+    check_text (NAME ".3", NAME ".2");
+    close (old);
+    close (fd);
+}
+END_TEST
+
+TEST_PROGRAM (test_record_log)
+{
+    Suite *suite = suite_create ("record_log");
+    TCase *tcase = tcase_create ("record_log");
+
+    tcase_set_timeout (tcase, 120);
+    tcase_add_checked_fixture (tcase, records_new, records_free);
+    tcase_add_test (tcase, a_name_in_a_directory_is_one_log);
+    tcase_add_test (tcase, another_process_has_the_file);
+    tcase_add_test (tcase, a_reader_of_the_file_hinders_nobody);
+    tcase_add_test (tcase, a_file_that_others_can_change_is_refused);
+    tcase_add_test (tcase, numbers_go_on_behind_zeros);
+    tcase_add_test (tcase, a_number_may_lie_across_blocks);
+    tcase_add_test (tcase, what_is_lost_is_in_one_gap);
+    tcase_add_test (tcase, kept_records_come_before_the_gap);
+    tcase_add_test (tcase, notes_wait_up_to_a_limit);
+    tcase_add_test (tcase, a_torn_line_goes_on_where_it_was);
+    tcase_add_test (tcase, a_torn_record_is_whole_in_the_next_file);
+    tcase_add_test (tcase, a_torn_gap_is_whole_in_the_next_file);
+    tcase_add_test (tcase, a_line_that_a_daemon_has_left_torn_is_ended);
+    tcase_add_test (tcase, a_failed_rotation_is_tried_again);
+    tcase_add_test (tcase, a_failed_rotation_removes_nothing);
+    tcase_add_test (tcase, older_files_move_up_to_a_free_number);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}
