@@ -250,7 +250,7 @@ heal_run (struct job *job, void *data)
     }
     if (objects_heal (heal) == 0 && !heal->failed)
         heal_tell (heal, "nothing to heal");
-    if (heal->failed && !heal->missing)
+    if (heal->failed && !heal->missing && !job_must_stop (job))
         job_refuse (job, "not everything was healed");
     return job_must_stop (job) ? -EINTR : heal->missing ? -ENOENT : heal->failed ? -EIO : 0;
 }
