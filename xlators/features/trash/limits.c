@@ -270,7 +270,7 @@ trash_limits_hold (xlator_t *this)
     trash_private_t *priv = this->private;
     inode_t *root = __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE);
     struct limits_look look = { .this = this, .client = priv->entries.client };
-    g_autoptr (inode_t) shared = NULL;
+    g_autoptr (inode_t) shared = NULL, refuges = NULL;
     struct iatt buf;
 
     if (!root || !trash_has_limits (priv))
@@ -281,6 +281,9 @@ trash_limits_hold (xlator_t *this)
     if (sync_name_look (look.client, root, ".Trash", &shared, &buf) == 0
         && buf.ia_type == IA_IFDIR)
         trashes_each (&look, shared, "", hold_total_and_age);
+    refuges = trash_refuges (look.client, root);
+    if (refuges)
+        trashes_each (&look, refuges, "", hold_total_and_age);
     hold_free (&look, root);
     g_ptr_array_unref (look.trashed);
 }

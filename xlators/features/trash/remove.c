@@ -84,9 +84,12 @@ trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *n
     struct client *client = trash_priv (this)->maker.client;
     struct iatt buf;
 
+    if (!trash_links_lock (this))
+        return;
     trash_folder_stat (client, inode, &buf);
     if (trash_is_dropped (this, &buf))
         sync_name_remove (client, stage->folder, name, inode);
+    trash_links_unlock (this);
 }
 
 /* A pattern without "/" is for names, another for paths, also of a directory above. */

@@ -207,6 +207,8 @@ stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *st
         return stage->users == 0;
     if (now < stage->not_before)
         return false;
+    if (quiet == TRASH_ASKED)
+        return now - *last >= MIN (settle / 5, TRASH_PAUSE);
     if (quiet == TRASH_PAUSED)
         return now - stage->last >= settle / 5;
     return now - *last >= settle

@@ -139,6 +139,7 @@ trash_init (xlator_t *this)
         priv->eliminated = g_strsplit_set (priv->eliminate_text, ", ", -1);
     priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
+    jobs_init (this);
     trash_line_init (this, &priv->maker);
     trash_line_init (this, &priv->entries);
     trash_line_init (this, &priv->notices);
@@ -193,6 +194,7 @@ trash_settle_all (xlator_t *this)
 {
     trash_private_t *priv = this->private;
 
+    jobs_wait (this);
     timer_end (priv);
     trash_line_wait (&priv->maker);
     trash_line_wait (&priv->entries);
@@ -207,6 +209,7 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
     trash_private_t *priv = this->private;
 
     if (event == XLATOR_ENDING) {
+        jobs_end (this);
         pthread_mutex_lock (&priv->lock);
         priv->ending = true; /* no notice, no timer */
         pthread_mutex_unlock (&priv->lock);
@@ -237,6 +240,7 @@ trash_fini (xlator_t *this)
 
     if (!priv->stages)
         return;
+    jobs_fini (this);
     trash_line_fini (&priv->maker);
     trash_line_fini (&priv->entries);
     trash_line_fini (&priv->notices);
@@ -304,5 +308,6 @@ const struct xlator_api xlator_api = {
               .rename = trash_rename },
     .cbks = { .forget = trash_temporary_forget, .release = trash_temporary_release },
     .dumpops = { .priv = trash_dump, .explain = trash_explain },
+    .commands = trash_commands,
     .hides = trash_hides,
 };

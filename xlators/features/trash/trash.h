@@ -11,6 +11,8 @@
  *               17/                        a stage: of one directory that loses names, and a user
  *                   a_file                 a removed file
  *                   a_directory/           the former stage of a removed directory
+ *       links                              a lock, for daemons that share the storage
+ *       trashes/1000/                      a user's trash, where nobody else can be in the way
  *   /.Trash-1000                           the user's trash, as freedesktop.org specifies it
  *       info/a_file.trashinfo              where it was, and when and by whom it was removed
  *       files/a_file
@@ -138,7 +140,10 @@ typedef struct {
     /* used by maker alone */
     inode_t *top, *instance; /* TRASH_STAGES and the folder in it, or NULL; with references */
     fd_t *mine;              /* the lock file of instance, open and locked; or NULL */
-    char *instance_name;
+    char *instance_name;     /* written with lock */
+    fd_t *links;             /* TRASH_LINKS, open; or NULL */
+    bool refuge_is_told;     /* that a user's trash can't be used; atomic */
+    bool top_is_told;        /* why the folder of stages is not used */
     GHashTable *users;       /* uid -> inode of its folder */
     uint64_t stage_number;
 
@@ -183,8 +188,12 @@ void trash_stage_retire (xlator_t *this, struct trash_stage *stage);
 /* Takes the stage of a directory and a user out, for the caller alone; NULL: there is none. */
 struct trash_stage *trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid);
 
+#define TRASH_PAUSE (G_GINT64_CONSTANT (200000000)) /* nanoseconds: TRASH_ASKED */
+
 enum trash_quiet {
     TRASH_SETTLED, /* its user has removed nothing for `settle`, or it is old */
+    TRASH_ASKED,   /* its user has removed nothing for a fifth of that, or for TRASH_PAUSE: for a
+                    * command */
     TRASH_PAUSED,  /* nothing was removed in the directory for a fifth of that: for a listing */
     TRASH_ALL,     /* whatever was removed when: at the end */
 };
@@ -210,16 +219,31 @@ int trash_folder_make (struct client *client, inode_t *directory, const char *na
                        const struct trash_who *owner, inode_t **ret_inode);
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
+/* Has the same done in the line, unless this daemon has an instance; on any thread. */
+void trash_folders_tidy (xlator_t *this);
 
 #define TRASH_SLICE G_GINT64_CONSTANT (500000000) /* nanoseconds for which entries are made before
                                                      a request that waits for them goes on */
 #define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
+#define TRASH_LINKS "links"                /* a file beside the instances: trash_links_lock */
+#define TRASH_REFUGES "trashes"            /* the folder beside the instances: entries.c */
 #define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: trash_place_text */
 
-/* Locks an instance, for as long as the file in *ret_fd has a reference: makes the file of the lock
- * if `makes`. -EAGAIN: another daemon has it locked. */
-int trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool makes,
+/* Locks an instance, for as long as the file in *ret_fd has a reference. own: this daemon has just
+ * made the instance. -EAGAIN: another daemon has it locked; -ENOENT: it was removed. */
+int trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool own,
                          fd_t **ret_fd);
+/* Returns whether that is the name of this daemon's instance. On any thread. */
+bool trash_instance_is_own (trash_private_t *priv, const char *name);
+/* Returns whether those are the attributes of a directory of `owner` in which no other user may
+ * write by its mode. */
+bool trash_folder_is_own (const struct iatt *buf, uid_t owner);
+
+/* Locks what a daemon over the same storage may do at the same time: drop a name because the file
+ * has another one. Returns false if another daemon keeps the lock for a tenth of a second: then the
+ * name stays. */
+bool trash_links_lock (xlator_t *this);
+void trash_links_unlock (xlator_t *this);
 
 /* --- recover.c: stages of daemons that were killed -------------------------------------------- */
 
@@ -233,18 +257,38 @@ char *trash_record (const struct trash_stage *stage, const char *name, int64_t w
 /* Returns the path of a stage, and who removed, as one text; reads such a text. */
 char *trash_place_text (const struct trash_stage *stage);
 void trash_place_read (const char *text, struct trash_stage *stage);
+/* Reads an information file, of whoever has written it: the former path, as bytes without a slash
+ * in front, or NULL if it names no place below the root of the mount; and the time of the removal,
+ * in seconds since 1970, or `otherwise`. g_free the path. */
+char *trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when);
+/* Appends text with %XX for all but unreserved characters and those in `kept`. */
+void trash_append_encoded (GString *out, const char *text, const char *kept);
+#define TRASH_UNRESERVED "-_.!~*'()" /* with letters and digits: RFC 2396 */
 /* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
  * so that the name of its information file isn't too long. g_free it. */
 char *trash_entry_name (const char *name, unsigned try);
 
-/* --- entries.c: entries of what lies in stages; tasks of `entries` only ----------------------- */
+/* --- entries.c: entries of what lies in stages ------------------------------------------------ */
 
-/* until: clock_now at which the work ends, and what is left stays in its stage. Returns whether
- * something is left. */
+#define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
+#define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
+
+/* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
+ * stage. Returns whether something is left. */
 bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
-/* Makes the entries of one stage, and removes its folder. Returns 0 or a negative errno: then some
- * names stay. -EAGAIN: the time is over. */
-int trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until);
+/* Makes the entries of one stage, and removes its folder; on any thread. Returns 0 or a negative
+ * errno: then some names stay. -EAGAIN: the time is over. */
+int trash_entries_of (xlator_t *this, struct client *client, struct trash_stage *stage,
+                      int64_t until);
+/* Returns the folder /.Trash, with a reference, if it is as the specification wants it: a directory
+ * with the sticky bit; else NULL. */
+inode_t *trash_shared (struct client *client, inode_t *root);
+/* Returns the folder of the trashes that only windlass trash shows, with a reference; NULL: there
+ * is none. The client meets the hidden names. */
+inode_t *trash_refuges (struct client *client, inode_t *root);
+/* Has the kernel and the translators above learn, in the line `notices`, that a name in a directory
+ * has come or gone. They may have listed the directory, or may know that the name isn't there. */
+void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 /* Returns a client that acts as the user, if the daemon can. client_free it. */
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
@@ -275,6 +319,10 @@ bool trash_has (const char *path);
 bool trash_has_inode (inode_t *directory);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
+
+/* --- commands.c: windlass trash --------------------------------------------------------------- */
+
+extern const struct xlator_command trash_commands[];
 
 extern unlink_fop trash_unlink;
 extern rmdir_fop trash_rmdir;
