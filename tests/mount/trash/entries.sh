@@ -79,6 +79,8 @@ fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 os.write(fd, b'text')
 os.unlink(path)
 os.close(fd)
+os.symlink('nowhere', path)
+os.unlink(path)
 path = sys.argv[1] + '/journal'
 os.close(os.open(path, os.O_RDWR | os.O_CREAT))
 os.unlink(path)

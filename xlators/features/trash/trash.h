@@ -328,6 +328,7 @@ extern unlink_fop trash_unlink;
 extern rmdir_fop trash_rmdir;
 extern rename_fop trash_rename;
 extern create_fop trash_create;
+extern symlink_fop trash_symlink;
 extern flush_fop trash_flush;
 
 /* Returns whether the caller has made the file, with O_EXCL and still has it open, or just now. */
