@@ -335,7 +335,7 @@ drop_answer (xlator_t *this, struct trash_task *task)
 {
     struct drop_question *question = (struct drop_question *) task;
 
-    trash_drop_again (this, question->making->stage, question->name, question->inode);
+    trash_drop_again (this, question->making->stage->folder, question->name, question->inode);
     pthread_mutex_lock (&question->lock);
     question->answered = true;
     thread_cond_broadcast (&question->changed);

@@ -9,6 +9,10 @@ xlators_features_trash_so_SOURCES = \
     %D%/entries.c \
     %D%/folders.c \
     %D%/limits.c \
+    %D%/gluster-remove.c \
+    %D%/gluster-truncate.c \
+    %D%/gluster.c \
+    %D%/gluster.h \
     %D%/line.c \
     %D%/list.c \
     %D%/record.c \

@@ -144,9 +144,8 @@ trash_place_read (const char *text, struct trash_stage *stage)
     stage->path = g_strdup (words[2]);
 }
 
-/* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
-static int
-name_cut (const char *name, int max)
+int
+trash_name_cut (const char *name, int max)
 {
     int size = (int) strlen (name);
 
@@ -161,7 +160,7 @@ char *
 trash_entry_name (const char *name, unsigned try)
 {
     g_autofree char *suffix = try > 1 ? g_strdup_printf (".%u", try) : g_strdup ("");
-    const int size = name_cut (name, ENTRY_NAME_MAX - (int) strlen (suffix));
+    const int size = trash_name_cut (name, ENTRY_NAME_MAX - (int) strlen (suffix));
 
     return g_strdup_printf ("%.*s%s", size, name, suffix);
 }

@@ -4,7 +4,7 @@
  * directory, before the caller's own rename, which stays atomic. If that fails, the further name
  * goes. After a crash in between the file has two names, and the one in the stage goes.
  */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 
@@ -69,7 +69,7 @@ replacement_judge (xlator_t *this, struct trash_task *task)
         sync_name_remove (trash_priv (this)->maker.client, own->stage->folder, own->name,
                           own->victim);
     else
-        trash_drop_again (this, own->stage, own->name, own->victim);
+        trash_drop_again (this, own->stage->folder, own->name, own->victim);
     trash_stage_leave (this, own->stage, !own->failed);
     inode_unref (own->victim);
     g_free (own->name);
@@ -137,6 +137,11 @@ trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     call_stub_t *stub = NULL;
     struct replacement *replacement;
 
+    if (trash_gluster_guards (this, frame->root, oldloc)
+        || trash_gluster_guards (this, frame->root, newloc)) {
+        STACK_UNWIND (rename, frame, -1, EPERM, NULL, NULL, NULL, NULL, NULL, NULL);
+        return;
+    }
     if (is_replacing (this, frame->root, oldloc, newloc, flags))
         stub = fop_rename_stub (frame, trash_rename_kept, oldloc, newloc, flags, xdata);
     if (stub) {

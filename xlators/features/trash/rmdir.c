@@ -3,7 +3,7 @@
  * rmdir: a real one. What the directory lost before is in its stage, which then becomes a child of
  * the stage of the parent. An empty directory becomes one, too, so that a tree comes back whole.
  */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,7 +188,11 @@ trash_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
     struct gone *gone = frame->local;
     call_stub_t *stub;
 
-    if (!gone && (!trash_takes (this, frame->root) || !loc->inode
+    if (!gone && trash_gluster_guards (this, frame->root, loc)) {
+        STACK_UNWIND (rmdir, frame, -1, EPERM, NULL, NULL, NULL);
+        return;
+    }
+    if (!gone && (priv->layout == TRASH_GLUSTER || !trash_takes (this, frame->root) || !loc->inode
                   || trash_has_inode (loc->parent))) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rmdir, loc, flags, xdata);
         return;

@@ -110,9 +110,14 @@ struct trash_stage {
     int64_t not_before; /* clock_now at which its entries are tried again; private->lock */
 };
 
+enum trash_layout { TRASH_FREEDESKTOP, TRASH_GLUSTER };
+
 typedef struct {
     /* options */
-    bool on;        /* atomic */
+    int wanted;     /* enum option_switch; auto: as the layout has it */
+    int layout;     /* enum trash_layout */
+    char *directory; /* a name in the root, for TRASH_GLUSTER */
+    bool on;        /* from `wanted`; atomic */
     int64_t settle; /* nanoseconds; atomic */
     char *keep_text, *eliminate_text;
     uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
@@ -267,6 +272,8 @@ void trash_append_encoded (GString *out, const char *text, const char *kept);
 /* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
  * so that the name of its information file isn't too long. g_free it. */
 char *trash_entry_name (const char *name, unsigned try);
+/* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
+int trash_name_cut (const char *name, int max);
 
 /* --- entries.c: entries of what lies in stages ------------------------------------------------ */
 
@@ -311,14 +318,18 @@ bool trash_keeps (xlator_t *this, const call_stack_t *root, const loc_t *loc);
 /* Returns whether a file whose name is in a stage does not stay there: it has further names, or is
  * too large. */
 bool trash_is_dropped (xlator_t *this, const struct iatt *buf);
-/* Asks that of the file again, and removes the name from the stage if so. In the line `maker`. */
-void trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
-                       inode_t *inode);
+/* Asks that of the file again, and removes the name from the folder if so. In the line `maker`. */
+void trash_drop_again (xlator_t *this, inode_t *folder, const char *name, inode_t *inode);
 /* Returns whether a path, or a directory, is in a trash. */
 bool trash_has (const char *path);
 bool trash_has_inode (inode_t *directory);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
+
+/* --- trash.c ---------------------------------------------------------------------------------- */
+
+/* Reads the option `keep`; false: it is wrong. */
+bool trash_keep_parse (const char *text, bool *ret_overwritten);
 
 /* --- commands.c: windlass trash --------------------------------------------------------------- */
 
