@@ -91,8 +91,10 @@ copy_make (xlator_t *this, struct excerpt *excerpt, inode_t *inode, const char *
 {
     struct client *client = trash_priv (this)->entries.client;
     g_autoptr (fd_t) from = NULL, to = NULL;
-    int r = sync_name_open (client, this->fd_maker, inode, O_RDONLY, &from);
+    int r = sync_name_open (client, this->fd_maker, inode, O_RDONLY | O_NOATIME, &from);
 
+    if (r < 0) /* not the owner, or a storage without the flag */
+        r = sync_name_open (client, this->fd_maker, inode, O_RDONLY, &from);
     if (r < 0)
         return r;
     r = -EEXIST;

@@ -27,7 +27,7 @@ static rename_cbk trash_rename_cbk;
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* A task of maker. Another stage is made if the first has the name already. */
+/* A task of maker. Another stage is made if the first has the name already, or is gone. */
 static void
 replacement_link (xlator_t *this, struct replacement *replacement, inode_t *directory,
                   const struct trash_who *who)
@@ -35,7 +35,7 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
     struct client *client = trash_priv (this)->maker.client;
     int r = -EEXIST;
 
-    for (int try = 0; r == -EEXIST && try < 2; try++) {
+    for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
         struct trash_stage *stage = NULL;
         struct iatt before;
 

@@ -119,13 +119,13 @@ folder_put (xlator_t *this, const struct gone *gone, const struct trash_stage *m
     return r;
 }
 
-/* The stage of the parent; another one if the first has the name already. */
+/* The stage of the parent; another one if the first has the name already, or is gone. */
 static int
 gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, inode_t **ret_folder)
 {
     int r = -EEXIST;
 
-    for (int try = 0; r == -EEXIST && try < 2; try++) {
+    for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
         struct trash_stage *parent = NULL;
 
         if (try == 0)

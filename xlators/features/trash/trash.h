@@ -55,6 +55,8 @@
 
 #include "xlator.h"
 
+#include <errno.h>
+
 #define TRASH_STAGES ".windlass-trash"
 #define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
                                                               which its entries are made though its
@@ -183,6 +185,13 @@ struct trash_stage *trash_stage_enter (xlator_t *this, inode_t *directory, uid_t
  * if the name was. */
 uint32_t trash_rename_flags (const xlator_t *this);
 bool trash_stage_reserve (xlator_t *this, struct trash_stage *stage, const char *name);
+/* Returns whether a call that failed for a stage may succeed for another one: this one has the name
+ * already, or somebody has removed its folder. r: a negative errno. */
+static inline bool
+trash_stage_is_used_up (int r)
+{
+    return r == -EEXIST || r == -ENOENT || r == -ESTALE;
+}
 void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
 void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
 
