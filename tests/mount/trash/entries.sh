@@ -17,7 +17,11 @@ ln -s nowhere "$MNT/tree/link"
 chmod 500 "$MNT/tree/below"
 touch -d 2001-01-01 "$MNT/tree/below/deep" "$MNT/tree/below" "$MNT/tree"
 before=$(cd "$MNT/tree" && find . -printf '%p %y %m %U:%G %T@ %l\n' | sort)
+rm "$MNT/tree/below/deep/file"
+mkdir "$MNT/moving" # moves of other directories divide no entry
+mv "$MNT/moving" "$MNT/moved"
 rm -r "$MNT/tree"
+rmdir "$MNT/moved"
 unmount
 stack features/trash,settle=50ms
 mount_volfile "$VOL"

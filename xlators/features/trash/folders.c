@@ -337,7 +337,7 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
                   const struct trash_who *who, int *ret_error)
 {
     trash_private_t *priv = this->private;
-    const unsigned generation = __atomic_load_n (&priv->generation, __ATOMIC_RELAXED);
+    const uint64_t named = names_now ();
     g_autofree char *path = inode_path (directory, NULL);
     g_autofree char *name = g_strdup_printf ("%" G_GUINT64_FORMAT, ++priv->stage_number);
     struct trash_stage *stage;
@@ -353,7 +353,7 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
     stage->users = 1;
     stage->directory = directory->gfid;
     stage->who = *who;
-    stage->generation = generation;
+    stage->named = named;
     stage->path = g_steal_pointer (&path);
     stage->folder = folder;
     stage->before = *before;

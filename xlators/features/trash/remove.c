@@ -64,6 +64,8 @@ trash_count_for_good (xlator_t *this, int error, const char *name)
                 "are counted (windlass explain)",
                 name, g_strerror (error));
     __atomic_add_fetch (&priv->for_good, 1, __ATOMIC_RELAXED);
+    if (error == ENOSPC || error == EDQUOT)
+        trash_limits_soon (this);
 }
 
 bool

@@ -12,7 +12,6 @@ struct replacement {
     inode_t *victim;           /* with a reference */
     char *name;                /* in the stage */
     struct trash_stage *stage; /* entered, or NULL: nothing was kept */
-    bool moves;                /* a directory gets another name */
 };
 
 struct replacement_task {
@@ -85,8 +84,6 @@ trash_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     trash_private_t *priv = this->private;
     struct replacement *replacement = frame->local;
 
-    if (op_ret >= 0 && replacement->moves)
-        __atomic_add_fetch (&priv->generation, 1, __ATOMIC_RELEASE);
     if (replacement->stage) {
         struct replacement_task *task = g_new (struct replacement_task, 1);
 
@@ -128,14 +125,11 @@ trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *ne
     STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }
 
-/* The paths below a directory that gets another name change: further removals there get stages with
- * the new paths. */
 void
 trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
               dict_t *xdata)
 {
     call_stub_t *stub = NULL;
-    struct replacement *replacement;
 
     if (trash_gluster_guards (this, frame->root, oldloc)
         || trash_gluster_guards (this, frame->root, newloc)) {
@@ -144,14 +138,8 @@ trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     }
     if (is_replacing (this, frame->root, oldloc, newloc, flags))
         stub = fop_rename_stub (frame, trash_rename_kept, oldloc, newloc, flags, xdata);
-    if (stub) {
+    if (stub)
         trash_line_resume (&trash_priv (this)->maker, stub);
-    } else if (oldloc->inode && oldloc->inode->ia_type == IA_IFDIR) {
-        replacement = frame_local_new (frame, sizeof *replacement);
-        replacement->moves = true;
-        STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
-                    xdata);
-    } else {
+    else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
-    }
 }

@@ -8,6 +8,7 @@
  */
 #include "trash.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 /* The context of an inode, and of the file that made it. The file may outlive the inode: the table
@@ -76,6 +77,8 @@ trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 {
     const uint32_t flags = GPOINTER_TO_UINT (cookie);
 
+    if (op_ret < 0 && (op_errno == ENOSPC || op_errno == EDQUOT))
+        trash_limits_soon (this);
     if (op_ret >= 0 && inode && is_made (inode, flags)) {
         struct made *made = made_now (this, inode, frame->root, flags & O_EXCL);
 

@@ -196,6 +196,7 @@ trash_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->max_age, new->max_age, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->min_free, new->min_free, __ATOMIC_RELAXED);
     trash_stages_watch (this);
+    trash_limits_soon (this);
     return 0;
 }
 

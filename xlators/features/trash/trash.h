@@ -100,7 +100,7 @@ struct trash_stage {
     int refs;           /* private->lock */
     gfid_t directory;   /* the directory that loses names */
     struct trash_who who; /* the first that removed */
-    unsigned generation; /* private->generation when it was made */
+    uint64_t named;      /* names_now at which `path` was right; private->lock */
     char *path;         /* of the directory when the stage was made */
     char *program;      /* name of the process in `who`, or NULL */
     inode_t *folder;    /* with a reference */
@@ -137,9 +137,9 @@ typedef struct {
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
     bool timer_is_late;     /* it is for limits alone; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
-    unsigned generation;    /* number of renames of directories; atomic */
     bool ending;            /* lock */
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
+    bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool recovers;          /* what an earlier daemon has left is looked for; atomic */
 
     struct trash_line maker, entries, notices;
@@ -317,6 +317,8 @@ struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
 bool trash_has_limits (const trash_private_t *priv);
 /* Removes entries of all trashes until the limits hold. */
 void trash_limits_hold (xlator_t *this);
+/* Has that done in the line `entries`, now, since there is no space; on any thread. */
+void trash_limits_soon (xlator_t *this);
 
 /* --- remove.c, replace.c, rmdir.c, temporaries.c: operations --------------------------------- */
 
