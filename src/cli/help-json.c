@@ -226,6 +226,20 @@ help_json_needs (struct json *json, const struct xlator_api *api)
     json_close (json, ']');
 }
 
+static void
+help_json_command_options (struct json *json, const struct xlator_command_option *options)
+{
+    json_open (json, "options", '[');
+    for (; options && options->name; options++) {
+        json_open (json, NULL, '{');
+        json_string (json, "name", options->name);
+        json_string (json, "value", options->value);
+        json_string (json, "about", options->about);
+        json_close (json, '}');
+    }
+    json_close (json, ']');
+}
+
 /* The commands of a translator. arguments is null for a command of windlass tell alone. */
 static void
 help_json_commands (struct json *json, const struct xlator_command *commands)
@@ -237,6 +251,7 @@ help_json_commands (struct json *json, const struct xlator_command *commands)
         json_string (json, "about", commands->about);
         json_string (json, "arguments", commands->arguments);
         json_bool (json, "open", commands->open);
+        help_json_command_options (json, commands->options);
         json_close (json, '}');
     }
     json_close (json, ']');

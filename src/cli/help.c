@@ -188,6 +188,21 @@ help_preset (const char *word, enum help_form form)
     return CLI_OK;
 }
 
+/* A preset and the commands of a translator may share a name, such as trash: then the text is about
+ * both, and JSON about the commands. Returns CLI_USAGE, and prints nothing, if the word is
+ * neither. */
+static int
+help_shared (const char *word, const char *const *dirs, enum help_form form)
+{
+    const struct cli_command *command = cli_translator_find (word, dirs);
+
+    if (!command)
+        return help_preset (word, form);
+    if (form == HELP_TEXT && help_preset (word, form) == CLI_OK)
+        puts ("");
+    return help_command (command, form);
+}
+
 /* A type has a slash; a command and a preset have none. */
 static int
 help_about (const char *word, const char *const *dirs, enum help_form form)
@@ -195,13 +210,11 @@ help_about (const char *word, const char *const *dirs, enum help_form form)
     const struct cli_command *command = form == HELP_MAN ? NULL : cli_command_find (word);
     g_autofree char *suggestion = NULL;
 
-    if (!command && form != HELP_MAN)
-        command = cli_translator_find (word, dirs);
     if (command)
         return help_command (command, form);
     if (strchr (word, '/'))
         return help_type (word, dirs, form);
-    if (form != HELP_MAN && help_preset (word, form) == CLI_OK)
+    if (form != HELP_MAN && help_shared (word, dirs, form) == CLI_OK)
         return CLI_OK;
     suggestion = module_suggest (word, dirs);
     fprintf (stderr, "windlass help: there is no command or preset '%s', and a type is "

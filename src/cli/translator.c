@@ -6,9 +6,13 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The command of a translator's name, as `windlass help` and completion see it. */
 struct translator_command {
@@ -18,7 +22,16 @@ struct translator_command {
 
 /* --- the synopsis ----------------------------------------------------------------------------- */
 
-/* Appends the arguments of all commands: those of the only row that has some, or a word for all. */
+/* Returns whether two commands take the same arguments, if they may be left out or not. */
+static bool
+arguments_are_alike (const char *a, const char *b)
+{
+    const size_t of_a = strcspn (a += *a == '[', "]"), of_b = strcspn (b += *b == '[', "]");
+
+    return of_a == of_b && strncmp (a, b, of_a) == 0;
+}
+
+/* Appends the arguments of all commands: those that all rows with some have, or a word for all. */
 static void
 synopsis_append_arguments (GString *out, const struct xlator_command *rows)
 {
@@ -28,9 +41,10 @@ synopsis_append_arguments (GString *out, const struct xlator_command *rows)
     for (; rows->name; rows++) {
         if (!rows->arguments)
             continue;
-        several |= *rows->arguments && only && strcmp (only, rows->arguments) != 0;
-        all &= *rows->arguments != '\0';
-        only = *rows->arguments ? rows->arguments : only;
+        several |= *rows->arguments && only && !arguments_are_alike (only, rows->arguments);
+        all &= *rows->arguments != '\0' && *rows->arguments != '[';
+        if (*rows->arguments && !(only && *only == '['))
+            only = rows->arguments;
     }
     if (several)
         g_string_append (out, " [VALUE...]");
@@ -76,14 +90,142 @@ commands_text (const char *name, const char *about, const struct xlator_command 
     return g_string_free (out, FALSE);
 }
 
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* An option of any of the commands. */
+struct given_option {
+    const char *name;
+    gboolean set; /* without a value */
+    char *value;  /* g_free it */
+};
+
+static struct given_option *
+given_find (const GPtrArray *given, const char *name)
+{
+    for (guint i = 0; i < given->len; i++) {
+        struct given_option *one = given->pdata[i];
+
+        if (strcmp (one->name, name) == 0)
+            return one;
+    }
+    return NULL;
+}
+
+/* Returns whether an option without a value was given. */
+static bool
+given_is_set (const GPtrArray *given, const char *name)
+{
+    const struct given_option *one = given_find (given, name);
+
+    return one && one->set;
+}
+
+static void
+given_option_free (gpointer data)
+{
+    struct given_option *one = data;
+
+    g_free (one->value);
+    g_free (one);
+}
+
+static void
+given_add (GPtrArray *given, GArray *entries, const struct xlator_command_option *option)
+{
+    struct given_option *one = g_new0 (struct given_option, 1);
+    const GOptionEntry entry = {
+        option->name,
+        0,
+        0,
+        option->value ? G_OPTION_ARG_STRING : G_OPTION_ARG_NONE,
+        option->value ? (gpointer) &one->value : (gpointer) &one->set,
+        option->about,
+        option->value,
+    };
+
+    one->name = option->name;
+    g_ptr_array_add (given, one);
+    g_array_append_val (entries, entry);
+}
+
+/* Adds the options of all commands to glib's rows. Returns where their values will be. */
+static GPtrArray *
+given_new (const struct xlator_command *rows, GArray *entries)
+{
+    GPtrArray *given = g_ptr_array_new_with_free_func (given_option_free);
+
+    for (; rows->name; rows++)
+        for (const struct xlator_command_option *option = rows->options; option && option->name;
+             option++)
+            if (!given_find (given, option->name))
+                given_add (given, entries, option);
+    return given;
+}
+
+static bool
+row_has_option (const struct xlator_command *row, const char *name)
+{
+    const struct xlator_command_option *option = row->options;
+
+    while (option && option->name && strcmp (option->name, name) != 0)
+        option++;
+    return option && option->name;
+}
+
+/* Appends the options that were given, and the word after them. Returns false after a message. */
+static bool
+given_pack (const struct cli_command *command, const struct xlator_command *row,
+            const GPtrArray *given, GByteArray *out)
+{
+    for (guint i = 0; i < given->len; i++) {
+        const struct given_option *one = given->pdata[i];
+        g_autofree char *word = one->value ? g_strdup_printf ("--%s=%s", one->name, one->value)
+                                           : g_strdup_printf ("--%s", one->name);
+
+        if (!one->set && !one->value)
+            continue;
+        if (!row_has_option (row, one->name)) {
+            cli_usage (command, "--%s is not for %s", one->name, row->name);
+            return false;
+        }
+        g_byte_array_append (out, (const guint8 *) word, strlen (word) + 1);
+    }
+    if (row->options)
+        g_byte_array_append (out, (const guint8 *) "--", sizeof "--");
+    return true;
+}
+
 /* --- one command ------------------------------------------------------------------------------ */
+
+/* A job whose answer is taken. */
+struct answering {
+    bool json;      /* it is JSON: what a terminal must not show is escaped as there */
+    bool has_shown; /* a line with the progress is on the terminal */
+};
+
+static void
+progress_wipe (struct answering *answering)
+{
+    if (answering->has_shown)
+        fputs ("\r\033[K", stderr);
+    answering->has_shown = false;
+}
 
 static int
 cli_translator_take (const char *bytes, size_t size, void *data, char **ret_error)
 {
     g_autofree char *text = g_strndup (bytes, size);
+    struct answering *answering = data;
 
-    cli_print_safely (stdout, text);
+    progress_wipe (answering);
+    if (answering->json) {
+        g_autoptr (GString) safe = g_string_new (NULL);
+
+        json_append_safely (safe, bytes, size);
+        fputs (safe->str, stdout);
+    } else {
+        cli_print_safely (stdout, text);
+    }
     fflush (stdout);
     return 0;
 }
@@ -91,16 +233,28 @@ cli_translator_take (const char *bytes, size_t size, void *data, char **ret_erro
 static void
 cli_translator_progress (uint64_t done, uint64_t total, const char *unit, void *data)
 {
+    struct answering *answering = data;
+    g_autoptr (GString) name = g_string_new (NULL);
+
+    if (!isatty (STDERR_FILENO) || done == 0 || *unit == '\0')
+        return;
+    progress_wipe (answering);
+    line_append (name, unit, NAME_MAX);
+    fprintf (stderr, "%" G_GUINT64_FORMAT, done);
+    if (total > 0)
+        fprintf (stderr, " of %" G_GUINT64_FORMAT, total);
+    fprintf (stderr, " %s", name->str);
+    answering->has_shown = true;
 }
 
-/* Returns the arguments, each followed by a NUL. A PATH may begin with the mount point. */
-static GBytes *
-arguments_pack (const struct xlator_command *row, const char *mountpoint, char **arguments)
+/* Appends the arguments, each followed by a NUL. A PATH may begin with the mount point. */
+static void
+arguments_pack (const struct xlator_command *row, const char *mountpoint, char **arguments,
+                GByteArray *out)
 {
     const bool paths = strstr (row->arguments, "PATH") != NULL;
     g_autofree char *above = g_strconcat (mountpoint, g_str_has_suffix (mountpoint, "/") ? "" : "/",
                                           NULL);
-    GByteArray *out = g_byte_array_new ();
 
     for (; *arguments; arguments++) {
         const bool is_below = paths && g_str_has_prefix (*arguments, above);
@@ -108,22 +262,23 @@ arguments_pack (const struct xlator_command *row, const char *mountpoint, char *
 
         g_byte_array_append (out, (const guint8 *) text, strlen (text) + 1);
     }
-    return g_byte_array_free_to_bytes (out);
 }
 
 static int
 cli_translator_call (const struct cli_command *command, const struct xlator_command *row,
-                     const char *mountpoint, const char *target, GBytes *input)
+                     const char *mountpoint, const char *target, bool json, GBytes *input)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
     g_autofree char *error = NULL;
+    struct answering answering = { .json = json };
     int r = control_call_open (mountpoint, target, row->name, row->open, input, answer, &error);
 
     if (r == 0 && row->job)
         r = control_call_job (mountpoint, g_strchomp (answer->str), row->open, cli_translator_take,
-                              cli_translator_progress, NULL, &error);
+                              cli_translator_progress, &answering, &error);
     else if (r == 0)
         cli_print_safely (stdout, answer->str);
+    progress_wipe (&answering);
     if (r == 0)
         return CLI_OK;
     fprintf (stderr, "windlass %s %s: ", command->name, row->name);
@@ -160,26 +315,38 @@ cli_translator_run (const struct cli_command *command, int argc, char **argv)
     const struct translator_command *this = (const struct translator_command *) command;
     g_autofree char *volume = NULL;
     g_auto (GStrv) dirs = NULL;
-    const GOptionEntry more[] = {
+    const GOptionEntry common[] = {
         { "volume", 0, 0, G_OPTION_ARG_STRING, &volume,
           "the volume, if the mount has several of this type", "NAME" },
         { "xlator-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &dirs,
           "look for translators in this directory first", "DIR" },
-        { 0 },
     };
     const struct xlator_command *row;
+    g_autoptr (GArray) more = g_array_new (TRUE, FALSE, sizeof *common);
+    g_autoptr (GPtrArray) given = NULL;
     g_autoptr (GBytes) input = NULL;
+    GByteArray *words;
 
     g_autofree char *text = commands_text (command->name, command->about, this->api->commands);
     const struct cli_command shown = { command->name, command->arguments, text, command->run };
 
-    if (!cli_parse (&shown, &argc, argv, NULL, more))
+    g_array_append_vals (more, common, G_N_ELEMENTS (common));
+    given = given_new (this->api->commands, more);
+    if (!cli_parse (&shown, &argc, argv, NULL, (const GOptionEntry *) (void *) more->data))
         return CLI_USAGE;
     row = row_find (this, argc, argv);
     if (!row)
         return CLI_USAGE;
-    input = arguments_pack (row, argv[2], argv + 3);
-    return cli_translator_call (command, row, argv[2], volume ? volume : this->api->type, input);
+    words = g_byte_array_new ();
+    if (given_pack (command, row, given, words))
+        arguments_pack (row, argv[2], argv + 3, words);
+    else
+        row = NULL;
+    input = g_byte_array_free_to_bytes (words);
+    if (!row)
+        return CLI_USAGE;
+    return cli_translator_call (command, row, argv[2], volume ? volume : this->api->type,
+                                given_is_set (given, "json"), input);
 }
 
 /* --- all translators -------------------------------------------------------------------------- */

@@ -23,3 +23,20 @@ EOF2
     "$WINDLASS" conform trash.vol --case history --seed 2 --histories "$(amount 20 200)" --faults 50 ||
         fail "keep $keep does not pass with errors"
 done
+
+cat >"$TEST_DIR/trash.vol" <<EOF2
+volume posix
+    type storage/posix
+    option directory /nowhere
+end-volume
+volume trash
+    type features/trash
+    option layout gluster
+    option trash on
+    subvolumes posix
+end-volume
+EOF2
+for faults in 0 50; do
+    "$WINDLASS" conform trash.vol --case history --seed 3 --histories "$(amount 20 200)" \
+        --faults $faults || fail "layout gluster does not pass with $faults errors"
+done

@@ -68,7 +68,10 @@ presets = {preset["name"]: preset for preset in everything["presets"]}
 told = windlass("help", "presets")
 assert presets and all(name in told and preset["about"] in told for name, preset in presets.items())
 assert [flag["name"] for flag in presets["plain"]["flags"]] == ["--read-only"], presets["plain"]
+commands = {command["name"] for command in everything["commands"]}
 for name, preset in presets.items():
+    if name in commands:
+        continue # windlass help tells the commands of the translator, such as trash
     alone = json.loads(windlass("help", name, "--json"))
     assert alone.pop("format") == 1 and alone == preset, name
 assert json.loads(windlass("help", "presets", "--json"))["presets"] == everything["presets"]

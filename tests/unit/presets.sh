@@ -12,7 +12,7 @@ for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
     preset=$(basename "$file" .vol)
     echo "$preset"
     expect_match "its line in the list" "^  $preset +[a-z]" "$("$WINDLASS" help presets)"
-    help=$("$WINDLASS" help "$preset")
+    help=$("$WINDLASS" help "$preset" | sed '/^Usage:/,$d') # the commands of trash follow
     expect_match "its help" "^  windlass new $preset " "$help"
     place=$BACK
     [ "$preset" != brick ] || place=server:/srv/brick

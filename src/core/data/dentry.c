@@ -291,40 +291,6 @@ inode_each_child (inode_t *directory, known_name_fn *fn, void *data)
     known_names_tell (names, fn, data);
 }
 
-static void
-path_prepend (GString *path, const char *name)
-{
-    g_string_prepend (path, name);
-    g_string_prepend_c (path, '/');
-}
-
-char *
-inode_path (inode_t *inode, const char *name)
-{
-    const inode_t *root = inode->table->root;
-    GString *path = g_string_new (NULL);
-    char gfid[GFID_TEXT_SIZE];
-
-    if (name)
-        path_prepend (path, name);
-    pthread_mutex_lock (&inode->table->lock);
-    for (unsigned depth = 0; inode != root; depth++) {
-        const struct dentry *dentry = inode->names;
-        if (!dentry || depth == DEPTH_MAX) {
-            g_string_prepend (path, ">");
-            g_string_prepend (path, gfid_text (&inode->gfid, gfid));
-            g_string_prepend (path, "<gfid:");
-            break;
-        }
-        path_prepend (path, dentry->name);
-        inode = dentry->parent;
-    }
-    pthread_mutex_unlock (&root->table->lock);
-    if (path->len == 0)
-        g_string_append_c (path, '/');
-    return g_string_free (path, FALSE);
-}
-
 /* Builds a path from its end. */
 struct backwards {
     char *begin, *at;
@@ -355,8 +321,9 @@ path_before_locked (const inode_t *inode, struct backwards *to)
         const struct dentry *dentry = inode->names;
 
         if (!dentry || depth == DEPTH_MAX) {
+            gfid_text (&inode->gfid, gfid);
             write_before (to, ">", 1);
-            write_before (to, gfid_text (&inode->gfid, gfid), strlen (gfid));
+            write_before (to, gfid, strlen (gfid));
             write_before (to, "<gfid:", strlen ("<gfid:"));
             return;
         }
@@ -364,6 +331,46 @@ path_before_locked (const inode_t *inode, struct backwards *to)
         write_before (to, "/", 1);
         inode = dentry->parent;
     }
+}
+
+/* Returns room for what path_before_locked writes. */
+static size_t
+path_size_locked (const inode_t *inode)
+{
+    const inode_t *root = inode->table->root;
+    size_t size = sizeof "<gfid:>" + GFID_TEXT_SIZE;
+
+    for (unsigned depth = 0; inode != root && inode->names && depth < DEPTH_MAX; depth++) {
+        size += strlen (inode->names->name) + 1;
+        inode = inode->names->parent;
+    }
+    return size;
+}
+
+/* The lock is held for two walks to the root: the length of a path, which its user decides, counts
+ * once. */
+char *
+inode_path (inode_t *inode, const char *name)
+{
+    const size_t named = name ? strlen (name) : 0;
+    struct backwards to = { 0 };
+    size_t size;
+
+    pthread_mutex_lock (&inode->table->lock);
+    size = path_size_locked (inode) + named + 2;
+    to.begin = g_malloc (size);
+    to.at = to.begin + size - 1;
+    *to.at = '\0';
+    if (name) {
+        write_before (&to, name, named);
+        write_before (&to, "/", 1);
+    }
+    path_before_locked (inode, &to);
+    pthread_mutex_unlock (&inode->table->lock);
+    if (!*to.at)
+        write_before (&to, "/", 1);
+    memmove (to.begin, to.at, strlen (to.at) + 1);
+    return to.begin;
 }
 
 bool

@@ -183,6 +183,13 @@ struct xlator_asked {
 /* Returns the arguments of a subcommand, NULL at the end; freed with g_strfreev. */
 char **xlator_arguments (const struct xlator_asked *asked);
 
+/* An option of a subcommand. */
+struct xlator_command_option {
+    const char *name;  /* without the --; rows of several commands with one name mean the same */
+    const char *value; /* a kind or words, as in the usage of windlass: "TIME"; NULL: no value */
+    const char *about; /* one sentence, without a full stop */
+};
+
 /* A row of the commands of a translator. */
 struct xlator_command {
     const char *name;  /* "rules" */
@@ -196,6 +203,9 @@ struct xlator_command {
     /* For `windlass NAME COMMAND MOUNTPOINT ARGUMENTS`, where NAME is the last part of the type. */
     const char *arguments; /* the arguments, as in the usage of windlass: "[PATH...]"; "": none;
                             * NULL: only windlass tell gives the command */
+    const struct xlator_command_option *options; /* the last row has no name; NULL: none. A command
+                            * with options gets those that were given before its arguments, and a
+                            * word between: "--json", "--user=1000", "--", "PATH" */
     bool job;  /* run ends with job_answers: the user gets what the job prints, and its result */
     bool open; /* every user of the mount may give the command, to root's daemon through a socket
                 * for all: run decides by asked->uid what that user sees and changes */

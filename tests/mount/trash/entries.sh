@@ -17,7 +17,11 @@ ln -s nowhere "$MNT/tree/link"
 chmod 500 "$MNT/tree/below"
 touch -d 2001-01-01 "$MNT/tree/below/deep" "$MNT/tree/below" "$MNT/tree"
 before=$(cd "$MNT/tree" && find . -printf '%p %y %m %U:%G %T@ %l\n' | sort)
+rm "$MNT/tree/below/deep/file"
+mkdir "$MNT/moving" # moves of other directories divide no entry
+mv "$MNT/moving" "$MNT/moved"
 rm -r "$MNT/tree"
+rmdir "$MNT/moved"
 unmount
 stack features/trash,settle=50ms
 mount_volfile "$VOL"
@@ -79,6 +83,8 @@ fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 os.write(fd, b'text')
 os.unlink(path)
 os.close(fd)
+os.symlink('nowhere', path)
+os.unlink(path)
 path = sys.argv[1] + '/journal'
 os.close(os.open(path, os.O_RDWR | os.O_CREAT))
 os.unlink(path)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # gio, as file managers do, lists and restores what rm removed in a mount, and what it has put into
-# the trash itself.
+# the trash itself; windlass trash restores that, too.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -37,4 +37,19 @@ expect "restoring" "" "$(session bash restore.sh)"
 expect "restored" "deep odd plain" \
     "$(cat "$MNT/tree/deep/file" "$MNT/100% of it" "$MNT/plain" | xargs)"
 expect "what is left" "" "$(ls "$MNT/.Trash-0/files" "$MNT/.Trash-0/info" | grep -v : | xargs)"
+
+# What gio has put there.
+mkdir "$MNT/folder"
+for name in $'new\nline' $'bad\xff' '100%'; do
+    echo "$name" >"$MNT/folder/$name"
+    expect_ok gio trash "$MNT/folder/$name"
+done
+expect_ok gio trash "$MNT/plain"
+expect "windlass trash list" 'folder/100%|folder/bad\xff|folder/new\x0aline|plain|' \
+    "$("$WINDLASS" trash list "$MNT" | cut -c 35- | cut -f 1 | sort | tr '\n' '|')"
+expect "restore" "restored 4 entries" "$("$WINDLASS" trash restore "$MNT" /)"
+for name in $'new\nline' $'bad\xff' '100%'; do
+    expect "its text" "$name" "$(cat "$MNT/folder/$name")"
+done
+expect "its text" plain "$(cat "$MNT/plain")"
 unmount

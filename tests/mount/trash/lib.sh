@@ -8,5 +8,6 @@ entries () {
 
 # settled: no stage waits to become entries.
 settled () {
-    wait_until '[ ! -d "$BACK/.windlass-trash" ] || [ -z "$(find "$BACK/.windlass-trash" -mindepth 3)" ]'
+    wait_until '[ ! -d "$BACK/.windlass-trash" ] ||
+        [ -z "$(find "$BACK/.windlass-trash" -mindepth 3 ! -path "*/trashes/*")" ]'
 }

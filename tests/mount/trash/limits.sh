@@ -74,3 +74,18 @@ expect "another's directory" "theirs theirs/file" \
 expect "its information" theirs.trashinfo "$(ls "$BACK/.Trash-65534/info")"
 expect "another's trash" "own theirs" "$(ls "$BACK/.Trash-65533/files" | xargs)"
 unmount
+
+# min-free counts every trash; no space anywhere has the limits held at once.
+rm -r "$BACK"/.Trash-*
+mkdir -m 1777 "$BACK/.Trash"
+stack debug/fault features/trash,settle=50ms,min-free=100000TB
+mount_volfile "$VOL"
+touch "$MNT/shared"
+rm "$MNT/shared"
+wait_until '[ -d "$BACK/.Trash/0/files" ] && [ -z "$(ls "$BACK/.Trash/0/files" "$BACK/.Trash/0/info" | grep -v :)" ]'
+settled
+touch "$BACK/.Trash/0/files/early" "$BACK/.Trash/0/info/early.trashinfo"
+expect_ok "$WINDLASS" fault "$MNT" - <<<'create path "/full" -> error ENOSPC'
+expect_error 'No space' touch "$MNT/full"
+wait_until '[ ! -e "$BACK/.Trash/0/info/early.trashinfo" ]'
+unmount

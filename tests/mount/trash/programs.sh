@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# gio and trash-cli list and restore what rm removed in a mount, and what each of them put into the
-# trash; what they put there stays theirs.
+# trash-cli lists and restores what rm removed in a mount, and windlass trash what trash-cli has put
+# into the trash.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -36,6 +36,24 @@ restore odd
 restore 'odd/100% of "it"'
 expect "a restored file" odd "$(cat "$MNT/odd/"'100% of "it"')"
 expect "trash-list afterwards" file "$(listed)"
+
+# What trash-cli has put there.
+mkdir "$MNT/odd/below"
+touch "$MNT/odd/below/file"
+for name in $'new\nline' '100%' "$(printf 'é%.0s' {1..115})"; do
+    echo "$name" >"$MNT/odd/$name"
+    trash-put "$MNT/odd/$name" || fail "trash-put can't"
+done
+trash-put "$MNT/odd/below" || fail "trash-put can't"
+ours () { "$WINDLASS" trash list "$MNT" | cut -c 35- | cut -f 1 | sort | tr '\n' '|'; }
+expect "windlass trash list" \
+    "file|odd/100%|odd/below/|odd/new\x0aline|odd/$(printf 'é%.0s' {1..115})|" "$(ours)"
+expect "restore" "restored 4 entries" "$("$WINDLASS" trash restore "$MNT" odd)"
+for name in $'new\nline' '100%' "$(printf 'é%.0s' {1..115})"; do
+    expect "its text" "$name" "$(cat "$MNT/odd/$name")"
+done
+[ -e "$MNT/odd/below/file" ] || fail "a tree is not restored"
+expect "trash-list" file "$(listed)"
 
 trash-put "$MNT/tree"
 trash-empty >/dev/null </dev/null

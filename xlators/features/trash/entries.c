@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define ENTRY_TRIES 10000 /* numbers that are tried behind a name */
 
@@ -21,7 +23,7 @@ struct bin {
 
 struct making {
     xlator_t *this;
-    struct client *daemon; /* of the line */
+    struct client *daemon;
     struct client *owner;  /* acts as the user */
     struct bin bin;
     struct trash_stage *stage;
@@ -58,19 +60,28 @@ notice_send (xlator_t *this, struct trash_task *task)
     g_free (notice);
 }
 
-/* Callers may have listed the trash, or may know that a name, or the trash, is not there. */
-static void
-name_appeared (struct making *making, inode_t *directory, const char *name)
+void
+trash_notice (xlator_t *this, inode_t *directory, const char *name)
 {
     struct notice *notice = g_new (struct notice, 1);
 
     *notice = (struct notice){ { notice_send }, inode_ref (directory), g_strdup (name) };
-    trash_line_add (&trash_priv (making->this)->notices, &notice->task);
+    trash_line_add (&trash_priv (this)->notices, &notice->task);
 }
 
 /* --- the folders of a trash ------------------------------------------------------------------- */
 
-/* Looks a folder up, and makes it if it isn't there. */
+/* Returns whether a folder can be one of the user's trash: his own directory, in which he may make
+ * names. Another's, or a link, could lead anywhere. */
+static bool
+bin_is_usable (const struct iatt *buf, uid_t uid)
+{
+    const uint32_t needs = uid == 0 ? 0 : S_IWUSR | S_IXUSR;
+
+    return buf->ia_type == IA_IFDIR && buf->ia_uid == uid && (buf->ia_prot & needs) == needs;
+}
+
+/* Looks a folder up, and makes it if it isn't there. -EACCES: what is there can't be used. */
 static int
 bin_folder (struct making *making, struct client *as, inode_t *directory, const char *name,
             inode_t **ret_inode)
@@ -81,25 +92,25 @@ bin_folder (struct making *making, struct client *as, inode_t *directory, const 
     if (r == -ENOENT) {
         r = trash_folder_make (as, directory, name, 0700, &making->bin.who, ret_inode);
         if (r == 0)
-            name_appeared (making, directory, name);
-        return r;
+            trash_notice (making->this, directory, name);
+        if (r != -EEXIST)
+            return r;
+        r = sync_name_look (making->daemon, directory, name, ret_inode, &buf);
     }
-    if (r == 0 && (buf.ia_type != IA_IFDIR || buf.ia_uid != making->bin.who.uid)) {
+    if (r == 0 && !bin_is_usable (&buf, making->bin.who.uid)) {
         g_clear_pointer (ret_inode, inode_unref);
-        r = -EACCES; /* another's, or a link: it could lead anywhere */
+        r = -EACCES;
     }
     return r;
 }
 
-/* Returns the folder /.Trash if it is as the specification wants it: a directory with the sticky
- * bit. */
-static inode_t *
-bin_shared (struct making *making, inode_t *root)
+inode_t *
+trash_shared (struct client *client, inode_t *root)
 {
     inode_t *inode = NULL;
     struct iatt buf;
 
-    if (sync_name_look (making->daemon, root, ".Trash", &inode, &buf) < 0)
+    if (sync_name_look (client, root, TRASH_SHARED, &inode, &buf) < 0)
         return NULL;
     if (buf.ia_type == IA_IFDIR && buf.ia_prot & S_ISVTX)
         return inode;
@@ -107,30 +118,90 @@ bin_shared (struct making *making, inode_t *root)
     return NULL;
 }
 
+/* Looks up a folder that only daemons change. */
 static int
-bin_top (struct making *making, inode_t *root, inode_t **ret_top)
+folder_of_daemons (struct client *client, inode_t *directory, const char *name,
+                   inode_t **ret_inode)
 {
-    g_autoptr (inode_t) shared = bin_shared (making, root);
-    g_autofree char *name = g_strdup_printf ("%u", making->bin.who.uid);
-    g_autofree char *own = g_strdup_printf (".Trash-%u", making->bin.who.uid);
+    struct iatt buf;
+    int r = sync_name_look (client, directory, name, ret_inode, &buf);
 
-    if (shared && bin_folder (making, making->daemon, shared, name, ret_top) == 0)
-        return 0;
-    return bin_folder (making, making->daemon, root, own, ret_top);
+    if (r == 0 && !trash_folder_is_own (&buf, geteuid ())) {
+        g_clear_pointer (ret_inode, inode_unref);
+        r = -EACCES;
+    }
+    return r;
+}
+
+inode_t *
+trash_refuges (struct client *client, inode_t *root)
+{
+    g_autoptr (inode_t) top = NULL;
+    inode_t *refuges = NULL;
+
+    if (folder_of_daemons (client, root, TRASH_STAGES, &top) == 0)
+        folder_of_daemons (client, top, TRASH_REFUGES, &refuges);
+    return refuges;
 }
 
 static int
-bin_open (struct making *making)
+bin_refuges (struct making *making, inode_t *root, inode_t **ret_inode)
 {
-    inode_t *root = itable_root (making->stage->folder->table);
     g_autoptr (inode_t) top = NULL;
-    int r = bin_top (making, root, &top);
+    int r = folder_of_daemons (making->daemon, root, TRASH_STAGES, &top);
+
+    if (r == 0)
+        r = trash_folder_make (making->daemon, top, TRASH_REFUGES, 0711, NULL, ret_inode);
+    return r == -EEXIST ? folder_of_daemons (making->daemon, top, TRASH_REFUGES, ret_inode) : r;
+}
+
+/* Opens the trash `name` in a directory: its folders. */
+static int
+bin_open_in (struct making *making, inode_t *directory, const char *name)
+{
+    g_autoptr (inode_t) top = NULL;
+    int r = bin_folder (making, making->daemon, directory, name, &top);
 
     if (r == 0)
         r = bin_folder (making, making->owner, top, "info", &making->bin.info);
     if (r == 0)
         r = bin_folder (making, making->owner, top, "files", &making->bin.files);
+    if (r < 0)
+        g_clear_pointer (&making->bin.info, inode_unref);
     return r;
+}
+
+static void
+bin_tell_refuge (struct making *making, const char *own)
+{
+    trash_private_t *priv = trash_priv (making->this);
+
+    if (!__atomic_exchange_n (&priv->refuge_is_told, true, __ATOMIC_RELAXED))
+        gf_log (making->this, GF_LOG_WARNING,
+                "'/%s' can't be the trash of user %u, as it, or 'info' or 'files' in it, is not a "
+                "directory of that user, or he may not write in it; what he removes goes to a "
+                "place that only 'windlass trash' shows",
+                own, making->bin.who.uid);
+}
+
+/* As the specification has it: a user's folder in /.Trash; else /.Trash-UID. If something else has
+ * these names, no program would look for his entries anywhere. They then go to his refuge. */
+static int
+bin_open (struct making *making)
+{
+    inode_t *root = itable_root (making->stage->folder->table);
+    g_autoptr (inode_t) shared = trash_shared (making->daemon, root), refuges = NULL;
+    g_autofree char *name = g_strdup_printf ("%u", making->bin.who.uid);
+    g_autofree char *own = g_strdup_printf (TRASH_OWN "%u", making->bin.who.uid);
+    int r = shared ? bin_open_in (making, shared, name) : -ENOENT;
+
+    if (r < 0)
+        r = bin_open_in (making, root, own);
+    if (r != -EACCES && r != -EEXIST && r != -ENOTDIR)
+        return r;
+    bin_tell_refuge (making, own);
+    r = bin_refuges (making, root, &refuges);
+    return r == 0 ? bin_open_in (making, refuges, name) : r;
 }
 
 /* --- one entry -------------------------------------------------------------------------------- */
@@ -218,8 +289,8 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
         sync_name_remove (making->owner, making->bin.info, info, of_info);
         return r;
     }
-    name_appeared (making, making->bin.info, info);
-    name_appeared (making, making->bin.files, to);
+    trash_notice (making->this, making->bin.info, info);
+    trash_notice (making->this, making->bin.files, to);
     return 0;
 }
 
@@ -264,7 +335,7 @@ drop_answer (xlator_t *this, struct trash_task *task)
 {
     struct drop_question *question = (struct drop_question *) task;
 
-    trash_drop_again (this, question->making->stage, question->name, question->inode);
+    trash_drop_again (this, question->making->stage->folder, question->name, question->inode);
     pthread_mutex_lock (&question->lock);
     question->answered = true;
     thread_cond_broadcast (&question->changed);
@@ -363,9 +434,9 @@ stage_empty (struct making *making)
 }
 
 int
-trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until)
+trash_entries_of (xlator_t *this, struct client *client, struct trash_stage *stage, int64_t until)
 {
-    struct making making = { .this = this, .daemon = trash_priv (this)->entries.client,
+    struct making making = { .this = this, .daemon = client,
                              .stage = stage, .until = until, .bin = { .who = stage->who } };
     int r;
 
@@ -389,7 +460,7 @@ trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until)
     int r = 0;
 
     while (r != -EAGAIN && (stage = trash_stage_next (this, quiet))) {
-        r = trash_entries_of (this, stage, until);
+        r = trash_entries_of (this, trash_priv (this)->entries.client, stage, until);
         if (r < 0 && quiet != TRASH_ALL)
             trash_stage_again (this, stage, r == -EAGAIN ? 0 : TRASH_OLDEST);
         trash_stage_unref (this, stage);

@@ -7,8 +7,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_ACL "system.posix_acl_default"
+#define INSTANCE_TRIES 5   /* instances that are made, if other daemons take them for left behind */
+#define FOLDER_TRIES 4     /* times that a folder is made, if another daemon removes those above */
+#define LINKS_TRIES 100    /* tries for the lock of links, a millisecond apart */
 
 /* --- making ----------------------------------------------------------------------------------- */
 
@@ -48,7 +52,15 @@ trash_folder_make (struct client *client, inode_t *directory, const char *name, 
     return r;
 }
 
-/* Returns the folder of all stages, which another daemon may have made. */
+bool
+trash_folder_is_own (const struct iatt *buf, uid_t owner)
+{
+    return buf->ia_type == IA_IFDIR && buf->ia_uid == owner
+        && (buf->ia_prot & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Returns the folder of all stages, which another daemon may have made. What somebody else has made
+ * under its name is not used: he could exchange what lies in it. */
 static int
 folder_top (xlator_t *this, inode_t *root)
 {
@@ -59,53 +71,114 @@ folder_top (xlator_t *this, inode_t *root)
     if (priv->top)
         return 0;
     r = trash_folder_make (priv->maker.client, root, TRASH_STAGES, 0711, NULL, &priv->top);
-    if (r == -EEXIST)
-        r = sync_name_look (priv->maker.client, root, TRASH_STAGES, &priv->top, &buf);
-    if (r == 0 && priv->top->ia_type != IA_IFDIR) {
+    if (r != -EEXIST)
+        return r;
+    r = sync_name_look (priv->maker.client, root, TRASH_STAGES, &priv->top, &buf);
+    if (r == 0 && !trash_folder_is_own (&buf, geteuid ())) {
         g_clear_pointer (&priv->top, inode_unref);
-        r = -ENOTDIR;
+        if (!priv->top_is_told)
+            gf_log (this, GF_LOG_WARNING,
+                    "'/" TRASH_STAGES "' is not used: it must be a directory of user %u in which "
+                    "no other user may write; remove it, or give it to that user",
+                    geteuid ());
+        priv->top_is_told = true;
+        r = -EACCES;
     }
     return r;
 }
 
 static int
-lock_file_open (xlator_t *this, struct client *client, inode_t *instance, bool makes,
+lock_file_make (struct client *client, inode_t *directory, const char *name)
+{
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct mknod_reply reply;
+    const int r = sync_mknod (client, &loc, S_IFREG | 0600, 0, 0, NULL, &reply);
+
+    mknod_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+static int
+lock_file_open (xlator_t *this, struct client *client, inode_t *directory, const char *name,
                 fd_t **ret_fd)
 {
     g_autoptr (inode_t) inode = NULL;
-    loc_t loc = { .name = TRASH_LOCK, .parent = instance };
     struct iatt buf;
-    struct mknod_reply reply;
-    int r = 0;
+    int r = sync_name_look (client, directory, name, &inode, &buf);
 
-    if (makes) {
-        g_autoptr (inode_t) fresh = inode_new (instance->table);
-
-        loc.inode = fresh;
-        r = error_or_0 (sync_mknod (client, &loc, S_IFREG | 0600, 0, 0, NULL, &reply));
-        mknod_reply_drop (&reply);
-        loc_wipe_path (&loc);
-    }
-    if (r == 0)
-        r = sync_name_look (client, instance, TRASH_LOCK, &inode, &buf);
     if (r == 0 && buf.ia_type != IA_IFREG)
         r = -EINVAL;
     return r == 0 ? sync_name_open (client, this->fd_maker, inode, O_RDWR, ret_fd) : r;
 }
 
+static int
+instance_lock_set (struct client *client, fd_t *fd, short type)
+{
+    struct gf_flock lock = { .l_type = type };
+    const int r = error_or_0 (sync_lk (client, fd, F_SETLK, &lock, NULL, NULL));
+
+    return r == -EACCES ? -EAGAIN : r;
+}
+
+/* Whoever removes a lock's file has it locked. So a lock counts if its file still has the name once
+ * it is locked. */
+static bool
+lock_counts (struct client *client, inode_t *directory, const char *name, const fd_t *fd)
+{
+    g_autoptr (inode_t) now = NULL;
+    struct iatt buf;
+
+    return sync_name_look (client, directory, name, &now, &buf) == 0
+        && gfid_equal (&buf.ia_gfid, &fd->inode->gfid);
+}
+
+/* The daemon of an instance makes its lock, and takes the instance for lost if the lock is there
+ * already: another daemon that looks for stages has found the instance before it was locked. That
+ * one makes a lock that is missing, so that only one of the two gets the instance. */
 int
-trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool makes,
+trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool own,
                      fd_t **ret_fd)
 {
     g_autoptr (fd_t) fd = NULL;
-    struct gf_flock lock = { .l_type = F_WRLCK };
-    int r = lock_file_open (this, client, instance, makes, &fd);
+    int r = lock_file_make (client, instance, TRASH_LOCK);
 
+    if (r == -EEXIST)
+        r = own ? -EAGAIN : 0;
     if (r == 0)
-        r = error_or_0 (sync_lk (client, fd, F_SETLK, &lock, NULL, NULL));
+        r = lock_file_open (this, client, instance, TRASH_LOCK, &fd);
+    if (r == 0)
+        r = instance_lock_set (client, fd, F_WRLCK);
+    if (r == 0 && !lock_counts (client, instance, TRASH_LOCK, fd))
+        r = -ENOENT;
     if (r == 0)
         *ret_fd = g_steal_pointer (&fd);
-    return r == -EACCES ? -EAGAIN : r;
+    return r;
+}
+
+static void
+instance_name_new (trash_private_t *priv)
+{
+    struct random_source source = { random_seed () };
+    char *old, *name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
+
+    pthread_mutex_lock (&priv->lock);
+    old = priv->instance_name;
+    priv->instance_name = name;
+    pthread_mutex_unlock (&priv->lock);
+    g_free (old);
+}
+
+bool
+trash_instance_is_own (trash_private_t *priv, const char *name)
+{
+    bool own;
+
+    pthread_mutex_lock (&priv->lock);
+    own = strcmp (priv->instance_name, name) == 0;
+    pthread_mutex_unlock (&priv->lock);
+    return own;
 }
 
 static int
@@ -116,12 +189,19 @@ folder_instance (xlator_t *this, inode_t *root)
 
     if (r < 0 || priv->instance)
         return r;
-    r = trash_folder_make (priv->maker.client, priv->top, priv->instance_name, 0711, NULL,
-                           &priv->instance);
-    if (r == 0)
-        r = trash_instance_lock (this, priv->maker.client, priv->instance, true, &priv->mine);
-    if (r < 0)
-        g_clear_pointer (&priv->instance, inode_unref);
+    r = -EAGAIN;
+    for (int try = 0; (r == -EAGAIN || r == -EEXIST) && try < INSTANCE_TRIES; try++) {
+        if (try > 0)
+            instance_name_new (priv);
+        r = trash_folder_make (priv->maker.client, priv->top, priv->instance_name, 0711, NULL,
+                               &priv->instance);
+        if (r == 0)
+            r = trash_instance_lock (this, priv->maker.client, priv->instance, true, &priv->mine);
+        if (r < 0)
+            g_clear_pointer (&priv->instance, inode_unref);
+        if (r == -ENOENT)
+            r = -EAGAIN; /* removed in between, by a daemon that took it for left behind */
+    }
     return r;
 }
 
@@ -149,6 +229,7 @@ folders_forget (trash_private_t *priv)
 {
     g_hash_table_remove_all (priv->users);
     g_clear_pointer (&priv->mine, fd_unref);
+    g_clear_pointer (&priv->links, fd_unref);
     g_clear_pointer (&priv->instance, inode_unref);
     g_clear_pointer (&priv->top, inode_unref);
 }
@@ -161,7 +242,7 @@ folder_of_stage (xlator_t *this, inode_t *root, const struct trash_who *who, con
     inode_t *user;
     int r = 0;
 
-    for (int try = 0; try < 2; try++) {
+    for (int try = 0; try < FOLDER_TRIES; try++) {
         r = folder_of_user (this, root, who, &user);
         if (r == 0)
             r = trash_folder_make (priv->maker.client, user, name, 0700, who, ret_folder);
@@ -170,6 +251,60 @@ folder_of_stage (xlator_t *this, inode_t *root, const struct trash_who *who, con
         folders_forget (priv);
     }
     return r;
+}
+
+/* --- the lock of links ------------------------------------------------------------------------ */
+
+static int
+links_open (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    struct client *client = priv->maker.client;
+    int r = priv->links ? 0 : folder_top (this, __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE));
+
+    if (r < 0 || priv->links)
+        return r;
+    r = lock_file_make (client, priv->top, TRASH_LINKS);
+    return r == 0 || r == -EEXIST
+             ? lock_file_open (this, client, priv->top, TRASH_LINKS, &priv->links)
+             : r;
+}
+
+static int
+links_try (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    struct client *client = priv->maker.client;
+    int r = links_open (this);
+
+    if (r == 0)
+        r = instance_lock_set (client, priv->links, F_WRLCK);
+    if (r == 0 && !lock_counts (client, priv->top, TRASH_LINKS, priv->links)) {
+        g_clear_pointer (&priv->links, fd_unref);
+        r = -EAGAIN;
+    }
+    return r;
+}
+
+bool
+trash_links_lock (xlator_t *this)
+{
+    int r = -EAGAIN;
+
+    for (int try = 0; r == -EAGAIN && try < LINKS_TRIES; try++) {
+        if (try > 1)
+            g_usleep (1000);
+        r = links_try (this);
+    }
+    return r == 0;
+}
+
+void
+trash_links_unlock (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+
+    instance_lock_set (priv->maker.client, priv->links, F_UNLCK);
 }
 
 /* Storage without attributes loses the path only if the daemon is killed. */
@@ -202,7 +337,7 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
                   const struct trash_who *who, int *ret_error)
 {
     trash_private_t *priv = this->private;
-    const unsigned generation = __atomic_load_n (&priv->generation, __ATOMIC_RELAXED);
+    const uint64_t named = names_now ();
     g_autofree char *path = inode_path (directory, NULL);
     g_autofree char *name = g_strdup_printf ("%" G_GUINT64_FORMAT, ++priv->stage_number);
     struct trash_stage *stage;
@@ -218,7 +353,7 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
     stage->users = 1;
     stage->directory = directory->gfid;
     stage->who = *who;
-    stage->generation = generation;
+    stage->named = named;
     stage->path = g_steal_pointer (&path);
     stage->folder = folder;
     stage->before = *before;
@@ -231,6 +366,18 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
 
 /* --- leaving ---------------------------------------------------------------------------------- */
 
+static void
+links_leave (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    struct client *client = priv->maker.client;
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+
+    if (sync_name_look (client, priv->top, TRASH_LINKS, &there, &buf) == 0 && links_try (this) == 0)
+        sync_name_remove (client, priv->top, TRASH_LINKS, priv->links->inode);
+}
+
 void
 trash_folders_leave (xlator_t *this)
 {
@@ -239,7 +386,7 @@ trash_folders_leave (xlator_t *this)
     GHashTableIter at;
     gpointer uid, folder;
 
-    if (!priv->instance)
+    if (!priv->top)
         return;
     g_hash_table_iter_init (&at, priv->users);
     while (g_hash_table_iter_next (&at, &uid, &folder)) {
@@ -249,7 +396,28 @@ trash_folders_leave (xlator_t *this)
     }
     if (priv->mine && priv->mine->inode)
         sync_name_remove (client, priv->instance, TRASH_LOCK, priv->mine->inode);
-    sync_name_remove (client, priv->top, priv->instance_name, priv->instance);
+    if (priv->instance)
+        sync_name_remove (client, priv->top, priv->instance_name, priv->instance);
+    links_leave (this);
     sync_name_remove (client, itable_root (priv->top->table), TRASH_STAGES, priv->top);
     folders_forget (priv);
+}
+
+static void
+folders_tidy (xlator_t *this, struct trash_task *task)
+{
+    trash_private_t *priv = this->private;
+
+    g_free (task);
+    if (!priv->instance && folder_top (this, priv->root) == 0)
+        trash_folders_leave (this);
+}
+
+void
+trash_folders_tidy (xlator_t *this)
+{
+    struct trash_task *task = g_new (struct trash_task, 1);
+
+    task->run = folders_tidy;
+    trash_line_add (&trash_priv (this)->maker, task);
 }

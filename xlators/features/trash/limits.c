@@ -249,9 +249,9 @@ free_is_short (struct limits_look *look, inode_t *root, uint64_t least)
     return is_short;
 }
 
-/* The oldest entries of all trashes. */
+/* The oldest entries of all trashes. shared, refuges: further folders of trashes, or NULL. */
 static void
-hold_free (struct limits_look *look, inode_t *root)
+hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *refuges)
 {
     const uint64_t least = __atomic_load_n (&trash_priv (look->this)->min_free, __ATOMIC_RELAXED);
 
@@ -259,6 +259,10 @@ hold_free (struct limits_look *look, inode_t *root)
         return;
     look->sizes = false;
     trashes_each (look, root, ".Trash-", NULL);
+    if (shared)
+        trashes_each (look, shared, "", NULL);
+    if (refuges)
+        trashes_each (look, refuges, "", NULL);
     g_ptr_array_sort (look->trashed, older_first);
     for (guint i = 0; i < look->trashed->len && free_is_short (look, root, least); i++)
         trashed_remove (look, look->trashed->pdata[i]);
@@ -270,17 +274,41 @@ trash_limits_hold (xlator_t *this)
     trash_private_t *priv = this->private;
     inode_t *root = __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE);
     struct limits_look look = { .this = this, .client = priv->entries.client };
-    g_autoptr (inode_t) shared = NULL;
-    struct iatt buf;
+    g_autoptr (inode_t) shared = NULL, refuges = NULL;
 
     if (!root || !trash_has_limits (priv))
         return;
     look.sizes = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
     look.trashed = g_ptr_array_new_with_free_func (trashed_free);
     trashes_each (&look, root, ".Trash-", hold_total_and_age);
-    if (sync_name_look (look.client, root, ".Trash", &shared, &buf) == 0
-        && buf.ia_type == IA_IFDIR)
+    shared = trash_shared (look.client, root);
+    if (shared)
         trashes_each (&look, shared, "", hold_total_and_age);
-    hold_free (&look, root);
+    refuges = trash_refuges (look.client, root);
+    if (refuges)
+        trashes_each (&look, refuges, "", hold_total_and_age);
+    hold_free (&look, root, shared, refuges);
     g_ptr_array_unref (look.trashed);
+}
+
+static void
+limits_task (xlator_t *this, struct trash_task *task)
+{
+    g_free (task);
+    __atomic_store_n (&trash_priv (this)->limits_are_due, false, __ATOMIC_RELAXED);
+    trash_limits_hold (this);
+}
+
+void
+trash_limits_soon (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    struct trash_task *task;
+
+    if (!trash_has_limits (priv)
+        || __atomic_exchange_n (&priv->limits_are_due, true, __ATOMIC_RELAXED))
+        return;
+    task = g_new (struct trash_task, 1);
+    task->run = limits_task;
+    trash_line_add (&priv->entries, task);
 }

@@ -4,14 +4,16 @@
  * (RFC 2396); the time is local. */
 #include "trash.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define ENTRY_NAME_MAX (NAME_MAX - (int) sizeof ".trashinfo" + 1)
 
-static void
-append_encoded (GString *out, const char *text, const char *kept)
+void
+trash_append_encoded (GString *out, const char *text, const char *kept)
 {
     for (; *text; text++)
         if (g_ascii_isalnum (*text) || strchr (kept, *text))
@@ -29,17 +31,92 @@ trash_record (const struct trash_stage *stage, const char *name, int64_t when)
     char date[32];
     struct tm tm;
 
-    append_encoded (out, path + (*path == '/'), "-_.!~*'()/");
+    trash_append_encoded (out, path + (*path == '/'), TRASH_UNRESERVED "/");
     localtime_r (&seconds, &tm);
     strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
     g_string_append_printf (out, "\nDeletionDate=%s\nX-Windlass-Uid=%u\nX-Windlass-Pid=%d\n", date,
                             stage->who.uid, stage->who.pid);
     if (stage->program) {
-        append_encoded (g_string_append (out, "X-Windlass-Program="), stage->program, "-_.+");
+        trash_append_encoded (g_string_append (out, "X-Windlass-Program="), stage->program, "-_.+");
         g_string_append_c (out, '\n');
     }
     return g_string_free (out, FALSE);
 }
+
+/* --- what others have written ----------------------------------------------------------------- */
+
+/* Returns the value of the first line with a key, or NULL. g_free it. */
+static char *
+record_value (const char *text, const char *key)
+{
+    const size_t size = strlen (key);
+
+    for (const char *line = text; *line; line += strcspn (line, "\n"), line += *line == '\n')
+        if (strncmp (line, key, size) == 0 && line[size] == '=')
+            return g_strndup (line + size + 1, strcspn (line + size + 1, "\r\n"));
+    return NULL;
+}
+
+/* What is no %XX stands for itself. Returns false if a byte is NUL. */
+static bool
+decode (char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from; to++)
+        if (*from == '%' && g_ascii_isxdigit (from[1]) && g_ascii_isxdigit (from[2])) {
+            *to = (char) (g_ascii_xdigit_value (from[1]) << 4 | g_ascii_xdigit_value (from[2]));
+            if (!*to)
+                return false;
+            from += 3;
+        } else {
+            *to = *from++;
+        }
+    *to = '\0';
+    return true;
+}
+
+/* The path is one from the root, without "." and "..", and does not lead into a trash. */
+static bool
+is_place (const char *path)
+{
+    g_auto (GStrv) parts = g_strsplit (path, "/", -1);
+
+    for (char **part = parts; *part; part++)
+        if (!**part || name_is_dots (*part) || strlen (*part) > NAME_MAX)
+            return false;
+    return *parts && strcmp (*parts, TRASH_STAGES) != 0 && strcmp (*parts, TRASH_SHARED) != 0
+        && !g_str_has_prefix (*parts, TRASH_OWN);
+}
+
+static int64_t
+read_date (const char *text, int64_t otherwise)
+{
+    struct tm tm = { .tm_isdst = -1 };
+    time_t when;
+
+    if (!text
+        || sscanf (text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+                   &tm.tm_hour, &tm.tm_min, &tm.tm_sec)
+               != 6)
+        return otherwise;
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    when = mktime (&tm);
+    return when == (time_t) -1 ? otherwise : when;
+}
+
+char *
+trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when)
+{
+    g_autofree char *path = record_value (text, "Path");
+    g_autofree char *date = record_value (text, "DeletionDate");
+
+    *ret_when = read_date (date, otherwise);
+    return path && decode (path) && is_place (path) ? g_steal_pointer (&path) : NULL;
+}
+
+/* --- stages and names ------------------------------------------------------------------------- */
 
 /* "PID PROGRAM PATH" */
 char *
@@ -48,7 +125,7 @@ trash_place_text (const struct trash_stage *stage)
     GString *out = g_string_new (NULL);
 
     g_string_append_printf (out, "%d ", stage->who.pid);
-    append_encoded (out, stage->program ? stage->program : "", "-_.+");
+    trash_append_encoded (out, stage->program ? stage->program : "", "-_.+");
     g_string_append_printf (out, " %s", stage->path);
     return g_string_free (out, FALSE);
 }
@@ -67,9 +144,8 @@ trash_place_read (const char *text, struct trash_stage *stage)
     stage->path = g_strdup (words[2]);
 }
 
-/* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
-static int
-name_cut (const char *name, int max)
+int
+trash_name_cut (const char *name, int max)
 {
     int size = (int) strlen (name);
 
@@ -84,7 +160,7 @@ char *
 trash_entry_name (const char *name, unsigned try)
 {
     g_autofree char *suffix = try > 1 ? g_strdup_printf (".%u", try) : g_strdup ("");
-    const int size = name_cut (name, ENTRY_NAME_MAX - (int) strlen (suffix));
+    const int size = trash_name_cut (name, ENTRY_NAME_MAX - (int) strlen (suffix));
 
     return g_strdup_printf ("%.*s%s", size, name, suffix);
 }

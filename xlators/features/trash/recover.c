@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stages of daemons that were killed. An instance that is locked belongs to a daemon that lives. */
+/*
+ * Stages of daemons that were killed. An instance that is locked belongs to a daemon that lives.
+ *
+ * A job makes the entries, so that look-ups of a trash don't wait for it. If it is stopped, or the
+ * daemon ends, the rest stays where it is, for the next daemon.
+ *
+ * Another user may have made what lies in /.windlass-trash behind the mount. So a folder counts
+ * only if it belongs to the user for whom it stands, and no other may write in it.
+ */
 #include "trash.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct recovery {
-    struct trash_task task;
+    xlator_t *this;
+    struct job *job;
     inode_t *root; /* no reference is needed */
+    struct client *client;
+    uint64_t stages; /* that were looked at */
 };
 
 static void
@@ -28,91 +40,151 @@ stage_place (struct client *client, struct trash_stage *stage)
 }
 
 static int
-stage_recover (xlator_t *this, inode_t *user, const char *name, uid_t uid)
+stage_make_entries (struct recovery *recovery, struct trash_stage *stage)
 {
-    struct client *client = trash_priv (this)->entries.client;
+    int r;
+
+    do {
+        if (!job_next (recovery->job))
+            return -EINTR;
+        r = trash_entries_of (recovery->this, recovery->client, stage, clock_now () + TRASH_SLICE);
+    } while (r == -EAGAIN);
+    return r;
+}
+
+static int
+stage_recover (struct recovery *recovery, inode_t *user, const char *name, uid_t uid)
+{
     struct trash_stage *stage;
     inode_t *folder = NULL;
     struct iatt buf;
-    int r = sync_name_look (client, user, name, &folder, &buf);
+    int r = sync_name_look (recovery->client, user, name, &folder, &buf);
 
-    if (r < 0 || buf.ia_type != IA_IFDIR) {
+    if (r < 0 || !trash_folder_is_own (&buf, uid)) {
         inode_unref (folder);
-        return r < 0 ? r : -ENOTDIR;
+        return r < 0 ? r : -EACCES;
     }
     stage = g_new0 (struct trash_stage, 1);
     stage->refs = 1;
     stage->who = (struct trash_who){ .uid = uid, .gid = buf.ia_gid };
     stage->folder = folder;
-    stage_place (client, stage);
-    r = trash_entries_of (this, stage, INT64_MAX);
-    trash_stage_unref (this, stage);
+    stage_place (recovery->client, stage);
+    r = stage_make_entries (recovery, stage);
+    trash_stage_unref (recovery->this, stage);
+    job_progress (recovery->job, ++recovery->stages, 0);
     return r;
+}
+
+/* A daemon without root's rights has the stages of one user, its own. */
+static bool
+folder_is_of_user (const char *name, const struct iatt *buf, uid_t *ret_uid)
+{
+    guint64 uid;
+
+    if (!g_ascii_string_to_unsigned (name, 10, 0, G_MAXUINT32 - 1, &uid, NULL))
+        return false;
+    *ret_uid = (uid_t) uid;
+    return trash_folder_is_own (buf, *ret_uid) && (geteuid () == 0 || geteuid () == *ret_uid);
 }
 
 /* Does something with each name in a folder, and removes the folder if nothing is left. */
 static int
-user_recover (xlator_t *this, inode_t *instance, const char *name)
+user_recover (struct recovery *recovery, inode_t *instance, const char *name)
 {
-    struct client *client = trash_priv (this)->entries.client;
+    struct client *client = recovery->client;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) user = NULL;
-    guint64 uid;
+    uid_t uid = 0;
     struct iatt buf;
-    int r = g_ascii_string_to_unsigned (name, 10, 0, G_MAXUINT32, &uid, NULL) ? 0 : -EINVAL;
+    int r = sync_name_look (client, instance, name, &user, &buf);
 
+    if (r == 0 && !folder_is_of_user (name, &buf, &uid))
+        r = -EACCES;
     if (r == 0)
-        r = sync_name_look (client, instance, name, &user, &buf);
-    if (r == 0)
-        r = sync_names_list (client, this->fd_maker, user, names);
+        r = sync_names_list (client, recovery->this->fd_maker, user, names);
     for (guint i = 0; r == 0 && i < names->len; i++)
-        stage_recover (this, user, names->pdata[i], (uid_t) uid);
+        if (stage_recover (recovery, user, names->pdata[i], uid) == -EINTR)
+            r = -EINTR;
     return r == 0 ? sync_name_remove (client, instance, name, user) : r;
 }
 
-static void
-instance_recover (xlator_t *this, inode_t *top, const char *name)
+static int
+users_recover (struct recovery *recovery, inode_t *instance)
 {
-    struct client *client = trash_priv (this)->entries.client;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = sync_names_list (recovery->client, recovery->this->fd_maker, instance, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        if (strcmp (names->pdata[i], TRASH_LOCK) == 0)
+            continue;
+        if (user_recover (recovery, instance, names->pdata[i]) == -EINTR)
+            r = -EINTR;
+    }
+    return r;
+}
+
+/* The lock's file goes last but one, so that a second daemon can't begin with what is left. */
+static int
+instance_recover (struct recovery *recovery, inode_t *top, const char *name)
+{
     g_autoptr (inode_t) instance = NULL;
     g_autoptr (fd_t) lock = NULL;
     struct iatt buf;
-    int r = sync_name_look (client, top, name, &instance, &buf);
+    int r = sync_name_look (recovery->client, top, name, &instance, &buf);
 
+    if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
+        r = -EACCES;
     if (r == 0)
-        r = trash_instance_lock (this, client, instance, false, &lock);
-    if (r < 0 && r != -ENOENT)
-        return;
-    gf_log (this, GF_LOG_INFO, "making entries of what a daemon that ended has left in '/%s/%s'",
-            TRASH_STAGES, name);
-    r = instance ? sync_names_list (client, this->fd_maker, instance, names) : -ENOENT;
-    for (guint i = 0; r == 0 && i < names->len; i++)
-        if (strcmp (names->pdata[i], TRASH_LOCK) != 0)
-            user_recover (this, instance, names->pdata[i]);
-    if (lock && names->len > 0)
-        sync_name_remove (client, instance, TRASH_LOCK, lock->inode);
+        r = trash_instance_lock (recovery->this, recovery->client, instance, false, &lock);
+    if (r < 0)
+        return r;
+    gf_log (recovery->this, GF_LOG_INFO,
+            "making entries of what a daemon that ended has left in '/%s/%s'", TRASH_STAGES, name);
+    r = users_recover (recovery, instance);
     if (r == 0)
-        sync_name_remove (client, top, name, instance);
+        r = sync_name_remove (recovery->client, instance, TRASH_LOCK, lock->inode);
+    return r == 0 ? sync_name_remove (recovery->client, top, name, instance) : r;
 }
 
-static void
-recovery_run (xlator_t *this, struct trash_task *task)
+static bool
+is_instance (xlator_t *this, const char *name)
 {
-    g_autofree struct recovery *recovery = (struct recovery *) task;
-    trash_private_t *priv = this->private;
+    return strcmp (name, TRASH_LINKS) != 0 && strcmp (name, TRASH_REFUGES) != 0
+        && !trash_instance_is_own (this->private, name);
+}
+
+static int
+recovery_run (struct job *job, void *data)
+{
+    struct recovery *recovery = data;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) top = NULL;
     struct iatt buf;
-    int r = sync_name_look (priv->entries.client, recovery->root, TRASH_STAGES, &top, &buf);
+    int r = sync_name_look (recovery->client, recovery->root, TRASH_STAGES, &top, &buf);
 
-    if (r == 0 && buf.ia_type == IA_IFDIR)
-        r = sync_names_list (priv->entries.client, this->fd_maker, top, names);
+    recovery->job = job;
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
+        r = -EACCES;
+    if (r == 0)
+        r = sync_names_list (recovery->client, recovery->this->fd_maker, top, names);
     for (guint i = 0; r == 0 && i < names->len; i++)
-        if (strcmp (names->pdata[i], priv->instance_name) != 0)
-            instance_recover (this, top, names->pdata[i]);
-    if (r == 0) /* stays if it has other instances */
-        sync_name_remove (priv->entries.client, recovery->root, TRASH_STAGES, top);
+        if (is_instance (recovery->this, names->pdata[i])
+            && instance_recover (recovery, top, names->pdata[i]) == -EINTR)
+            r = -EINTR;
+    if (r == 0)
+        trash_folders_tidy (recovery->this); /* the folder stays if it has other instances */
+    return r;
+}
+
+static void
+recovery_free (void *data)
+{
+    struct recovery *recovery = data;
+
+    client_free (recovery->client);
+    g_free (recovery);
 }
 
 void
@@ -126,7 +198,11 @@ trash_recover (xlator_t *this, inode_t *root)
         || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     recovery = g_new (struct recovery, 1);
-    *recovery = (struct recovery){ { recovery_run }, root };
-    trash_line_add (&priv->entries, &recovery->task);
+    *recovery = (struct recovery){ .this = this, .root = root };
+    recovery->client = client_new_internal (this, FIRST_CHILD (this));
+    recovery->client->checked = true;
+    job_begin (this, &(struct job_plan){ .name = "recover", .about = "/" TRASH_STAGES,
+                                         .unit = "stages", .run = recovery_run,
+                                         .free = recovery_free, .data = recovery, .pace = 100 });
     trash_stages_watch (this);
 }

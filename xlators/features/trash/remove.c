@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* unlink: a rename into the stage of the directory. */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +64,8 @@ trash_count_for_good (xlator_t *this, int error, const char *name)
                 "are counted (windlass explain)",
                 name, g_strerror (error));
     __atomic_add_fetch (&priv->for_good, 1, __ATOMIC_RELAXED);
+    if (error == ENOSPC || error == EDQUOT)
+        trash_limits_soon (this);
 }
 
 bool
@@ -78,15 +80,17 @@ trash_is_dropped (xlator_t *this, const struct iatt *buf)
 }
 
 void
-trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
-                  inode_t *inode)
+trash_drop_again (xlator_t *this, inode_t *folder, const char *name, inode_t *inode)
 {
     struct client *client = trash_priv (this)->maker.client;
     struct iatt buf;
 
+    if (!trash_links_lock (this))
+        return;
     trash_folder_stat (client, inode, &buf);
     if (trash_is_dropped (this, &buf))
-        sync_name_remove (client, stage->folder, name, inode);
+        sync_name_remove (client, folder, name, inode);
+    trash_links_unlock (this);
 }
 
 /* A pattern without "/" is for names, another for paths, also of a directory above. */
@@ -265,7 +269,7 @@ removal_judge (xlator_t *this, struct trash_task *task)
 {
     struct removal *removal = removal_of_task (task);
 
-    trash_drop_again (this, removal->stage, removal->loc.name, removal->loc.inode);
+    trash_drop_again (this, removal->stage->folder, removal->loc.name, removal->loc.inode);
     removal_end (removal);
 }
 
@@ -339,6 +343,10 @@ trash_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, di
 {
     struct removal *removal;
 
+    if (trash_priv (this)->layout == TRASH_GLUSTER) {
+        trash_gluster_unlink (frame, this, loc, xflag, xdata);
+        return;
+    }
     if (!trash_takes (this, frame->root) || !trash_keeps (this, frame->root, loc)) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), unlink, loc, xflag, xdata);
         return;

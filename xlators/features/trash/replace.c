@@ -4,7 +4,7 @@
  * directory, before the caller's own rename, which stays atomic. If that fails, the further name
  * goes. After a crash in between the file has two names, and the one in the stage goes.
  */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 
@@ -12,7 +12,6 @@ struct replacement {
     inode_t *victim;           /* with a reference */
     char *name;                /* in the stage */
     struct trash_stage *stage; /* entered, or NULL: nothing was kept */
-    bool moves;                /* a directory gets another name */
 };
 
 struct replacement_task {
@@ -27,7 +26,7 @@ static rename_cbk trash_rename_cbk;
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* A task of maker. Another stage is made if the first has the name already. */
+/* A task of maker. Another stage is made if the first has the name already, or is gone. */
 static void
 replacement_link (xlator_t *this, struct replacement *replacement, inode_t *directory,
                   const struct trash_who *who)
@@ -35,7 +34,7 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
     struct client *client = trash_priv (this)->maker.client;
     int r = -EEXIST;
 
-    for (int try = 0; r == -EEXIST && try < 2; try++) {
+    for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
         struct trash_stage *stage = NULL;
         struct iatt before;
 
@@ -69,7 +68,7 @@ replacement_judge (xlator_t *this, struct trash_task *task)
         sync_name_remove (trash_priv (this)->maker.client, own->stage->folder, own->name,
                           own->victim);
     else
-        trash_drop_again (this, own->stage, own->name, own->victim);
+        trash_drop_again (this, own->stage->folder, own->name, own->victim);
     trash_stage_leave (this, own->stage, !own->failed);
     inode_unref (own->victim);
     g_free (own->name);
@@ -85,8 +84,6 @@ trash_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     trash_private_t *priv = this->private;
     struct replacement *replacement = frame->local;
 
-    if (op_ret >= 0 && replacement->moves)
-        __atomic_add_fetch (&priv->generation, 1, __ATOMIC_RELEASE);
     if (replacement->stage) {
         struct replacement_task *task = g_new (struct replacement_task, 1);
 
@@ -128,25 +125,21 @@ trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *ne
     STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }
 
-/* The paths below a directory that gets another name change: further removals there get stages with
- * the new paths. */
 void
 trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
               dict_t *xdata)
 {
     call_stub_t *stub = NULL;
-    struct replacement *replacement;
 
+    if (trash_gluster_guards (this, frame->root, oldloc)
+        || trash_gluster_guards (this, frame->root, newloc)) {
+        STACK_UNWIND (rename, frame, -1, EPERM, NULL, NULL, NULL, NULL, NULL, NULL);
+        return;
+    }
     if (is_replacing (this, frame->root, oldloc, newloc, flags))
         stub = fop_rename_stub (frame, trash_rename_kept, oldloc, newloc, flags, xdata);
-    if (stub) {
+    if (stub)
         trash_line_resume (&trash_priv (this)->maker, stub);
-    } else if (oldloc->inode && oldloc->inode->ia_type == IA_IFDIR) {
-        replacement = frame_local_new (frame, sizeof *replacement);
-        replacement->moves = true;
-        STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
-                    xdata);
-    } else {
+    else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
-    }
 }

@@ -3,7 +3,7 @@
  * rmdir: a real one. What the directory lost before is in its stage, which then becomes a child of
  * the stage of the parent. An empty directory becomes one, too, so that a tree comes back whole.
  */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,13 +119,13 @@ folder_put (xlator_t *this, const struct gone *gone, const struct trash_stage *m
     return r;
 }
 
-/* The stage of the parent; another one if the first has the name already. */
+/* The stage of the parent; another one if the first has the name already, or is gone. */
 static int
 gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, inode_t **ret_folder)
 {
     int r = -EEXIST;
 
-    for (int try = 0; r == -EEXIST && try < 2; try++) {
+    for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
         struct trash_stage *parent = NULL;
 
         if (try == 0)
@@ -188,7 +188,11 @@ trash_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
     struct gone *gone = frame->local;
     call_stub_t *stub;
 
-    if (!gone && (!trash_takes (this, frame->root) || !loc->inode
+    if (!gone && trash_gluster_guards (this, frame->root, loc)) {
+        STACK_UNWIND (rmdir, frame, -1, EPERM, NULL, NULL, NULL);
+        return;
+    }
+    if (!gone && (priv->layout == TRASH_GLUSTER || !trash_takes (this, frame->root) || !loc->inode
                   || trash_has_inode (loc->parent))) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rmdir, loc, flags, xdata);
         return;

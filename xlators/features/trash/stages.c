@@ -4,6 +4,7 @@
 #include "trash.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -32,20 +33,45 @@ trash_user (const call_stack_t *root)
     return own == 0 ? root->uid : own;
 }
 
-static unsigned
-generation_now (const trash_private_t *priv)
-{
-    return __atomic_load_n (&priv->generation, __ATOMIC_RELAXED);
-}
-
-/* Returns the stage in the set, if the directory's path can't have changed since. */
+/* Returns the stage in the set, if the directory still has its path. *ret_stale: it is not known
+ * whether it has, since some directory has moved. */
 static struct trash_stage *
-stage_find_locked (trash_private_t *priv, inode_t *directory, uid_t uid)
+stage_find_locked (trash_private_t *priv, inode_t *directory, uid_t uid, bool *ret_stale)
 {
     const struct trash_stage key = { .directory = directory->gfid, .who = { .uid = uid } };
     struct trash_stage *stage = g_hash_table_lookup (priv->stages, &key);
 
-    return stage && stage->generation == generation_now (priv) ? stage : NULL;
+    *ret_stale = stage && !names_are_of (directory, stage->named);
+    return *ret_stale ? NULL : stage;
+}
+
+/* Compares the path of a directory with that of its stage, so that a move of another directory
+ * costs the stage nothing. The table's lock is above private->lock. */
+static struct trash_stage *
+stage_find_again_locked (trash_private_t *priv, inode_t *directory, uid_t uid)
+{
+    const struct trash_stage key = { .directory = directory->gfid, .who = { .uid = uid } };
+    const uint64_t now = names_now ();
+    g_autofree char *path = NULL;
+    struct trash_stage *stage;
+
+    pthread_mutex_unlock (&priv->lock);
+    path = inode_path (directory, NULL);
+    pthread_mutex_lock (&priv->lock);
+    stage = g_hash_table_lookup (priv->stages, &key);
+    if (!stage || strcmp (stage->path, path) != 0)
+        return NULL;
+    stage->named = MAX (stage->named, now);
+    return stage;
+}
+
+static struct trash_stage *
+stage_of_locked (trash_private_t *priv, inode_t *directory, uid_t uid)
+{
+    bool stale;
+    struct trash_stage *stage = stage_find_locked (priv, directory, uid, &stale);
+
+    return stale ? stage_find_again_locked (priv, directory, uid) : stage;
 }
 
 struct trash_stage *
@@ -55,7 +81,7 @@ trash_stage_enter (xlator_t *this, inode_t *directory, uid_t uid)
     struct trash_stage *stage;
 
     pthread_mutex_lock (&priv->lock);
-    stage = stage_find_locked (priv, directory, uid);
+    stage = stage_of_locked (priv, directory, uid);
     if (stage) {
         stage->refs++;
         stage->users++;
@@ -186,7 +212,7 @@ trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid)
     struct trash_stage *stage;
 
     pthread_mutex_lock (&priv->lock);
-    stage = stage_find_locked (priv, directory, uid);
+    stage = stage_of_locked (priv, directory, uid);
     if (stage)
         g_hash_table_remove (priv->stages, stage);
     stages_count_locked (priv);
@@ -207,6 +233,8 @@ stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *st
         return stage->users == 0;
     if (now < stage->not_before)
         return false;
+    if (quiet == TRASH_ASKED)
+        return now - *last >= MIN (settle / 5, TRASH_PAUSE);
     if (quiet == TRASH_PAUSED)
         return now - stage->last >= settle / 5;
     return now - *last >= settle

@@ -8,6 +8,7 @@
  */
 #include "trash.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 /* The context of an inode, and of the file that made it. The file may outlive the inode: the table
@@ -57,6 +58,18 @@ is_made (const inode_t *inode, uint32_t flags)
     return flags & O_EXCL || gfid_is_null (&inode->gfid);
 }
 
+static struct made *
+made_now (xlator_t *this, inode_t *inode, const call_stack_t *root, bool exclusive)
+{
+    struct made *made = inode_ctx_make (inode, this, made_new, made_unref);
+
+    __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
+    __atomic_store_n (&made->exclusive, exclusive, __ATOMIC_RELAXED);
+    __atomic_store_n (&made->maker, process_of_thread (root->pid, clock_roughly ()),
+                      __ATOMIC_RELAXED);
+    return made;
+}
+
 static void
 trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                   int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
@@ -64,17 +77,39 @@ trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 {
     const uint32_t flags = GPOINTER_TO_UINT (cookie);
 
+    if (op_ret < 0 && (op_errno == ENOSPC || op_errno == EDQUOT))
+        trash_limits_soon (this);
     if (op_ret >= 0 && inode && is_made (inode, flags)) {
-        struct made *made = inode_ctx_make (inode, this, made_new, made_unref);
+        struct made *made = made_now (this, inode, frame->root, flags & O_EXCL);
 
-        __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
-        __atomic_store_n (&made->exclusive, flags & O_EXCL, __ATOMIC_RELAXED);
-        __atomic_store_n (&made->maker, process_of_thread (frame->root->pid, clock_roughly ()),
-                          __ATOMIC_RELAXED);
         __atomic_add_fetch (&made->refs, 1, __ATOMIC_RELAXED);
         fd_ctx_set (fd, this, made);
     }
     STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+}
+
+/* Programs make links to find out whether they can, as git does. */
+static symlink_cbk trash_symlink_cbk;
+
+void
+trash_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc, mode_t umask,
+               dict_t *xdata)
+{
+    if (trash_takes (this, frame->root))
+        STACK_WIND (frame, trash_symlink_cbk, FIRST_CHILD (this), symlink, linkpath, loc, umask,
+                    xdata);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), symlink, linkpath, loc, umask, xdata);
+}
+
+static void
+trash_symlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                   int32_t op_errno, inode_t *inode, struct iatt *buf, struct iatt *preparent,
+                   struct iatt *postparent, dict_t *xdata)
+{
+    if (op_ret >= 0 && inode)
+        made_now (this, inode, frame->root, false);
+    STACK_UNWIND (symlink, frame, op_ret, op_errno, inode, buf, preparent, postparent, xdata);
 }
 
 static void

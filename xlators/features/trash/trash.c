@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* features/trash: options, init and fini, looks at the trash, and reports. */
-#include "trash.h"
+#include "gluster.h"
 
 #include <errno.h>
 #include <string.h>
 
-static bool
-keep_parse (const char *text, bool *ret_overwritten)
+bool
+trash_keep_parse (const char *text, bool *ret_overwritten)
 {
     g_auto (GStrv) words = g_strsplit_set (text, ", ", -1);
     bool known = true;
@@ -24,15 +24,40 @@ keep_check (const char *text, char **ret_allowed)
 {
     bool overwritten;
 
-    if (keep_parse (text, &overwritten))
+    if (trash_keep_parse (text, &overwritten))
         return 0;
     *ret_allowed = g_strdup ("must be 'deleted' or 'deleted,overwritten'");
     return -EINVAL;
 }
 
+static int
+directory_check (const char *text, char **ret_allowed)
+{
+    if (*text && !strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0
+        && strcmp (text, TRASH_STAGES) != 0 && !g_str_has_prefix (text, ".Trash"))
+        return 0;
+    *ret_allowed = g_strdup ("must be the name of a directory in the root, without a slash, and "
+                             "none of the other layout's: .trashcan");
+    return -EINVAL;
+}
+
+static const struct option_choice trash_layouts[] = {
+    { "freedesktop", TRASH_FREEDESKTOP }, { "gluster", TRASH_GLUSTER }, {},
+};
+
 static const struct xlator_option trash_options[] = {
-    { OPTION ("trash", BOOL, trash_private_t, on, "on"), .online = true,
-      .help = "keep removed files in the trash of the user who removes them" },
+    { OPTION ("trash", ENUM, trash_private_t, wanted, "auto"), .values = option_switches,
+      .online = true,
+      .help = "keep removed files; auto: on with layout freedesktop, off with layout gluster" },
+    { OPTION ("layout", ENUM, trash_private_t, layout, "freedesktop"), .values = trash_layouts,
+      .help = "where removed files go: freedesktop: to the trash of the user who removes them; "
+              "gluster: to one directory for all, as GlusterFS puts them" },
+    { OPTION ("trash-dir", STRING, trash_private_t, directory, ".trashcan"),
+      .check = directory_check, .from_server = SERVER_MAY,
+      .help = "with layout gluster: the name of that directory, in the root" },
+    { OPTION_INERT ("trash-internal-op", BOOL,
+                    "has no effect: servers of GlusterFS keep what heals and rebalances remove") },
+    { OPTION_INERT ("brick-path", STRING, "has no effect: the modes are asked of the storage") },
     { OPTION ("keep", STRING, trash_private_t, keep_text, "deleted"), .online = true,
       .check = keep_check, .from_server = SERVER_MAY,
       .help = "keep what is deleted; overwritten: also files that a rename replaces, at the cost "
@@ -83,8 +108,10 @@ trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     call_stub_t *stub = NULL;
     inode_t *known = loc->inode ? loc->inode : loc->parent;
 
-    if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->recovers, __ATOMIC_RELAXED)))
+    if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->recovers, __ATOMIC_RELAXED))) {
         trash_recover (this, itable_root (known->table));
+        trash_gluster_begin (this);
+    }
     if (loc->name && loc->parent && g_str_has_prefix (loc->name, ".Trash")
         && is_awaited (this, frame->root) && gfid_equal (&loc->parent->gfid, &gfid_root))
         stub = fop_lookup_stub (frame, trash_lookup_made, loc, xdata);
@@ -129,16 +156,19 @@ trash_init (xlator_t *this)
     trash_private_t *priv = this->private;
     struct random_source source = { random_seed () };
 
+    if (trash_gluster_options (this, priv) < 0)
+        return -EINVAL;
     pthread_mutex_init (&priv->lock, NULL);
     priv->stages = g_hash_table_new (trash_stage_hash, trash_stage_same);
     priv->last_of = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     priv->users = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) inode_unref);
     g_queue_init (&priv->loose);
-    keep_parse (priv->keep_text, &priv->keep_overwritten);
+    trash_keep_parse (priv->keep_text, &priv->keep_overwritten);
     if (priv->eliminate_text)
         priv->eliminated = g_strsplit_set (priv->eliminate_text, ", ", -1);
     priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
+    jobs_init (this);
     trash_line_init (this, &priv->maker);
     trash_line_init (this, &priv->entries);
     trash_line_init (this, &priv->notices);
@@ -149,10 +179,14 @@ static int
 trash_reconfigure (xlator_t *this, const void *new_private)
 {
     trash_private_t *priv = this->private;
-    const trash_private_t *new = new_private;
+    trash_private_t fresh = *(const trash_private_t *) new_private, *new = &fresh;
     bool overwritten;
 
-    keep_parse (new->keep_text, &overwritten);
+    new->layout = priv->layout;
+    if (trash_gluster_options (this, new) < 0)
+        return -EINVAL;
+
+    trash_keep_parse (new->keep_text, &overwritten);
     __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->keep_overwritten, overwritten, __ATOMIC_RELAXED);
@@ -162,6 +196,7 @@ trash_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->max_age, new->max_age, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->min_free, new->min_free, __ATOMIC_RELAXED);
     trash_stages_watch (this);
+    trash_limits_soon (this);
     return 0;
 }
 
@@ -193,6 +228,7 @@ trash_settle_all (xlator_t *this)
 {
     trash_private_t *priv = this->private;
 
+    jobs_wait (this);
     timer_end (priv);
     trash_line_wait (&priv->maker);
     trash_line_wait (&priv->entries);
@@ -207,6 +243,7 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
     trash_private_t *priv = this->private;
 
     if (event == XLATOR_ENDING) {
+        jobs_end (this);
         pthread_mutex_lock (&priv->lock);
         priv->ending = true; /* no notice, no timer */
         pthread_mutex_unlock (&priv->lock);
@@ -237,6 +274,7 @@ trash_fini (xlator_t *this)
 
     if (!priv->stages)
         return;
+    jobs_fini (this);
     trash_line_fini (&priv->maker);
     trash_line_fini (&priv->entries);
     trash_line_fini (&priv->notices);
@@ -273,10 +311,13 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const trash_private_t *priv = this->private;
     const uint64_t lost = __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED);
 
-    if (trash_has (path))
+    if (trash_has (path) || trash_gluster_has (priv, path))
         g_string_append (out, "lies in a trash: removing it is final\n");
     else if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         g_string_append (out, "keeps nothing that is removed (trash)\n");
+    else if (priv->layout == TRASH_GLUSTER)
+        g_string_append_printf (out, "goes to '/%s' when it is removed (layout gluster)\n",
+                                priv->directory);
     else
         g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
     if (lost > 0)
@@ -299,10 +340,12 @@ const struct xlator_api xlator_api = {
     .fini = trash_fini,
     .reconfigure = trash_reconfigure,
     .notify = trash_notify,
-    .fops = { .lookup = trash_lookup, .opendir = trash_opendir, .create = trash_create,
-              .flush = trash_flush, .unlink = trash_unlink, .rmdir = trash_rmdir,
-              .rename = trash_rename },
+    .fops = { .lookup = trash_lookup, .opendir = trash_opendir, .open = trash_open,
+              .create = trash_create, .truncate = trash_truncate, .ftruncate = trash_ftruncate,
+              .flush = trash_flush, .symlink = trash_symlink, .unlink = trash_unlink,
+              .rmdir = trash_rmdir, .rename = trash_rename },
     .cbks = { .forget = trash_temporary_forget, .release = trash_temporary_release },
     .dumpops = { .priv = trash_dump, .explain = trash_explain },
+    .commands = trash_commands,
     .hides = trash_hides,
 };

@@ -11,6 +11,8 @@
  *               17/                        a stage: of one directory that loses names, and a user
  *                   a_file                 a removed file
  *                   a_directory/           the former stage of a removed directory
+ *       links                              a lock, for daemons that share the storage
+ *       trashes/1000/                      a user's trash, where nobody else can be in the way
  *   /.Trash-1000                           the user's trash, as freedesktop.org specifies it
  *       info/a_file.trashinfo              where it was, and when and by whom it was removed
  *       files/a_file
@@ -52,6 +54,8 @@
 #define WINDLASS_TRASH_H
 
 #include "xlator.h"
+
+#include <errno.h>
 
 #define TRASH_STAGES ".windlass-trash"
 #define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
@@ -96,7 +100,7 @@ struct trash_stage {
     int refs;           /* private->lock */
     gfid_t directory;   /* the directory that loses names */
     struct trash_who who; /* the first that removed */
-    unsigned generation; /* private->generation when it was made */
+    uint64_t named;      /* names_now at which `path` was right; private->lock */
     char *path;         /* of the directory when the stage was made */
     char *program;      /* name of the process in `who`, or NULL */
     inode_t *folder;    /* with a reference */
@@ -108,9 +112,14 @@ struct trash_stage {
     int64_t not_before; /* clock_now at which its entries are tried again; private->lock */
 };
 
+enum trash_layout { TRASH_FREEDESKTOP, TRASH_GLUSTER };
+
 typedef struct {
     /* options */
-    bool on;        /* atomic */
+    int wanted;     /* enum option_switch; auto: as the layout has it */
+    int layout;     /* enum trash_layout */
+    char *directory; /* a name in the root, for TRASH_GLUSTER */
+    bool on;        /* from `wanted`; atomic */
     int64_t settle; /* nanoseconds; atomic */
     char *keep_text, *eliminate_text;
     uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
@@ -128,9 +137,9 @@ typedef struct {
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
     bool timer_is_late;     /* it is for limits alone; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
-    unsigned generation;    /* number of renames of directories; atomic */
     bool ending;            /* lock */
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
+    bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool recovers;          /* what an earlier daemon has left is looked for; atomic */
 
     struct trash_line maker, entries, notices;
@@ -138,7 +147,10 @@ typedef struct {
     /* used by maker alone */
     inode_t *top, *instance; /* TRASH_STAGES and the folder in it, or NULL; with references */
     fd_t *mine;              /* the lock file of instance, open and locked; or NULL */
-    char *instance_name;
+    char *instance_name;     /* written with lock */
+    fd_t *links;             /* TRASH_LINKS, open; or NULL */
+    bool refuge_is_told;     /* that a user's trash can't be used; atomic */
+    bool top_is_told;        /* why the folder of stages is not used */
     GHashTable *users;       /* uid -> inode of its folder */
     uint64_t stage_number;
 
@@ -173,6 +185,13 @@ struct trash_stage *trash_stage_enter (xlator_t *this, inode_t *directory, uid_t
  * if the name was. */
 uint32_t trash_rename_flags (const xlator_t *this);
 bool trash_stage_reserve (xlator_t *this, struct trash_stage *stage, const char *name);
+/* Returns whether a call that failed for a stage may succeed for another one: this one has the name
+ * already, or somebody has removed its folder. r: a negative errno. */
+static inline bool
+trash_stage_is_used_up (int r)
+{
+    return r == -EEXIST || r == -ENOENT || r == -ESTALE;
+}
 void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
 void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
 
@@ -183,8 +202,12 @@ void trash_stage_retire (xlator_t *this, struct trash_stage *stage);
 /* Takes the stage of a directory and a user out, for the caller alone; NULL: there is none. */
 struct trash_stage *trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid);
 
+#define TRASH_PAUSE (G_GINT64_CONSTANT (200000000)) /* nanoseconds: TRASH_ASKED */
+
 enum trash_quiet {
     TRASH_SETTLED, /* its user has removed nothing for `settle`, or it is old */
+    TRASH_ASKED,   /* its user has removed nothing for a fifth of that, or for TRASH_PAUSE: for a
+                    * command */
     TRASH_PAUSED,  /* nothing was removed in the directory for a fifth of that: for a listing */
     TRASH_ALL,     /* whatever was removed when: at the end */
 };
@@ -210,16 +233,31 @@ int trash_folder_make (struct client *client, inode_t *directory, const char *na
                        const struct trash_who *owner, inode_t **ret_inode);
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
+/* Has the same done in the line, unless this daemon has an instance; on any thread. */
+void trash_folders_tidy (xlator_t *this);
 
 #define TRASH_SLICE G_GINT64_CONSTANT (500000000) /* nanoseconds for which entries are made before
                                                      a request that waits for them goes on */
 #define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
+#define TRASH_LINKS "links"                /* a file beside the instances: trash_links_lock */
+#define TRASH_REFUGES "trashes"            /* the folder beside the instances: entries.c */
 #define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: trash_place_text */
 
-/* Locks an instance, for as long as the file in *ret_fd has a reference: makes the file of the lock
- * if `makes`. -EAGAIN: another daemon has it locked. */
-int trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool makes,
+/* Locks an instance, for as long as the file in *ret_fd has a reference. own: this daemon has just
+ * made the instance. -EAGAIN: another daemon has it locked; -ENOENT: it was removed. */
+int trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, bool own,
                          fd_t **ret_fd);
+/* Returns whether that is the name of this daemon's instance. On any thread. */
+bool trash_instance_is_own (trash_private_t *priv, const char *name);
+/* Returns whether those are the attributes of a directory of `owner` in which no other user may
+ * write by its mode. */
+bool trash_folder_is_own (const struct iatt *buf, uid_t owner);
+
+/* Locks what a daemon over the same storage may do at the same time: drop a name because the file
+ * has another one. Returns false if another daemon keeps the lock for a tenth of a second: then the
+ * name stays. */
+bool trash_links_lock (xlator_t *this);
+void trash_links_unlock (xlator_t *this);
 
 /* --- recover.c: stages of daemons that were killed -------------------------------------------- */
 
@@ -233,18 +271,40 @@ char *trash_record (const struct trash_stage *stage, const char *name, int64_t w
 /* Returns the path of a stage, and who removed, as one text; reads such a text. */
 char *trash_place_text (const struct trash_stage *stage);
 void trash_place_read (const char *text, struct trash_stage *stage);
+/* Reads an information file, of whoever has written it: the former path, as bytes without a slash
+ * in front, or NULL if it names no place below the root of the mount; and the time of the removal,
+ * in seconds since 1970, or `otherwise`. g_free the path. */
+char *trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when);
+/* Appends text with %XX for all but unreserved characters and those in `kept`. */
+void trash_append_encoded (GString *out, const char *text, const char *kept);
+#define TRASH_UNRESERVED "-_.!~*'()" /* with letters and digits: RFC 2396 */
 /* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
  * so that the name of its information file isn't too long. g_free it. */
 char *trash_entry_name (const char *name, unsigned try);
+/* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
+int trash_name_cut (const char *name, int max);
 
-/* --- entries.c: entries of what lies in stages; tasks of `entries` only ----------------------- */
+/* --- entries.c: entries of what lies in stages ------------------------------------------------ */
 
-/* until: clock_now at which the work ends, and what is left stays in its stage. Returns whether
- * something is left. */
+#define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
+#define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
+
+/* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
+ * stage. Returns whether something is left. */
 bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
-/* Makes the entries of one stage, and removes its folder. Returns 0 or a negative errno: then some
- * names stay. -EAGAIN: the time is over. */
-int trash_entries_of (xlator_t *this, struct trash_stage *stage, int64_t until);
+/* Makes the entries of one stage, and removes its folder; on any thread. Returns 0 or a negative
+ * errno: then some names stay. -EAGAIN: the time is over. */
+int trash_entries_of (xlator_t *this, struct client *client, struct trash_stage *stage,
+                      int64_t until);
+/* Returns the folder /.Trash, with a reference, if it is as the specification wants it: a directory
+ * with the sticky bit; else NULL. */
+inode_t *trash_shared (struct client *client, inode_t *root);
+/* Returns the folder of the trashes that only windlass trash shows, with a reference; NULL: there
+ * is none. The client meets the hidden names. */
+inode_t *trash_refuges (struct client *client, inode_t *root);
+/* Has the kernel and the translators above learn, in the line `notices`, that a name in a directory
+ * has come or gone. They may have listed the directory, or may know that the name isn't there. */
+void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 /* Returns a client that acts as the user, if the daemon can. client_free it. */
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
@@ -257,6 +317,8 @@ struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
 bool trash_has_limits (const trash_private_t *priv);
 /* Removes entries of all trashes until the limits hold. */
 void trash_limits_hold (xlator_t *this);
+/* Has that done in the line `entries`, now, since there is no space; on any thread. */
+void trash_limits_soon (xlator_t *this);
 
 /* --- remove.c, replace.c, rmdir.c, temporaries.c: operations --------------------------------- */
 
@@ -267,19 +329,28 @@ bool trash_keeps (xlator_t *this, const call_stack_t *root, const loc_t *loc);
 /* Returns whether a file whose name is in a stage does not stay there: it has further names, or is
  * too large. */
 bool trash_is_dropped (xlator_t *this, const struct iatt *buf);
-/* Asks that of the file again, and removes the name from the stage if so. In the line `maker`. */
-void trash_drop_again (xlator_t *this, const struct trash_stage *stage, const char *name,
-                       inode_t *inode);
+/* Asks that of the file again, and removes the name from the folder if so. In the line `maker`. */
+void trash_drop_again (xlator_t *this, inode_t *folder, const char *name, inode_t *inode);
 /* Returns whether a path, or a directory, is in a trash. */
 bool trash_has (const char *path);
 bool trash_has_inode (inode_t *directory);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
 
+/* --- trash.c ---------------------------------------------------------------------------------- */
+
+/* Reads the option `keep`; false: it is wrong. */
+bool trash_keep_parse (const char *text, bool *ret_overwritten);
+
+/* --- commands.c: windlass trash --------------------------------------------------------------- */
+
+extern const struct xlator_command trash_commands[];
+
 extern unlink_fop trash_unlink;
 extern rmdir_fop trash_rmdir;
 extern rename_fop trash_rename;
 extern create_fop trash_create;
+extern symlink_fop trash_symlink;
 extern flush_fop trash_flush;
 
 /* Returns whether the caller has made the file, with O_EXCL and still has it open, or just now. */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass trash empty: removes entries for good, each as the user of its trash. A tree may be
+ * deeper than a thread's stack: its user has made it, so the walk keeps its way on the heap.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ORPHAN_AGE 3600 /* seconds: the age of an information file without a file beside it from
+                         * which no program is just about to put the file there */
+
+struct trash_emptying {
+    struct visit *visit;
+    unsigned done, failed;
+    uint64_t removed; /* names, for the progress */
+};
+
+/* --- a tree ----------------------------------------------------------------------------------- */
+
+/* A directory whose names are removed. */
+struct tree_level {
+    inode_t *inode;   /* with a reference */
+    GPtrArray *names; /* owned */
+    guint next;
+};
+
+struct tree_walk {
+    xlator_t *this;
+    struct client *client;
+    GPtrArray *levels; /* struct tree_level */
+};
+
+static void
+tree_level_free (gpointer data)
+{
+    struct tree_level *level = data;
+
+    inode_unref (level->inode);
+    g_ptr_array_unref (level->names);
+    g_free (level);
+}
+
+/* Goes into a directory. Its owner may have taken his rights in it away, and gets them back. */
+static int
+tree_enter (struct tree_walk *walk, inode_t *inode, const struct iatt *buf)
+{
+    struct tree_level *level = g_new0 (struct tree_level, 1);
+    loc_t loc = { .inode = inode };
+    struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
+
+    if (to.ia_prot != buf->ia_prot)
+        sync_setattr (walk->client, &loc, &to, IATT_MODE, NULL, NULL);
+    loc_wipe_path (&loc);
+    level->inode = inode_ref (inode);
+    level->names = g_ptr_array_new_with_free_func (g_free);
+    g_ptr_array_add (walk->levels, level);
+    return sync_names_list (walk->client, walk->this->fd_maker, inode, level->names);
+}
+
+/* Removes a name, or goes into a directory that is not empty. Returns 0, 1: it went there; or a
+ * negative errno. */
+static int
+tree_step (struct tree_walk *walk, inode_t *directory, const char *name)
+{
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    int r = sync_name_look (walk->client, directory, name, &inode, &buf);
+
+    if (r == 0)
+        r = sync_name_remove (walk->client, directory, name, inode);
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0 || buf.ia_type != IA_IFDIR || (r != -ENOTEMPTY && r != -EEXIST))
+        return r;
+    r = tree_enter (walk, inode, &buf);
+    return r == 0 ? 1 : r;
+}
+
+/* Removes the directory in which the walk is, which is empty now. */
+static int
+tree_leave (struct tree_walk *walk, inode_t *above, const char *name)
+{
+    struct tree_level *level = walk->levels->pdata[walk->levels->len - 1];
+    const int r = sync_name_remove (walk->client, above, name, level->inode);
+
+    g_ptr_array_set_size (walk->levels, walk->levels->len - 1);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* One name further. */
+static int
+tree_go_on (struct tree_walk *walk, inode_t *directory, const char *name)
+{
+    struct tree_level *level = walk->levels->pdata[walk->levels->len - 1], *above;
+    int r;
+
+    if (level->next < level->names->len) {
+        r = tree_step (walk, level->inode, level->names->pdata[level->next]);
+        if (r == 0)
+            level->next++;
+        return r;
+    }
+    if (walk->levels->len == 1)
+        return tree_leave (walk, directory, name);
+    above = walk->levels->pdata[walk->levels->len - 2];
+    r = tree_leave (walk, above->inode, above->names->pdata[above->next]);
+    above->next++;
+    return r;
+}
+
+/* Removes a name with all that is below it, as the user of the trash. */
+static int
+tree_remove_all (struct trash_emptying *emptying, const struct bin_seen *bin, inode_t *directory,
+             const char *name)
+{
+    struct visit *visit = emptying->visit;
+    struct tree_walk walk = { visit->this, bin->client,
+                              g_ptr_array_new_with_free_func (tree_level_free) };
+    int r = tree_step (&walk, directory, name);
+
+    while (r >= 0 && walk.levels->len > 0) {
+        job_progress (visit->job, ++emptying->removed, 0);
+        r = job_next (visit->job) ? tree_go_on (&walk, directory, name) : -EINTR;
+    }
+    g_ptr_array_unref (walk.levels);
+    if (r >= 0)
+        trash_notice (visit->this, directory, name);
+    return MIN (r, 0);
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static int
+entry_remove (struct trash_emptying *emptying, const struct entry_seen *entry)
+{
+    const struct bin_seen *bin = entry->bin;
+    g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
+    int r = tree_remove_all (emptying, bin, bin->files, entry->name);
+
+    if (r == 0)
+        r = tree_remove_all (emptying, bin, bin->info, info);
+    return r;
+}
+
+static int
+entry_remove_told (struct trash_emptying *emptying, const struct entry_seen *entry)
+{
+    g_autofree char *shown = visit_shown (entry->path ? entry->path : entry->name);
+    const int r = entry_remove (emptying, entry);
+
+    if (r == -EINTR)
+        return r;
+    if (r == 0) {
+        emptying->done++;
+        return 0;
+    }
+    emptying->failed++;
+    job_print (emptying->visit->job, "'%s' stays in the trash: %s\n", shown, g_strerror (-r));
+    return 0;
+}
+
+/* A file without an information file can't be restored. The information file is made first, so no
+ * program is about to make it. */
+static int
+orphans_remove (struct trash_emptying *emptying, const struct bin_seen *bin)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = sync_names_list (bin->client, emptying->visit->this->fd_maker, bin->files, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        g_autofree char *info = g_strconcat (names->pdata[i], TRASH_INFO_SUFFIX, NULL);
+        g_autoptr (inode_t) there = NULL;
+        struct iatt buf;
+
+        if (!job_next (emptying->visit->job))
+            return -EINTR;
+        if (strlen (info) <= NAME_MAX
+            && sync_name_look (bin->client, bin->info, info, &there, &buf) != -ENOENT)
+            continue;
+        r = tree_remove_all (emptying, bin, bin->files, names->pdata[i]);
+        if (r != -EINTR)
+            r = 0;
+    }
+    return r;
+}
+
+static bool
+has_no_file (const struct entry_seen *entry)
+{
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+
+    return visit_look (entry, &inode, &buf) == -ENOENT;
+}
+
+/* Another program may be about to put the file there. */
+static bool
+is_just_made (const struct entry_seen *entry)
+{
+    return clock_today ().tv_sec - entry->when < ORPHAN_AGE && has_no_file (entry);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int
+empty_chosen (struct trash_emptying *emptying)
+{
+    struct visit *visit = emptying->visit;
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < visit->chosen->len; i++) {
+        const struct entry_seen *entry = visit->chosen->pdata[i];
+
+        r = job_next (visit->job) ? 0 : -EINTR;
+        if (r == 0 && !is_just_made (entry))
+            r = entry_remove_told (emptying, entry);
+    }
+    return r;
+}
+
+static int
+empty_all (struct trash_emptying *emptying)
+{
+    struct visit *visit = emptying->visit;
+    const bool whole = !*visit->order->arguments && visit->order->older == 0;
+    int r = empty_chosen (emptying);
+
+    for (guint i = 0; whole && r == 0 && i < visit->bins->len; i++)
+        r = orphans_remove (emptying, visit->bins->pdata[i]);
+    if (r == 0)
+        visit_wait_noticed (visit);
+    return r;
+}
+
+static int
+empty_result (struct trash_emptying *emptying, int r)
+{
+    struct visit *visit = emptying->visit;
+    const unsigned failed = emptying->failed + visit->unknown;
+
+    if (r < 0)
+        return r;
+    job_print (visit->job, "removed %u %s for good\n", emptying->done,
+               emptying->done == 1 ? "entry" : "entries");
+    if (failed == 0)
+        return 0;
+    job_refuse (visit->job, "%u of %u not removed", failed, failed + emptying->done);
+    return -ENOENT;
+}
+
+int
+trash_empty (struct job *job, struct trash_order *order)
+{
+    struct visit visit;
+    struct trash_emptying emptying = { .visit = &visit };
+    int r = visit_begin (&visit, order, job);
+
+    if (r == 0)
+        r = visit_choose (&visit, false);
+    if (r == 0)
+        r = empty_all (&emptying);
+    r = empty_result (&emptying, r);
+    visit_end (&visit);
+    return r;
+}

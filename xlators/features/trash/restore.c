@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass trash restore: renames entries to their former places, and removes their information
+ * files. All of it happens with the user's rights. Nothing is replaced. A directory above the
+ * former place that is missing is made, for the user alone; a symbolic link there is not followed.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct restoring {
+    struct visit *visit;
+    /* The directory of the last place, since the next one is often there, too. */
+    char *folder;     /* its path; NULL: none yet */
+    inode_t *inode;   /* with a reference */
+    unsigned done, failed;
+};
+
+static void G_GNUC_PRINTF (3, 4)
+restore_tell (struct restoring *restoring, const char *path, const char *format, ...)
+{
+    g_autofree char *shown = visit_shown (path), *text = NULL;
+    va_list args;
+
+    va_start (args, format);
+    text = g_strdup_vprintf (format, args);
+    va_end (args);
+    job_print (restoring->visit->job, "'%s' %s\n", shown, text);
+}
+
+/* --- the former place ------------------------------------------------------------------------- */
+
+static int
+folder_make (struct restoring *restoring, struct client *client, inode_t *above, const char *name,
+             const char *path, inode_t **ret_inode)
+{
+    int r = sync_name_mkdir (client, above, name, S_IRWXU, ret_inode);
+
+    if (r == 0) {
+        restore_tell (restoring, path, "was missing: made the directory, for its user alone");
+        trash_notice (restoring->visit->this, above, name);
+    }
+    return r;
+}
+
+/* Looks one directory of a path up, or makes it. */
+static int
+folder_step (struct restoring *restoring, struct client *client, inode_t *above, const char *name,
+             const char *path, inode_t **ret_inode)
+{
+    struct iatt buf;
+    int r = sync_name_look (client, above, name, ret_inode, &buf);
+
+    if (r == -ENOENT) {
+        r = folder_make (restoring, client, above, name, path, ret_inode);
+        if (r != -EEXIST)
+            return r;
+        r = sync_name_look (client, above, name, ret_inode, &buf);
+    }
+    if (r == 0 && buf.ia_type != IA_IFDIR) {
+        g_clear_pointer (ret_inode, inode_unref);
+        r = -ENOTDIR;
+    }
+    return r;
+}
+
+static int
+folder_walk (struct restoring *restoring, struct client *client, const char *folder)
+{
+    g_auto (GStrv) parts = g_strsplit (folder, "/", -1);
+    g_autoptr (GString) path = g_string_new (NULL);
+    inode_t *at = inode_ref (restoring->visit->root), *next;
+    int r = 0;
+
+    for (char **part = parts; r == 0 && *part; part++) {
+        g_string_append_printf (path, "%s%s", path->len ? "/" : "", *part);
+        next = NULL;
+        r = folder_step (restoring, client, at, *part, path->str, &next);
+        inode_unref (at);
+        at = next;
+    }
+    if (r == 0)
+        restoring->inode = at;
+    return r;
+}
+
+/* folder: "" is the root of the mount. */
+static int
+folder_find (struct restoring *restoring, struct client *client, const char *folder)
+{
+    int r;
+
+    if (restoring->folder && strcmp (restoring->folder, folder) == 0)
+        return 0;
+    g_clear_pointer (&restoring->folder, g_free);
+    g_clear_pointer (&restoring->inode, inode_unref);
+    r = folder_walk (restoring, client, folder);
+    if (r == 0)
+        restoring->folder = g_strdup (folder);
+    return r;
+}
+
+/* --- one entry -------------------------------------------------------------------------------- */
+
+static int
+rename_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
+             const char *name)
+{
+    const uint32_t flags = trash_rename_flags (restoring->visit->this);
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+
+    if (flags == 0
+        && sync_name_look (entry->bin->outside, restoring->inode, name, &there, &buf) != -ENOENT)
+        return -EEXIST;
+    return sync_name_rename (entry->bin->client, inode, entry->bin->files, entry->name,
+                             restoring->inode, name, flags);
+}
+
+/* Nobody but root moves a directory in which he may not write to another directory: its owner gets
+ * that right for the moment. */
+static int
+rename_back (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
+             const struct iatt *buf, const char *name)
+{
+    loc_t loc = { .inode = inode };
+    struct iatt to = { .ia_prot = buf->ia_prot | S_IWUSR | S_IXUSR };
+    int r = rename_once (restoring, entry, inode, name);
+
+    if (r != -EACCES || buf->ia_type != IA_IFDIR || buf->ia_prot == to.ia_prot
+        || sync_setattr (entry->bin->client, &loc, &to, IATT_MODE, NULL, NULL) < 0)
+        return r;
+    r = rename_once (restoring, entry, inode, name);
+    to.ia_prot = buf->ia_prot;
+    sync_setattr (entry->bin->client, &loc, &to, IATT_MODE, NULL, NULL);
+    loc_wipe_path (&loc);
+    return r;
+}
+
+static void
+entry_gone (struct restoring *restoring, const struct entry_seen *entry, const char *name)
+{
+    g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
+    xlator_t *this = restoring->visit->this;
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+
+    if (sync_name_look (entry->bin->client, entry->bin->info, info, &inode, &buf) == 0
+        && sync_name_remove (entry->bin->client, entry->bin->info, info, inode) == 0)
+        trash_notice (this, entry->bin->info, info);
+    trash_notice (this, entry->bin->files, entry->name);
+    trash_notice (this, restoring->inode, name);
+}
+
+static int
+entry_restore (struct restoring *restoring, const struct entry_seen *entry)
+{
+    const char *slash = entry->path ? strrchr (entry->path, '/') : NULL;
+    const char *name = slash ? slash + 1 : entry->path;
+    g_autofree char *folder = slash ? g_strndup (entry->path, slash - entry->path) : g_strdup ("");
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    int r = entry->path ? visit_look (entry, &inode, &buf) : -EINVAL;
+
+    if (r == 0)
+        r = folder_find (restoring, entry->bin->outside, folder);
+    if (r == 0)
+        r = rename_back (restoring, entry, inode, &buf, name);
+    if (r == 0)
+        entry_gone (restoring, entry, name);
+    return r;
+}
+
+static const char *
+reason_of (int r)
+{
+    switch (r) {
+    case -EEXIST: return "exists again: move that away, or move the entry out of the trash";
+    case -EACCES: return "you may not make it there: permission denied";
+    case -ENOTDIR: return "a name above it is no directory now; symbolic links are not followed";
+    case -EINVAL: return "its information file names no place below the root of the mount";
+    case -ENOENT: return "the entry has no file, or has just gone";
+    default: return g_strerror (-r);
+    }
+}
+
+/* An information file that lacks its file is no entry, so only a name that was asked for is an
+ * error. */
+static void
+entry_restore_told (struct restoring *restoring, const struct entry_seen *entry)
+{
+    const int r = entry_restore (restoring, entry);
+
+    if (r == 0) {
+        restoring->done++;
+        return;
+    }
+    restoring->failed++;
+    restore_tell (restoring, entry->path ? entry->path : entry->name, "is not restored: %s",
+                  reason_of (r));
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int
+restore_all (struct restoring *restoring)
+{
+    struct visit *visit = restoring->visit;
+
+    for (guint i = 0; i < visit->chosen->len; i++) {
+        job_progress (visit->job, i, visit->chosen->len);
+        if (!job_next (visit->job))
+            return -EINTR;
+        entry_restore_told (restoring, visit->chosen->pdata[i]);
+    }
+    visit_wait_noticed (visit);
+    return 0;
+}
+
+static int
+restore_result (struct restoring *restoring, int r)
+{
+    struct visit *visit = restoring->visit;
+    const unsigned failed = restoring->failed + visit->unknown;
+
+    if (r == 0 && restoring->done > 0)
+        job_print (visit->job, "restored %u %s\n", restoring->done,
+                   restoring->done == 1 ? "entry" : "entries");
+    if (r == 0 && failed == 0 && restoring->done == 0)
+        job_print (visit->job, "the trash has no entry to restore\n");
+    if (r < 0 || failed == 0)
+        return r;
+    job_refuse (visit->job, "%u of %u not restored", failed, failed + restoring->done);
+    return -ENOENT;
+}
+
+int
+trash_restore (struct job *job, struct trash_order *order)
+{
+    struct visit visit;
+    struct restoring restoring = { .visit = &visit };
+    int r = visit_begin (&visit, order, job);
+
+    if (r == 0)
+        r = visit_choose (&visit, true);
+    if (r == 0)
+        r = restore_all (&restoring);
+    r = restore_result (&restoring, r);
+    g_free (restoring.folder);
+    inode_unref (restoring.inode);
+    visit_end (&visit);
+    return r;
+}
