@@ -244,8 +244,10 @@ pkgincludework_HEADERS = \
 pkgincluderulesdir = $(pkgincludedir)/core/rules
 pkgincluderules_HEADERS = \
     %D%/core/rules/rule-reader.h \
-    %D%/core/realm/realm.h \
     %D%/core/rules/rules.h
+pkgincluderealmdir = $(pkgincludedir)/core/realm
+pkgincluderealm_HEADERS = \
+    %D%/core/realm/realm.h
 pkgincludecachedir = $(pkgincludedir)/core/cache
 pkgincludecache_HEADERS = \
     %D%/core/cache/cache-weight.h \
@@ -261,8 +263,8 @@ pkgconfig_DATA = src/windlass.pc
 noinst_LIBRARIES += src/libgraph.a
 src_libgraph_a_SOURCES = \
     %D%/graph/activate.c \
-    %D%/graph/inodes.c \
     %D%/graph/foreign.c \
+    %D%/graph/inodes.c \
     %D%/graph/graph.h \
     %D%/graph/internal.h \
     %D%/graph/lexer.c \

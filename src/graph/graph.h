@@ -135,8 +135,9 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
                   GString *answer);
 
 /* Has a loaded graph use the roots of an active one, and its tables of inodes, with contexts of its
- * own: that of the mount, and those of realms that active has, too. Its translators prepare to take over the state of active's (xlator_api.take_over_prepare).
- * Returns false if ITABLE_GRAPHS use the table already. */
+ * own: that of the mount, and those of the realms that both have. Its translators prepare to take
+ * over the state of active's (xlator_api.take_over_prepare). Returns false if ITABLE_GRAPHS use the
+ * table of the mount already. */
 bool graph_join (struct graph *fresh, struct graph *active);
 
 /* Brings an active graph that has joined another one into force: xlator_api.take_over of each

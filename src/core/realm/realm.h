@@ -64,7 +64,8 @@ struct realm {
  * symbolic link. From then on the slot keeps the directory, also when that is renamed. */
 unsigned realm_slot_new (xlator_t *this, xlator_t *child, const char *root);
 
-/* For an option's check: an absolute path of at most REALM_DEPTH_MAX names, without "." and "..". */
+/* For an option's check: an absolute path of at most REALM_DEPTH_MAX names, without "." and
+ * "..". */
 #define REALM_DEPTH_MAX 64
 int realm_root_check (const char *text, char **ret_allowed);
 
@@ -89,9 +90,9 @@ void realm_wind_at (const struct call *call, unsigned slot, void *cookie,
                     const struct call_site *site);
 
 /* For a boundary that changes names. realm_call makes the call as the realm gets it. The boundary
- * may then change the name of each place in locs, which ends with NULL: a changed name is lent until
- * realm_call_wind returns. realm_call returns false if it has answered the call, or continues it
- * later by api->any_fop. */
+ * may then change the name of each place in locs, which ends with NULL: a changed name is lent
+ * until realm_call_wind returns. realm_call returns false if it has answered the call, or
+ * continues it later by api->any_fop. */
 struct realm_call {
     struct changed_call changed;
     unsigned slot;

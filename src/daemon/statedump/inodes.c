@@ -44,6 +44,19 @@ append_table (GString *out, const struct graph *graph, GArray *entries)
         append_inode (out, &g_array_index (entries, struct itable_entry, i), i + 1);
 }
 
+/* The inodes of a realm are listed by their translators' contexts, by those of the mount. */
+static void
+append_realm (GString *out, const struct realm *realm)
+{
+    g_autofree char *section = dump_section_of (realm->boundary);
+    size_t known, forgotten;
+
+    itable_counts (realm->itable, &known, &forgotten);
+    g_string_append_printf (out,
+                            "\n[xlator.%s.realm]\nname=%s/inode\nactive_size=%zu\nlru_size=%zu\n",
+                            section, realm->child->name, known - forgotten, forgotten);
+}
+
 /* Appends the data that each translator keeps with them. */
 static void
 append_contexts (GString *out, const struct graph *graph, GArray *entries)
@@ -116,6 +129,8 @@ dump_inodes (GString *out, const struct running *running, const struct dump_want
         entries = itable_some (graph->itable, DUMP_INODES);
     if (wanted->inode)
         append_table (out, graph, entries);
+    for (guint i = 0; wanted->inode && i < graph->realms->len; i++)
+        append_realm (out, graph->realms->pdata[i]);
     if (wanted->fd || wanted->fdctx)
         bridge_foreach_open (running->bridge, append_file, &files);
     if (wanted->inodectx)

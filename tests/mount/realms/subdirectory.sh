@@ -54,6 +54,7 @@ said=$("$WINDLASS" explain "$MNT/one/two/moved")
 expect_match "explain" "is /a/b/(one/two/moved|file) of volume 'posix' \(path\)" "$said"
 dump=$(cat "$("$WINDLASS" tell "$MNT" - statedump)")
 expect_match "a state dump of the root" '^path=/a/b$' "$dump"
+expect_match "a state dump of the realm" '^name=posix/inode$' "$dump"
 
 # An open file and the working directory stay when the directory is renamed behind the mount.
 exec 3>>"$MNT/file"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * features/subdirectory: shows a directory of the volume below as the root, and nothing beside it,
- * as GlusterFS does for a mount of VOLUME/DIRECTORY. The directory's names and inodes are in a realm
- * of their own, so this is all of the translator: core/realm/realm.h.
+ * as GlusterFS does for a mount of VOLUME/DIRECTORY. The volume below has a table of inodes and
+ * names of its own, a realm: core/realm/realm.h.
  */
 #include "xlator.h"
 
@@ -15,8 +15,7 @@ static const struct xlator_option subdirectory_options[] = {
       .required = true,
       .from_server = SERVER_MAY,
       .check = realm_root_check,
-      .help = "the directory to show, as a path from the root of the volume below; no step may be "
-              "a symbolic link" },
+      .help = "the directory to show, as a path from the root of the volume below" },
     {},
 };
 
@@ -37,7 +36,8 @@ subdirectory_explain (xlator_t *this, const char *path, inode_t *inode, GString 
 {
     const subdirectory_private_t *priv = this->private;
     inode_t *below = realm_below (this, inode, 0);
-    g_autofree char *there = below ? inode_path (below, NULL) : g_strconcat (priv->path, path, NULL);
+    g_autofree char *there =
+        below ? inode_path (below, NULL) : g_strconcat (priv->path, path, NULL);
 
     g_string_append_printf (out, "is %s of volume '%s' (path)\n", there, FIRST_CHILD (this)->name);
 }
