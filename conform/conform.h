@@ -64,6 +64,11 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
  * conform_scratch_remove removes all of it. Returns NULL after a message. */
 char *conform_scratch (const struct conform_options *options);
 void conform_scratch_remove (const char *path);
+/* Makes a directory for a storage of the volfile, and in it the one that is shown if all volumes of
+ * type features/subdirectory are above that storage, which is returned; g_free it. NULL after a
+ * message. */
+struct volfile;
+char *conform_storage_make (const struct volfile *volfile, const char *path);
 /* Returns true if it could be removed; without a message. */
 bool conform_scratch_try_remove (const char *path);
 

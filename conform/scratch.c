@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scratch directories, and functions for options that all parts use. */
 #include "conform/conform.h"
+#include "graph/graph.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -96,6 +97,30 @@ conform_scratch (const struct conform_options *options)
     fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", above,
              g_strerror (errno));
     g_free (path);
+    return NULL;
+}
+
+/* The lowest volume is the first of the file, and its path begins at the root of the storage. */
+char *
+conform_storage_make (const struct volfile *volfile, const char *path)
+{
+    GString *shown = g_string_new (path);
+
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        for (guint j = 0; j < volume->options->len; j++) {
+            const struct volfile_option *option = volume->options->pdata[j];
+
+            if (g_strcmp0 (volume->type, "features/subdirectory") == 0
+                && strcmp (option->key, "path") == 0)
+                g_string_append (shown, option->value);
+        }
+    }
+    if (g_mkdir_with_parents (shown->str, 0755) == 0)
+        return g_string_free (shown, FALSE);
+    fprintf (stderr, "windlass conform: can't make '%s': %s\n", shown->str, g_strerror (errno));
+    g_string_free (shown, TRUE);
     return NULL;
 }
 

@@ -20,6 +20,7 @@ man_MANS = \
     man/man7/encryption-rot-13.7 \
     man/man7/features-audit.7 \
     man/man7/features-read-only.7 \
+    man/man7/features-subdirectory.7 \
     man/man7/features-trash.7 \
     man/man7/features-utime.7 \
     man/man7/fops.7 \
@@ -96,6 +97,7 @@ man/man7/features-audit.7: src/windlass$(EXEEXT) xlators/features/audit.so
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.so
 man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.so
 man/man7/features-read-only.7: src/windlass$(EXEEXT) xlators/features/read-only.so
+man/man7/features-subdirectory.7: src/windlass$(EXEEXT) xlators/features/subdirectory.so
 man/man7/features-trash.7: src/windlass$(EXEEXT) xlators/features/trash.so
 man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.so
 man/man7/performance-io-cache.7: src/windlass$(EXEEXT) xlators/performance/io-cache.so

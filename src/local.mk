@@ -64,8 +64,6 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/frame.c \
     %D%/core/edge/hidden.c \
     %D%/core/edge/option.c \
-    %D%/core/edge/passthrough.c \
-    %D%/core/edge/passthrough.h \
     %D%/core/edge/stack.c \
     %D%/core/edge/stack-wait.c \
     %D%/core/edge/stack.h \
@@ -99,6 +97,16 @@ src_libcore_a_SOURCES = \
     %D%/core/records/record-internal.h \
     %D%/core/records/record-log.c \
     %D%/core/records/record-logs.c \
+    %D%/core/realm/answers.c \
+    %D%/core/realm/calls.c \
+    %D%/core/realm/events.c \
+    %D%/core/realm/internal.h \
+    %D%/core/realm/keys.c \
+    %D%/core/realm/names.c \
+    %D%/core/realm/passthrough.c \
+    %D%/core/realm/passthrough.h \
+    %D%/core/realm/slots.c \
+    %D%/core/realm/walk.c \
     %D%/core/rules/match.c \
     %D%/core/rules/rule-reader.c \
     %D%/core/rules/rules.c \
@@ -244,6 +252,9 @@ pkgincluderulesdir = $(pkgincludedir)/core/rules
 pkgincluderules_HEADERS = \
     %D%/core/rules/rule-reader.h \
     %D%/core/rules/rules.h
+pkgincluderealmdir = $(pkgincludedir)/core/realm
+pkgincluderealm_HEADERS = \
+    %D%/core/realm/realm.h
 pkgincludecachedir = $(pkgincludedir)/core/cache
 pkgincludecache_HEADERS = \
     %D%/core/cache/cache-weight.h \
@@ -260,6 +271,7 @@ noinst_LIBRARIES += src/libgraph.a
 src_libgraph_a_SOURCES = \
     %D%/graph/activate.c \
     %D%/graph/foreign.c \
+    %D%/graph/inodes.c \
     %D%/graph/graph.h \
     %D%/graph/internal.h \
     %D%/graph/lexer.c \

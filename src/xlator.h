@@ -51,6 +51,9 @@
 #include "core/cache/lru.h"
 #include "core/cache/pages.h"
 
+/* Inodes and names of their own below a translator. */
+#include "core/realm/realm.h"
+
 /* Rules: which requests a translator treats in a way of its own. */
 #include "core/rules/rule-reader.h"
 #include "core/rules/rules.h"

@@ -33,6 +33,7 @@ include %D%/encryption/rot-13/local.mk
 include %D%/meta/meta/local.mk
 include %D%/features/audit/local.mk
 include %D%/features/read-only/local.mk
+include %D%/features/subdirectory/local.mk
 include %D%/features/trash/local.mk
 include %D%/features/utime/local.mk
 include %D%/performance/io-cache/local.mk

@@ -47,19 +47,20 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
             continue;
         g_autofree char *back = g_strdup_printf ("%s/back-%u", scratch, storages++);
         g_ptr_array_add (settings, g_strdup_printf ("%s.directory=%s", volume->name, back));
-        mkdir (back, 0755);
+        g_autofree char *shown = conform_storage_make (volfile, back);
     }
     return storages;
 }
 
-/* Loads the graph of the volfile, and starts its bricks. On error it prints a message and returns
+/* Loads the graph of the volfile, and starts its bricks. *ret_shown is the directory that the graph
+ * shows of the first storage (g_free it). On error it prints a message and returns
  * NULL. If an option is set twice, the first setting counts. So the settings of this function,
  * which are directories of storage and sockets of bricks, come before those of the command line. */
 static struct graph *
 history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
-              GPtrArray *bricks, unsigned *ret_storages)
+              GPtrArray *bricks, unsigned *ret_storages, char **ret_shown)
 {
-    g_autofree char *error = NULL;
+    g_autofree char *error = NULL, *first = g_build_filename (scratch, "back-0", NULL);
     struct volfile *volfile = volfile_read (options->volfile, &error);
     g_autoptr (GPtrArray) settings = g_ptr_array_new_with_free_func (g_free);
     struct graph *graph;
@@ -71,6 +72,7 @@ history_load (const struct conform_options *options, const char *scratch, uint64
     *ret_storages = replace_storage (volfile, scratch, settings);
     if (!bricks_make (bricks, volfile, scratch, seed, ret_storages, settings))
         return NULL;
+    *ret_shown = conform_storage_make (volfile, first);
     for (const char *const *option = options->options; option && *option; option++)
         g_ptr_array_add (settings, g_strdup (*option));
     g_ptr_array_add (settings, NULL);
@@ -194,10 +196,10 @@ history_child_run (const struct conform_options *options, const struct script *s
     struct graph *graph;
     struct drive drive;
     GPtrArray *bricks = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_free);
-    g_autofree char *wrong = NULL, *back = g_build_filename (scratch, "back-0", NULL);
+    g_autofree char *wrong = NULL, *shown = NULL;
 
     scheduler_begin (script->seed);
-    graph = history_load (options, scratch, script->seed, bricks, &storages);
+    graph = history_load (options, scratch, script->seed, bricks, &storages, &shown);
     if (!graph)
         return CHILD_UNABLE;
     drive_begin (&drive, options, script, graph, bricks);
@@ -218,7 +220,7 @@ history_child_run (const struct conform_options *options, const struct script *s
     graph_free (graph);
     g_ptr_array_set_size (bricks, 0);
     scheduler_end ();
-    g_autofree char *disk = plain ? disk_tree (back) : g_strdup (drive.tree->str);
+    g_autofree char *disk = plain ? disk_tree (shown) : g_strdup (drive.tree->str);
     wrong = tree_difference (drive.tree->str, disk);
     drive_clear (&drive);
     fprintf (text, "%s", wrong ? wrong : "");

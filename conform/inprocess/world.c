@@ -34,13 +34,12 @@ world_options (const struct conform_options *options, const struct volfile *volf
         g_ptr_array_add (all, g_strdup (*option));
     for (guint i = 0; i < volfile->volumes->len; i++) {
         const struct volfile_volume *volume = volfile->volumes->pdata[i];
-        g_autofree char *path = g_strdup_printf ("%s/%u", dir, i);
+        g_autofree char *path = g_strdup_printf ("%s/%u", dir, i), *shown = NULL;
 
         if (g_strcmp0 (volume->type, "storage/posix") != 0)
             continue;
         g_ptr_array_add (all, g_strdup_printf ("%s.directory=%s", volume->name, path));
-        if (mkdir (path, 0755) < 0 && errno != EEXIST)
-            fprintf (stderr, "windlass conform: can't make '%s': %s\n", path, g_strerror (errno));
+        shown = conform_storage_make (volfile, path);
     }
     g_ptr_array_add (all, NULL);
     return all;
@@ -95,6 +94,16 @@ world_identify (struct client *client)
     client->lk_owner = 1;
 }
 
+/* As a mount does at its start: some translators get ready for it. If it fails, so do the cases. */
+static void
+world_look_root (struct kit_world *world)
+{
+    loc_t loc = { .inode = itable_root (world->graph->itable) };
+
+    sync_lookup (world->client, &loc, NULL, NULL);
+    loc_wipe_path (&loc);
+}
+
 struct kit_world *
 world_new (const struct conform_options *options, const char *dir)
 {
@@ -123,6 +132,7 @@ world_new (const struct conform_options *options, const char *dir)
         world->maker = client_new (below);
     world_identify (world->client);
     world_identify (world->maker);
+    world_look_root (world);
     return world;
 }
 

@@ -83,11 +83,12 @@ stage_replace_storage (struct stage *stage, const struct volfile *volfile, bool 
         g_ptr_array_add (stage->types, g_strdup (volume->type ? volume->type : ""));
         if (g_strcmp0 (volume->type, "storage/posix") != 0)
             continue;
-        if (mkdir (back, 0755) < 0)
-            return -errno;
+        g_autofree char *shown = conform_storage_make (volfile, back);
+        if (!shown)
+            return -EIO;
         stage_word (stage, "--xlator-option", option);
         g_free (stage->twin);
-        stage->twin = refuses && storages++ == 0 ? g_steal_pointer (&back) : NULL;
+        stage->twin = refuses && storages++ == 0 ? g_steal_pointer (&shown) : NULL;
     }
     return 0;
 }

@@ -56,7 +56,7 @@ kernel_note_mode (struct bridge *bridge, uint64_t nodeid, const struct iatt *iat
     inode_t *inode;
 
     if (G_LIKELY (!(iatt->ia_prot & (S_ISUID | S_ISGID))) || iatt->ia_type != IA_IFREG
-        || nodeid & INODE_REALM)
+        || nodeid & INODE_BESIDE)
         return;
     inode = inode_of_nodeid (bridge->graph->itable, nodeid);
     if (inode)

@@ -45,7 +45,7 @@ kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
 {
     if (G_UNLIKELY (__atomic_load_n (&bridge->graph->sees_names, __ATOMIC_RELAXED)))
         return 0;
-    return G_UNLIKELY (nodeid & INODE_REALM) && !bridge->terms.checked ? 0 : timeout;
+    return G_UNLIKELY (nodeid & INODE_BESIDE) && !bridge->terms.checked ? 0 : timeout;
 }
 
 /* Returns whether the inode is a device, a pipe or a socket and the kernel checks no rights. The

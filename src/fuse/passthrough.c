@@ -37,7 +37,7 @@
 #include "fuse/passthrough.h"
 
 #include "core/base/process.h"
-#include "core/edge/passthrough.h"
+#include "core/realm/passthrough.h"
 #include "fuse/init-flags.h"
 #include "fuse/kernel-cache.h"
 
@@ -302,7 +302,8 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
         log_decision (bridge, inode, why, in_the_way);
         return passed;
     }
-    r = storage->api->passthrough.lend (storage, frame, inode, backing_open, bridge);
+    r = storage->api->passthrough.lend (storage, frame, realm_inode_of (storage, inode),
+                                          backing_open, bridge);
     if (r <= 0) {
         say_refused (bridge, inode, r < 0 ? r : -EINVAL);
         return passed;
@@ -338,7 +339,8 @@ passes_direct (const struct bridge *bridge, call_frame_t *frame, inode_t *inode,
         return false;
     if (choice == SWITCH_ON && (flags & O_ACCMODE) != O_WRONLY)
         return true;
-    return storage->api->passthrough.lend (storage, frame, inode, takes_any_direct, NULL) > 0;
+    return storage->api->passthrough.lend (storage, frame, realm_inode_of (storage, inode),
+                                           takes_any_direct, NULL) > 0;
 }
 
 /* Returns the reason why an open must use the daemon, or NULL. The kernel writes with the identity

@@ -4,7 +4,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/name.h"
-#include "core/edge/passthrough.h"
+#include "core/realm/passthrough.h"
 #include "core/report/failures.h"
 #include "core/report/probe.h"
 #include "fuse/groups.h"
@@ -49,7 +49,7 @@ request_refused (struct bridge *bridge, const struct fuse_ctx *ctx, fuse_ino_t a
     if (G_UNLIKELY (__atomic_load_n (&bridge->dying.until, __ATOMIC_RELAXED))
         && !op_is_owed (bridge, op) && dying_is_next (bridge, about, ctx->pid))
         return EINTR;
-    if (G_UNLIKELY (bridge->settings.read_only) && fop_changes (op, 0) && !(about & INODE_REALM))
+    if (G_UNLIKELY (bridge->settings.read_only) && fop_changes (op, 0) && !(about & INODE_BESIDE))
         return EROFS;
     if (G_UNLIKELY (ctx->uid == UNKNOWN_ID || ctx->gid == UNKNOWN_ID)
         && (op_makes (op) || !bridge->terms.idmapped))
@@ -104,7 +104,7 @@ request_begin (fuse_req_t req, fuse_ino_t about, enum fop op)
         return NULL;
     }
     probe_look (op);
-    root = stack_new (bridge->realms[about >> 63]);
+    root = stack_new (bridge->entrances[about >> 63]);
     root->op = op;
     act_as_caller (root, ctx);
     root->pid = ctx->pid;
@@ -393,7 +393,7 @@ lend_fd (call_stack_t *root, fd_t *fd)
 static int
 unknown_error (const call_frame_t *frame, fuse_ino_t ino)
 {
-    return (ino ^ frame->root->about) & INODE_REALM ? EXDEV : ESTALE;
+    return (ino ^ frame->root->about) & INODE_BESIDE ? EXDEV : ESTALE;
 }
 
 bool

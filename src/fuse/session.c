@@ -346,7 +346,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->xlator.children = &bridge->child;
     bridge->xlator.ready = true;
     bridge->xlator.settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
-    bridge->realms[0] = bridge->realms[1] = &bridge->xlator;
+    bridge->entrances[0] = bridge->entrances[1] = &bridge->xlator;
     bridge->generation = (uint32_t) (now.tv_sec * 16 + now.tv_nsec / 62500000);
     bridge->libfuse_says = g_string_new (NULL);
     pthread_mutex_init (&bridge->lock, NULL);
@@ -425,7 +425,7 @@ bridge_hide (struct bridge *bridge, struct graph *graph)
     bridge->hidden = xlator_init ("fuse", &bridge_api, graph, bridge);
     bridge->hidden.children = &bridge->hidden_child;
     bridge->hidden.ready = true;
-    bridge->realms[1] = &bridge->hidden;
+    bridge->entrances[1] = &bridge->hidden;
 }
 
 /* --- mount --- */

@@ -78,7 +78,7 @@ struct bridge {
     xlator_list_t hidden_child;
     /* By the highest bit of an inode's number: &xlator, and &hidden, or &xlator if there is
      * none. */
-    xlator_t *realms[2];
+    xlator_t *entrances[2];
     struct bridge_settings settings;
     struct terms terms;
     char *mountpoint;

@@ -68,11 +68,12 @@ struct graph {
     struct volfile *volfile;
     GPtrArray *xlators; /* xlator_t, from the top down; only those that the top reaches */
     xlator_t *top;
-    struct itable *itable; /* set by graph_load */
+    struct itable *itable; /* of the mount, not of realms; set by graph_load */
     unsigned in_itable;    /* the number of this graph in it */
     struct roots *roots;   /* shared with the graphs before and after; core/edge/root.h */
     GPtrArray *uses;       /* struct root: those of them that this graph uses while it is active */
     struct fd_maker fd_maker;
+    GPtrArray *realms; /* struct realm, those above others first; set by graph_load */
     unsigned id;
     bool active;
     bool joined; /* by graph_join: it takes the place of another graph */
@@ -133,9 +134,10 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
                   const struct graph_settings *settings, struct graph **ret_fresh,
                   GString *answer);
 
-/* Has a loaded graph use the roots of an active one, and its table of inodes, with contexts of its
- * own; its translators prepare to take over the state of active's (xlator_api.take_over_prepare).
- * Returns false if ITABLE_GRAPHS use the table already. */
+/* Has a loaded graph use the roots of an active one, and its tables of inodes, with contexts of its
+ * own: that of the mount, and those of the realms that both have. Its translators prepare to take
+ * over the state of active's (xlator_api.take_over_prepare). Returns false if ITABLE_GRAPHS use the
+ * table of the mount already. */
 bool graph_join (struct graph *fresh, struct graph *active);
 
 /* Brings an active graph that has joined another one into force: xlator_api.take_over of each
@@ -149,7 +151,7 @@ void graph_take_over (struct graph *graph);
 void graph_splice (struct graph *graph, const struct xlator_api *api);
 
 /* Returns an active graph of one translator of the program's own, without a volfile. private: its
- * private data, which is freed with g_free in the end. Its inodes' numbers have INODE_REALM. */
+ * private data, which is freed with g_free in the end. Its inodes' numbers have INODE_BESIDE. */
 struct graph *graph_of_one (const struct xlator_api *api, const char *name, void *private);
 
 /* Sets the log level of all translators without their own level, and updates the routes, since

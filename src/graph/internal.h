@@ -100,9 +100,12 @@ bool setting_is_online (const xlator_t *xl, const struct option_setting *setting
  * types required above and below. */
 void needs_check (struct volfile *volfile, const struct loading *loading, bool sound);
 
-/* activate.c */
+/* inodes.c */
 
-/* Assigns slots and creates the table of inodes. */
+/* Finds the realms, assigns slots, and creates the tables of inodes. */
 void graph_wire (struct graph *graph, size_t inode_limit);
+
+/* Leaves all tables of inodes. */
+void graph_leave_tables (struct graph *graph);
 
 #endif

@@ -7,6 +7,8 @@
  */
 #include "graph/internal.h"
 
+#include "core/realm/realm.h"
+
 #include <string.h>
 
 struct loader {
@@ -345,6 +347,7 @@ graph_xlator_free (xlator_t *xl)
     if (xl->api && xl->private)
         option_clear (xl->api->options, xl->private);
     g_free (xl->private);
+    realm_slots_free (xl);
     list_free (xl->children);
     list_free (xl->parents);
     g_ptr_array_unref (xl->settings);
@@ -357,6 +360,7 @@ graph_free (struct graph *graph)
     if (!graph)
         return;
     graph_deactivate (graph);
+    g_clear_pointer (&graph->realms, g_ptr_array_unref);
     for (guint i = 0; i < graph->xlators->len; i++)
         graph_xlator_free (graph->xlators->pdata[i]);
     g_ptr_array_unref (graph->xlators);

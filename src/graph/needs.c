@@ -167,6 +167,47 @@ misfits_check (struct volfile *volfile, const xlator_t *xl)
     }
 }
 
+/* The edge at which a translator's realm begins; both NULL: it is in no realm. */
+struct realm_edge {
+    const xlator_t *boundary, *child;
+};
+
+/* parent: of child, which is in the realm that this way leads to. */
+static struct realm_edge
+realm_edge_of (const xlator_t *parent, const xlator_t *child)
+{
+    for (; parent && parent->api; child = parent, parent = parent->parents->xlator) {
+        if (parent->api->realms)
+            return (struct realm_edge){ parent, child };
+        if (!parent->parents)
+            break;
+    }
+    return (struct realm_edge){ NULL, NULL };
+}
+
+/* A translator has one table of inodes: all ways from the top must lead into the same realm. */
+static void
+realm_check (struct volfile *volfile, const xlator_t *xl)
+{
+    const xlator_list_t *first = xl->parents;
+    struct realm_edge one, other;
+
+    for (const xlator_list_t *parent = first; parent; parent = parent->next) {
+        one = realm_edge_of (first->xlator, xl);
+        other = realm_edge_of (parent->xlator, xl);
+        if (one.boundary == other.boundary && one.child == other.child)
+            continue;
+        problem_error (volfile, (struct volfile_place){ xl->line, xl->column }, xl->name,
+                       "can't be a subvolume of both '%s' (line %d) and '%s' (line %d): '%s' (line "
+                       "%d) has inodes and names of its own below it, so that only one of the ways "
+                       "may lead through it; define a second volume for the other",
+                       first->xlator->name, first->xlator->line, parent->xlator->name,
+                       parent->xlator->line, (one.boundary ? one : other).boundary->name,
+                       (one.boundary ? one : other).boundary->line);
+        return;
+    }
+}
+
 void
 needs_check (struct volfile *volfile, const struct loading *loading, bool sound)
 {
@@ -181,4 +222,5 @@ needs_check (struct volfile *volfile, const struct loading *loading, bool sound)
     around_check (volfile, xl, false, xl->api->above);
     around_check (volfile, xl, true, xl->api->below);
     misfits_check (volfile, xl);
+    realm_check (volfile, xl);
 }

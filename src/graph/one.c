@@ -21,7 +21,7 @@ graph_of_one (const struct xlator_api *api, const char *name, void *private)
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     g_ptr_array_add (graph->xlators, xl);
     graph_wire (graph, INODE_LIMIT);
-    itable_set_realm (graph->itable);
+    itable_set_beside (graph->itable);
     r = graph_activate (graph);
     g_assert (r == 0); /* this translator has no init that could fail */
     return graph;

@@ -8,7 +8,7 @@
 #include "graph/internal.h"
 
 #include "core/base/errors.h"
-#include "core/edge/passthrough.h"
+#include "core/realm/passthrough.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,6 +12,7 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
     *xl = xlator_init (g_intern_string (name), api, graph, g_malloc0 (MAX (api->priv_size, 1)));
     xl->line = below->line;
     xl->column = below->column;
+    xl->realm = below->realm;
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     xl->children = g_new0 (xlator_list_t, 1);
     xl->children->xlator = below;

@@ -3,7 +3,7 @@
  * The state of a daemon as files: .meta in the root of the mount, with GlusterFS's layout.
  *
  * It is a translator below the bridge beside the user's graph, in a graph of its own. Its inodes
- * are in a table of their own, whose numbers have a bit set (INODE_REALM), and the bridge winds
+ * are in a table of their own, whose numbers have a bit set (INODE_BESIDE), and the bridge winds
  * requests for those numbers to it. So the user's translators never see such a request, their
  * requests cost nothing more, and .meta answers even when all of them are stuck.
  *

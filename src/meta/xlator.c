@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The files of .meta about one translator; the bridge is one too. */
 #include "meta/internal.h"
+#include "core/realm/realm.h"
 
 #include "trace/metrics/numbers.h"
 
@@ -89,7 +90,7 @@ meta_show_meminfo (const struct meta *meta, const struct meta_node *node, GStrin
     g_string_append_printf (out, "private_size=%zu\n", xl->api->priv_size);
     if (xl->inode_slot < 0)
         return 0;
-    itable_foreach (meta->of.graph->itable, count_kept, &kept);
+    itable_foreach (xl->realm ? xl->realm->itable : meta->of.graph->itable, count_kept, &kept);
     g_string_append_printf (out, "inodes_kept=%zu\n", kept.inodes);
     return 0;
 }

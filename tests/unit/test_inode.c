@@ -324,22 +324,22 @@ START_TEST (numbers_given_back_are_never_given_out_again)
 END_TEST
 
 /* A slot is reused until its generation wraps around. */
-START_TEST (numbers_of_two_realms_are_never_the_same)
+START_TEST (numbers_of_two_tables_are_never_the_same)
 {
     g_autoptr (table_t) table = table_new (0);
     g_autoptr (table_t) beside = table_new (0);
 
-    itable_set_realm (beside);
-    ck_assert_uint_eq (inode_nodeid (itable_root (beside)), INODE_REALM | 1);
-    ck_assert_ptr_eq (inode_of_nodeid (beside, INODE_REALM | 1), itable_root (beside));
+    itable_set_beside (beside);
+    ck_assert_uint_eq (inode_nodeid (itable_root (beside)), INODE_BESIDE | 1);
+    ck_assert_ptr_eq (inode_of_nodeid (beside, INODE_BESIDE | 1), itable_root (beside));
     ck_assert_ptr_null (inode_of_nodeid (beside, 1));
-    ck_assert_ptr_null (inode_of_nodeid (table, INODE_REALM | 1));
+    ck_assert_ptr_null (inode_of_nodeid (table, INODE_BESIDE | 1));
     for (unsigned i = 0; i < 5; i++) {
         inode_t *one = inode_new (table), *other = inode_new (beside);
         uint64_t number = inode_nodeid (one), number_beside = inode_nodeid (other);
 
-        ck_assert_uint_eq (number & INODE_REALM, 0);
-        ck_assert_uint_eq (number_beside & INODE_REALM, INODE_REALM);
+        ck_assert_uint_eq (number & INODE_BESIDE, 0);
+        ck_assert_uint_eq (number_beside & INODE_BESIDE, INODE_BESIDE);
         ck_assert_ptr_null (inode_of_nodeid (beside, number));
         ck_assert_ptr_null (inode_of_nodeid (table, number_beside));
         ck_assert_ptr_eq (inode_of_nodeid (beside, number_beside), other);
@@ -511,7 +511,7 @@ TEST_PROGRAM (test_inode)
     tcase_add_test (tcase, files_that_the_kernel_knows_are_found_and_nothing_else);
     tcase_add_test (tcase, a_directory_has_the_names_in_it_and_no_others);
     tcase_add_test (tcase, numbers_given_back_are_never_given_out_again);
-    tcase_add_test (tcase, numbers_of_two_realms_are_never_the_same);
+    tcase_add_test (tcase, numbers_of_two_tables_are_never_the_same);
     tcase_add_test (tcase, an_idle_inode_is_found_with_a_reference_alone);
     tcase_add_test (tcase, many_threads_may_use_one_table);
     tcase_add_test (tcase, the_first_to_set_a_context_wins);

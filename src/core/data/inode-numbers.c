@@ -113,7 +113,7 @@ slot_take_locked (struct itable *table, inode_t *inode)
         room->free = (uint32_t) word >> 1;
         inode->generation = (uint32_t) (word >> 32);
     } else {
-        inode->generation = room->generation | table->realm;
+        inode->generation = room->generation | table->beside;
     }
     room->used++;
     if (room_is_full (room)) {
@@ -128,11 +128,11 @@ slot_take_locked (struct itable *table, inode_t *inode)
 void
 slot_give_locked (struct itable *table, inode_t *inode)
 {
-    const uint32_t next = (inode->generation + 1) & ~(uint32_t) (INODE_REALM >> 32);
+    const uint32_t next = (inode->generation + 1) & ~(uint32_t) (INODE_BESIDE >> 32);
     struct slot_room *room = room_of (table, inode->slot / SLOT_CHUNK);
 
     __atomic_store_n (&slot_at (table, inode->slot)->word,
-                      (uint64_t) (next | table->realm) << 32 | (uint64_t) room->free << 1 | 1,
+                      (uint64_t) (next | table->beside) << 32 | (uint64_t) room->free << 1 | 1,
                       __ATOMIC_RELEASE);
     room->free = inode->slot % SLOT_CHUNK + 1;
     room->newest = MAX (room->newest, next);

@@ -27,11 +27,11 @@ itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void
 }
 
 void
-itable_set_realm (struct itable *table)
+itable_set_beside (struct itable *table)
 {
     g_assert (g_hash_table_size (table->by_gfid) == 1);
-    table->realm = INODE_REALM >> 32;
-    table->root->generation = table->realm;
+    table->beside = INODE_BESIDE >> 32;
+    table->root->generation = table->beside;
 }
 
 static inode_t *

@@ -77,9 +77,9 @@ void itable_join (struct itable *table, unsigned graph, unsigned keepers,
                   void (*forget) (inode_t *inode, void *data), void *data);
 void itable_leave (struct itable *table, unsigned graph);
 
-/* Sets INODE_REALM in all numbers of this table, that of the root too, so that they differ from
+/* Sets INODE_BESIDE in all numbers of this table, that of the root too, so that they differ from
  * another table's. Call this before the table has inodes other than the root. */
-void itable_set_realm (struct itable *table);
+void itable_set_beside (struct itable *table);
 
 /* Returns the number of inodes, and of those without references. */
 void itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten);
@@ -172,8 +172,8 @@ bool inode_path_of_nodeid (struct itable *table, uint64_t nodeid, const char *na
  * inode_of_nodeid takes no reference, since the kernel holds one while it uses the number. It
  * returns NULL for an unknown or stale number, and for an inode without references.
  * inode_get_nodeid takes a reference, for numbers that may be stale. */
-/* Set in the numbers of a second table: itable_set_realm. */
-#define INODE_REALM ((uint64_t) 1 << 63)
+/* Set in the numbers of a second table: itable_set_beside. */
+#define INODE_BESIDE ((uint64_t) 1 << 63)
 uint64_t inode_nodeid (const inode_t *inode);
 inode_t *inode_of_nodeid (struct itable *table, uint64_t nodeid);
 inode_t *inode_get_nodeid (struct itable *table, uint64_t nodeid);

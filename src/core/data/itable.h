@@ -60,7 +60,7 @@ struct itable {
     GArray *rooms;    /* a struct slot_room for each chunk */
     uint32_t room;    /* the first chunk with a free slot, counted from 1, or 0 */
     uint32_t n_slots; /* slots from here on were never used */
-    uint32_t realm;       /* the highest bit of all generations: INODE_REALM >> 32, or 0;
+    uint32_t beside;      /* the highest bit of all generations: INODE_BESIDE >> 32, or 0;
                            * constant */
     inode_t *root;
     unsigned freeing; /* threads that free inodes; atomic, raised under the lock */

@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 14
+#define XLATOR_ABI 15
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -89,6 +89,8 @@ struct lock_contention {
     bool of_entry;
 };
 
+struct realm;
+struct realm_slots;
 struct roots;
 struct rules_slot;
 struct server_report;
@@ -138,7 +140,7 @@ struct xlator_dumpops {
                   size_t size);
 };
 
-/* Kernel passthrough, which is decided for each file at its open: core/edge/passthrough.h. Called
+/* Kernel passthrough, which is decided for each file at its open: core/realm/passthrough.h. Called
  * on any thread, while requests run. */
 struct xlator_passthrough {
     /* Returns how much this must see of the file; inode NULL: of any file. *ret_why, a constant
@@ -230,6 +232,11 @@ struct xlator_api {
     bool remote;    /* for storage: a server has the files. It acts with rights of its own, so the
                      * kernel has to remove setuid, setgid and capabilities at a write. And others
                      * use the files too, so locks are taken there */
+    bool realms;    /* inodes and names below each child are in a table of their own: the
+                     * translator is a boundary, core/realm/realm.h */
+    const char *const *realm_keys; /* of a boundary: keys of xdata that pass, in both directions;
+                                    * NULL at the end. "*" at the end of a key stands for any rest.
+                                    * NULL: none passes */
     bool passive;   /* changes no file and talks to no server before a request comes, so windlass
                      * doctor may try a mount */
     const char *const *above; /* types, NULL at the end: one of these must be somewhere above */
@@ -347,6 +354,9 @@ struct xlator {
     bool up;         /* the last of CHILD_UP and CHILD_DOWN that this passed on. Atomic */
     int inode_slot;  /* INODE_SLOT, or -1 */
     int fd_slot;     /* index in fd->ctx, or -1 */
+    struct realm *realm; /* the realm whose inodes, names and fds requests to this one have; NULL:
+                          * those of the mount. Set before init: core/realm/realm.h */
+    struct realm_slots *slots; /* of a boundary, else NULL; set before init */
     unsigned wants_above; /* WANTS_* of all translators above; set before init */
     int number;      /* position from the top, 0 first */
     const struct xlator_api *api;

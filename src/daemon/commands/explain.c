@@ -9,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/edge/steps.h"
+#include "core/realm/realm.h"
 #include "core/rules/rules.h"
 #include "core/table/opset.h"
 
@@ -155,18 +156,30 @@ append_indented (GString *out, const GString *lines, const char *before)
     }
 }
 
+/* Returns the path of the file in the realm of a translator; as the mount has it if it is not known
+ * there. g_free it. */
+static char *
+path_in_realm_of (const xlator_t *xl, const struct subject *subject)
+{
+    inode_t *inode = xl->realm ? realm_inode_of (xl, subject->inode) : NULL;
+
+    return inode ? inode_path (inode, NULL) : g_strdup (subject->path);
+}
+
 static void
 append_own_words (GString *out, const struct subject *subject, xlator_t *xl)
 {
     g_autoptr (GString) says = g_string_new (NULL), keeps = g_string_new (NULL);
+    g_autofree char *path = path_in_realm_of (xl, subject);
+    inode_t *inode = realm_inode_of (xl, subject->inode);
 
     if (!xl->ready || xl->pass_through)
         return;
     if (xl->api->dumpops.explain)
-        xl->api->dumpops.explain (xl, subject->path, subject->inode, says);
-    steps_explain (xl, subject->inode, says);
-    if (subject->all && xl->api->dumpops.inodectx && subject->inode)
-        xl->api->dumpops.inodectx (xl, subject->inode, keeps);
+        xl->api->dumpops.explain (xl, path, inode, says);
+    steps_explain (xl, inode, says);
+    if (subject->all && xl->api->dumpops.inodectx && inode)
+        xl->api->dumpops.inodectx (xl, inode, keeps);
     append_indented (out, says, "");
     append_indented (out, keeps, "keeps with it: ");
 }
@@ -344,9 +357,12 @@ append_rule (const struct rules *rules, const struct rule *rule, void *data)
 static void
 append_rules_of (GString *out, const struct subject *subject, xlator_t *xl)
 {
+    g_autofree char *path = path_in_realm_of (xl, subject);
+    inode_t *inode = realm_inode_of (xl, subject->inode);
+
     line_append (out, xl->name, 256);
     g_string_append_printf (out, " (%s)\n", xl->type);
-    if (rules_for (xl, xl->api->rules (xl), subject->path, subject->inode, append_rule, out) == 0)
+    if (rules_for (xl, xl->api->rules (xl), path, inode, append_rule, out) == 0)
         g_string_append (out, "    no rule is for its path\n");
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/statedump/internal.h"
 
 #include "core/data/itable.h"
+#include "core/realm/realm.h"
 
 static const char *
 type_name (ia_type_t type)
@@ -43,6 +44,19 @@ append_table (GString *out, const struct graph *graph, GArray *entries)
         append_inode (out, &g_array_index (entries, struct itable_entry, i), i + 1);
 }
 
+/* The inodes of a realm are listed by their translators' contexts, by those of the mount. */
+static void
+append_realm (GString *out, const struct realm *realm)
+{
+    g_autofree char *section = dump_section_of (realm->boundary);
+    size_t known, forgotten;
+
+    itable_counts (realm->itable, &known, &forgotten);
+    g_string_append_printf (out,
+                            "\n[xlator.%s.realm]\nname=%s/inode\nactive_size=%zu\nlru_size=%zu\n",
+                            section, realm->child->name, known - forgotten, forgotten);
+}
+
 /* Appends the data that each translator keeps with them. */
 static void
 append_contexts (GString *out, const struct graph *graph, GArray *entries)
@@ -54,10 +68,13 @@ append_contexts (GString *out, const struct graph *graph, GArray *entries)
         if (!xl->ready || !xl->api->dumpops.inodectx)
             continue;
         for (guint i = 0; i < entries->len; i++) {
-            inode_t *inode = g_array_index (entries, struct itable_entry, i).inode;
-            g_autofree char *path = inode_path (inode, NULL);
+            inode_t *inode =
+                realm_inode_of (xl, g_array_index (entries, struct itable_entry, i).inode);
+            g_autofree char *path = inode ? inode_path (inode, NULL) : NULL;
             char gfid[GFID_TEXT_SIZE];
 
+            if (!inode)
+                continue;
             g_string_append_printf (out, "\n[xlator.%s.inodectx.%u]\ngfid=%s\n", section, i + 1,
                                     gfid_text (&inode->gfid, gfid));
             dump_value (out, "path", path);
@@ -91,12 +108,13 @@ append_file (fd_t *fd, void *data)
          x++) {
         xlator_t *xl = files->graph->xlators->pdata[x];
         g_autofree char *section = dump_section_of (xl);
+        fd_t *there = realm_fd_of (xl, fd);
 
-        if (!xl->ready || !xl->api->dumpops.fdctx)
+        if (!xl->ready || !xl->api->dumpops.fdctx || !there)
             continue;
         g_string_append_printf (files->out, "\n[xlator.%s.fdctx.%u]\ngfid=%s\n", section,
-                                files->count, gfid_text (&fd->inode->gfid, gfid));
-        xl->api->dumpops.fdctx (xl, fd, files->out);
+                                files->count, gfid_text (&there->inode->gfid, gfid));
+        xl->api->dumpops.fdctx (xl, there, files->out);
     }
 }
 
@@ -111,6 +129,8 @@ dump_inodes (GString *out, const struct running *running, const struct dump_want
         entries = itable_some (graph->itable, DUMP_INODES);
     if (wanted->inode)
         append_table (out, graph, entries);
+    for (guint i = 0; wanted->inode && i < graph->realms->len; i++)
+        append_realm (out, graph->realms->pdata[i]);
     if (wanted->fd || wanted->fdctx)
         bridge_foreach_open (running->bridge, append_file, &files);
     if (wanted->inodectx)

@@ -48,7 +48,7 @@ fuse_lookup (fuse_req_t req, fuse_ino_t parent, const char *name)
     call_frame_t *frame;
 
     if (name_is_hidden (bridge_of (req), parent, name))
-        parent |= INODE_REALM; /* continues in the hidden graph, whose inodes have this bit */
+        parent |= INODE_BESIDE; /* continues in the hidden graph, whose inodes have this bit */
     frame = request_begin (req, parent, FOP_lookup);
     if (!frame)
         return;
@@ -148,7 +148,7 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
 static void
 bridge_forget_one (struct bridge *bridge, fuse_ino_t ino, uint64_t nlookup)
 {
-    inode_t *inode = inode_of_nodeid (bridge->realms[ino >> 63]->graph->itable, ino);
+    inode_t *inode = inode_of_nodeid (bridge->entrances[ino >> 63]->graph->itable, ino);
 
     if (inode)
         inode_forget (inode, nlookup);

@@ -105,7 +105,7 @@ fuse_open (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
     if (!frame)
         return;
-    if (bridge_of (req)->settings.read_only && !(ino & INODE_REALM)
+    if (bridge_of (req)->settings.read_only && !(ino & INODE_BESIDE)
         && ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC))) {
         request_err (frame, -1, EROFS);
         return;

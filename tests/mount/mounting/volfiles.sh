@@ -10,6 +10,7 @@ for file in "$SOURCE_DIR"/volfiles/*.vol; do
         "$file" >"$VOL"
     expect_ok "$WINDLASS" check "$VOL"
     grep -q 'type protocol/client' "$VOL" && continue # mounted by mount/brick/brick
+    ! grep -q 'type features/subdirectory' "$VOL" || mkdir -p "$BACK/projects/one"
     mount_volfile "$VOL"
     if grep -q 'type features/read-only' "$VOL"; then
         expect_error 'Read-only file system' touch "$MNT/file"
@@ -20,6 +21,7 @@ for file in "$SOURCE_DIR"/volfiles/*.vol; do
     expect "what is read through ${file##*/}" "written through ${file##*/}" "$(cat "$MNT/file")"
     expect_ok rm "$MNT/file"
     unmount
+    rm -rf "$BACK/projects" # of features/subdirectory
     rm -rf "$BACK"/.Trash-* # of features/trash, which has the file
     expect "what ${file##*/} leaves in the directory" "" "$(ls -A "$BACK")"
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Storage has each name in rot-13: one to one, in every operation that carries a name, and in
- * listings. The inodes are one table, with the names that callers use. fops(7), NAMES. */
+ * listings. Below it is a realm, whose table has the names of storage. fops(7), NAMES. */
 #include "xlator.h"
 
 #include <string.h>
@@ -28,193 +28,55 @@ names_map (char *to, const char *from, size_t size)
     to[i] = '\0';
 }
 
-/* A loc for the call below: it borrows everything of loc, and has a name of its own. */
-struct names_loc {
-    loc_t loc;
-    char name[NAME_SIZE];
-};
+/* --- calls and answers ------------------------------------------------------------------------ */
 
-static loc_t *
-names_loc (struct names_loc *below, const loc_t *loc)
+/* The name that an operation on locks of names carries beside its places. */
+static const char **
+names_basename (struct realm_call *below)
 {
-    below->loc = *loc;
-    below->loc.path = NULL;
-    if (loc->name) {
-        names_map (below->name, loc->name, sizeof below->name);
-        below->loc.name = below->name;
+    switch (below->changed.call.op) {
+    case FOP_entrylk:
+        return &below->changed.args.entrylk.basename;
+    case FOP_fentrylk:
+        return &below->changed.args.fentrylk.basename;
+    default:
+        return NULL;
     }
-    return &below->loc;
 }
 
-/* --- operations that carry a name ------------------------------------------------------------- */
-
+/* The target of a symbolic link is a text of the caller's, which the kernel resolves above: it
+ * stays as it is. */
 static void
-names_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+names_any_fop (const struct call *call)
 {
-    struct names_loc below;
+    char names[2][NAME_SIZE], basename[NAME_SIZE];
+    struct realm_call below;
+    const char **lock;
 
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, names_loc (&below, loc), xdata);
-    loc_wipe_path (&below.loc);
-}
-
-static void
-names_mkdir (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, mode_t umask,
-             dict_t *xdata)
-{
-    struct names_loc below;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), mkdir, names_loc (&below, loc), mode, umask, xdata);
-    loc_wipe_path (&below.loc);
-}
-
-static void
-names_mknod (call_frame_t *frame, xlator_t *this, loc_t *loc, mode_t mode, dev_t rdev, mode_t umask,
-             dict_t *xdata)
-{
-    struct names_loc below;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), mknod, names_loc (&below, loc), mode, rdev, umask,
-                     xdata);
-    loc_wipe_path (&below.loc);
+    if (!realm_call (call, 0, &below))
+        return;
+    for (unsigned i = 0; i < below.n_locs; i++)
+        if (below.locs[i]->name) {
+            names_map (names[i], below.locs[i]->name, sizeof names[i]);
+            below.locs[i]->name = names[i];
+        }
+    lock = names_basename (&below);
+    if (lock && *lock) {
+        names_map (basename, *lock, sizeof basename);
+        *lock = basename;
+    }
+    realm_call_wind (&below, NULL);
 }
 
 static void
-names_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-              mode_t umask, fd_t *fd, dict_t *xdata)
+names_any_fop_cbk (const struct answer *answer)
 {
-    struct names_loc below;
+    struct realm_answered above;
 
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, names_loc (&below, loc), flags, mode, umask,
-                     fd, xdata);
-    loc_wipe_path (&below.loc);
-}
-
-/* The target is a text of the caller's, which the kernel resolves above: it stays as it is. */
-static void
-names_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc, mode_t umask,
-               dict_t *xdata)
-{
-    struct names_loc below;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), symlink, linkpath, names_loc (&below, loc), umask,
-                     xdata);
-    loc_wipe_path (&below.loc);
-}
-
-static void
-names_link (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, dict_t *xdata)
-{
-    struct names_loc old, new;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), link, names_loc (&old, oldloc),
-                     names_loc (&new, newloc), xdata);
-    loc_wipe_path (&old.loc);
-    loc_wipe_path (&new.loc);
-}
-
-static void
-names_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc, uint32_t flags,
-              dict_t *xdata)
-{
-    struct names_loc old, new;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, names_loc (&old, oldloc),
-                     names_loc (&new, newloc), flags, xdata);
-    loc_wipe_path (&old.loc);
-    loc_wipe_path (&new.loc);
-}
-
-static void
-names_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
-{
-    struct names_loc below;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), unlink, names_loc (&below, loc), xflag, xdata);
-    loc_wipe_path (&below.loc);
-}
-
-static void
-names_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, dict_t *xdata)
-{
-    struct names_loc below;
-
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), rmdir, names_loc (&below, loc), xflag, xdata);
-    loc_wipe_path (&below.loc);
-}
-
-static void
-names_entrylk (call_frame_t *frame, xlator_t *this, const char *volume, loc_t *loc,
-               const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
-{
-    char below[NAME_SIZE];
-
-    if (basename)
-        names_map (below, basename, sizeof below);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), entrylk, volume, loc, basename ? below : NULL, cmd,
-                     type, xdata);
-}
-
-static void
-names_fentrylk (call_frame_t *frame, xlator_t *this, const char *volume, fd_t *fd,
-                const char *basename, int32_t cmd, int32_t type, dict_t *xdata)
-{
-    char below[NAME_SIZE];
-
-    if (basename)
-        names_map (below, basename, sizeof below);
-    STACK_WIND_TAIL (frame, FIRST_CHILD (this), fentrylk, volume, fd, basename ? below : NULL, cmd,
-                     type, xdata);
-}
-
-/* --- listings --------------------------------------------------------------------------------- */
-
-/* The entries are lent, so a copy gets the names. */
-static gf_dirent_t *
-names_entries (const gf_dirent_t *entries)
-{
-    gf_dirent_t *copy = dirents_copy (entries);
-
-    for (gf_dirent_t *entry = copy; entry; entry = entry->next)
+    realm_answered (answer, &above);
+    for (gf_dirent_t *entry = above.entries ? *above.entries : NULL; entry; entry = entry->next)
         names_map (entry->d_name, entry->d_name, (size_t) entry->d_len + 1);
-    return copy;
-}
-
-static readdir_cbk names_readdir_cbk;
-
-static void
-names_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
-               dict_t *xdata)
-{
-    STACK_WIND (frame, names_readdir_cbk, FIRST_CHILD (this), readdir, fd, size, offset, xdata);
-}
-
-static void
-names_readdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                   int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
-{
-    gf_dirent_t *copy = names_entries (entries);
-
-    STACK_UNWIND (readdir, frame, op_ret, op_errno, copy, xdata);
-    dirents_free (copy);
-}
-
-static readdirp_cbk names_readdirp_cbk;
-
-static void
-names_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t offset,
-                dict_t *xdata)
-{
-    STACK_WIND (frame, names_readdirp_cbk, FIRST_CHILD (this), readdirp, fd, size, offset, xdata);
-}
-
-static void
-names_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                    int32_t op_errno, gf_dirent_t *entries, dict_t *xdata)
-{
-    gf_dirent_t *copy = names_entries (entries);
-
-    STACK_UNWIND (readdirp, frame, op_ret, op_errno, copy, xdata);
-    dirents_free (copy);
+    realm_answered_pass (&above);
 }
 
 /* --- changes that storage reports ------------------------------------------------------------ */
@@ -222,38 +84,42 @@ names_readdirp_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
 static void
 names_notify (xlator_t *this, enum xlator_event event, void *data)
 {
-    const struct invalidation *below = event == XLATOR_INVALIDATE ? data : NULL;
+    struct invalidation above;
     char name[NAME_SIZE];
 
-    if (below && below->name) {
-        names_map (name, below->name, sizeof name);
-        xlator_pass_on (this, event,
-                        &(struct invalidation){ below->inode, below->what, name });
-    } else {
-        xlator_pass_on (this, event, data);
+    if (event != XLATOR_INVALIDATE) {
+        realm_notify (this, event, data);
+        return;
     }
+    if (!realm_up (this, data, &above))
+        return;
+    if (above.name) {
+        names_map (name, above.name, sizeof name);
+        above.name = name;
+    }
+    xlator_pass_on (this, event, &above);
+    inode_unref (above.inode);
 }
+
+static int
+names_init (xlator_t *this)
+{
+    realm_slot_new (this, FIRST_CHILD (this), "/");
+    return 0;
+}
+
+static const char *const names_keys[] = { "*", NULL };
 
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "test/names",
     .about = "storage has each name in rot-13",
     .children = { .min = 1, .max = 1 },
+    .realms = true,
+    .realm_keys = names_keys,
     .touches = TOUCHES_NAMES,
+    .init = names_init,
     .notify = names_notify,
-    .fops = {
-        .lookup = names_lookup,
-        .mkdir = names_mkdir,
-        .mknod = names_mknod,
-        .create = names_create,
-        .symlink = names_symlink,
-        .link = names_link,
-        .rename = names_rename,
-        .unlink = names_unlink,
-        .rmdir = names_rmdir,
-        .entrylk = names_entrylk,
-        .fentrylk = names_fentrylk,
-        .readdir = names_readdir,
-        .readdirp = names_readdirp,
-    },
+    .any_fop = names_any_fop,
+    .any_fop_cbk = names_any_fop_cbk,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds the translator that prevents kernel passthrough. Reads and writes may take different routes
  * down the graph: both are walked. */
-#include "core/edge/passthrough.h"
+#include "core/realm/passthrough.h"
 
-#include "core/edge/frame.h"
+#include "core/realm/realm.h"
 
 /* Watched by `windlass trace` and the like, which must see every call while they run. */
 static bool
@@ -27,7 +27,7 @@ taking_part (xlator_t *xl, enum fop op)
 }
 
 static enum data_view
-passthrough_view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
+passthrough_view_of (xlator_t *xl, inode_t *inode, const char **ret_why)
 {
     const struct xlator_passthrough *says = &xl->api->passthrough;
 
@@ -40,13 +40,17 @@ passthrough_view_of (xlator_t *xl, const inode_t *inode, const char **ret_why)
         *ret_why = "is looked at, by windlass trace, stats or the like";
         return DATA_SEEN;
     }
+    if (xl->api->realms && xl->children->next) {
+        *ret_why = "finds the file in one of several subvolumes";
+        return DATA_SEEN;
+    }
     if (says->view)
-        return says->view (xl, inode, ret_why);
+        return says->view (xl, realm_inode_of (xl, inode), ret_why);
     return says->lend ? DATA_UNSEEN : DATA_SEEN;
 }
 
 static xlator_t *
-in_the_way_of (enum fop op, xlator_t *top, const inode_t *inode, const char **ret_why,
+in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, const char **ret_why,
                xlator_t **ret_storage)
 {
     xlator_t *at = taking_part (top, op);
@@ -62,7 +66,7 @@ in_the_way_of (enum fop op, xlator_t *top, const inode_t *inode, const char **re
 }
 
 xlator_t *
-passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_why,
+passthrough_in_the_way (xlator_t *top, inode_t *inode, const char **ret_why,
                         xlator_t **ret_storage)
 {
     xlator_t *reads = NULL, *writes = NULL;
@@ -80,12 +84,12 @@ passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_wh
 }
 
 bool
-passthrough_sees_each (xlator_t *top, const inode_t *inode)
+passthrough_sees_each (xlator_t *top, inode_t *inode)
 {
     const char *why;
 
     if (!top->pass_through && top->api->passthrough.view
-        && top->api->passthrough.view (top, inode, &why) == DATA_EACH)
+        && top->api->passthrough.view (top, realm_inode_of (top, inode), &why) == DATA_EACH)
         return true;
     for (const xlator_list_t *child = top->children; child; child = child->next)
         if (passthrough_sees_each (child->xlator, inode))
@@ -129,7 +133,7 @@ tell_on (enum fop op, xlator_t *top, fd_t *fd)
 
         if (!told && at->api->passthrough.past
             && passthrough_view_of (at, fd->inode, &why) == DATA_COUNTED)
-            at->api->passthrough.past (at, fd);
+            at->api->passthrough.past (at, realm_fd_of (at, fd));
     }
 }
 

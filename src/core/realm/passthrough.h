@@ -7,21 +7,22 @@
  * says otherwise (xlator_passthrough.view). A translator that doesn't know of passthrough is
  * therefore never bypassed.
  */
-#ifndef WINDLASS_CORE_EDGE_PASSTHROUGH_H
-#define WINDLASS_CORE_EDGE_PASSTHROUGH_H
+#ifndef WINDLASS_CORE_REALM_PASSTHROUGH_H
+#define WINDLASS_CORE_REALM_PASSTHROUGH_H
 
 #include "core/edge/translator.h"
 
 /* Returns the translator that has to see reads and writes of the file (inode NULL: of any file),
  * and in *ret_why the reason: a constant text, the end of a sentence about that translator. Returns
  * NULL if no translator below top has to see them; *ret_storage is then the translator that lends
- * the file. */
-xlator_t *passthrough_in_the_way (xlator_t *top, const inode_t *inode, const char **ret_why,
+ * the file, as the inode that realm_inode_of returns for it. A boundary with several children is
+ * always in the way. */
+xlator_t *passthrough_in_the_way (xlator_t *top, inode_t *inode, const char **ret_why,
                                   xlator_t **ret_storage);
 
 /* Returns whether a translator from top on has to see each read and write of the file (DATA_EACH),
  * or each lookup and stat. */
-bool passthrough_sees_each (xlator_t *top, const inode_t *inode);
+bool passthrough_sees_each (xlator_t *top, inode_t *inode);
 bool passthrough_sees_names (xlator_t *top);
 
 /* Returns whether a translator from top down that is asked at each open must see the flushes of the

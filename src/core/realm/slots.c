@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Slots, and which inodes and fds of a realm belong to those above. */
+#include "core/realm/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+int
+realm_root_check (const char *text, char **ret_allowed)
+{
+    g_auto (GStrv) names = g_strsplit (text, "/", -1);
+    unsigned n = 0;
+    bool good = *text == '/';
+
+    for (char **name = names; *name; name++) {
+        good &= !name_is_dots (*name);
+        n += **name != '\0';
+    }
+    if (good && n <= REALM_DEPTH_MAX)
+        return 0;
+    *ret_allowed = g_strdup_printf ("a path that begins with '/', of at most %d names, without '.' "
+                                    "and '..'", REALM_DEPTH_MAX);
+    return -EINVAL;
+}
+
+unsigned
+realm_slot_new (xlator_t *this, xlator_t *child, const char *root)
+{
+    struct realm_slots *all = this->slots;
+
+    g_assert (this->api->realms && child->realm->boundary == this);
+    all->slots = g_renew (struct realm_slot, all->slots, all->n + 1);
+    all->slots[all->n] = (struct realm_slot){ .child = child, .path = g_strdup (root) };
+    return all->n++;
+}
+
+/* --- contexts --------------------------------------------------------------------------------- */
+
+/* Returns the entry of a slot in a context, or NULL if there is no context yet. */
+static void **
+realm_entry (void **ctx, unsigned slot)
+{
+    return ctx ? &ctx[slot] : NULL;
+}
+
+static void *
+realm_entry_get (void **entry)
+{
+    return entry ? __atomic_load_n (entry, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static bool
+realm_entry_set (void **entry, void *value)
+{
+    void *none = NULL;
+
+    return __atomic_compare_exchange_n (entry, &none, value, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE);
+}
+
+inode_t *
+realm_below (xlator_t *this, inode_t *inode, unsigned slot)
+{
+    const struct realm_slots *all = this->slots;
+    struct realm_slot *at = realm_slot_of (this, slot);
+    g_autoptr (inode_t) found = NULL;
+    inode_t *below;
+
+    if (!inode || gfid_equal (&inode->gfid, &gfid_root))
+        return inode ? realm_slot_root (at) : NULL;
+    below = realm_entry_get (realm_entry (inode_ctx_get_at (inode, all->inode_slot), slot));
+    if (below || all->n > 1 || gfid_is_null (&inode->gfid))
+        return below;
+    /* An inode that another graph looked up: the realm's table may have it. */
+    found = inode_find (at->child->realm->itable, &inode->gfid);
+    if (found)
+        realm_join (this, inode, slot, found);
+    return found;
+}
+
+void
+realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
+{
+    const struct realm_slots *all = this->slots;
+    void **ctx = inode_ctx_get_at (inode, all->inode_slot), **mine;
+
+    if (gfid_equal (&inode->gfid, &gfid_root) || realm_entry_get (realm_entry (ctx, slot)))
+        return;
+    if (!ctx) {
+        mine = g_new0 (void *, all->n);
+        ctx = inode_ctx_set_at (inode, all->inode_slot, mine);
+        if (ctx != mine)
+            g_free (mine);
+    }
+    inode_ref_by_core (below);
+    if (!realm_entry_set (&ctx[slot], below))
+        inode_unref_by_core (below);
+}
+
+fd_t *
+realm_fd (xlator_t *this, fd_t *fd, unsigned slot)
+{
+    g_assert (slot < this->slots->n);
+    return realm_entry_get (realm_entry (fd_ctx_get_at (fd, this->slots->fd_slot), slot));
+}
+
+/* The fd is new, so no other thread sets its context. */
+void
+realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
+{
+    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+
+    if (!ctx) {
+        ctx = g_new0 (void *, this->slots->n);
+        fd_ctx_set_at (fd, this->slots->fd_slot, ctx);
+    }
+    g_assert (!ctx[slot]);
+    ctx[slot] = fd_ref (below);
+}
+
+inode_t *
+realm_above (xlator_t *this, unsigned slot, inode_t *given, inode_t *below)
+{
+    struct itable *above = this->slots->above;
+    inode_t *inode;
+
+    if (below == realm_slot_root (realm_slot_of (this, slot)))
+        return inode_ref (itable_root (above));
+    if (given && gfid_equal (&given->gfid, &below->gfid))
+        inode = inode_ref (given);
+    else
+        inode = inode_find (above, &below->gfid);
+    if (!inode)
+        inode = given && gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (above);
+    realm_join (this, inode, slot, below);
+    return inode;
+}
+
+/* --- for the graph and reports ---------------------------------------------------------------- */
+
+inode_t *
+realm_inode_of (const xlator_t *xl, inode_t *inode)
+{
+    xlator_t *const boundary = xl->realm ? xl->realm->boundary : NULL;
+    inode_t *above, *below = NULL;
+
+    if (!boundary || !inode)
+        return inode;
+    above = realm_inode_of (boundary, inode);
+    for (unsigned i = 0; above && !below && i < boundary->slots->n; i++)
+        if (realm_slot_of (boundary, i)->child->realm == xl->realm)
+            below = realm_below (boundary, above, i);
+    return below;
+}
+
+fd_t *
+realm_fd_of (const xlator_t *xl, fd_t *fd)
+{
+    xlator_t *const boundary = xl->realm ? xl->realm->boundary : NULL;
+    fd_t *above, *below = NULL;
+
+    if (!boundary)
+        return fd;
+    above = realm_fd_of (boundary, fd);
+    for (unsigned i = 0; above && !below && i < boundary->slots->n; i++)
+        if (realm_slot_of (boundary, i)->child->realm == xl->realm)
+            below = realm_fd (boundary, above, i);
+    return below;
+}
+
+void
+realm_slots_make (xlator_t *this, int inode_slot, int fd_slot)
+{
+    if (!this->slots)
+        this->slots = g_new0 (struct realm_slots, 1);
+    this->slots->inode_slot = inode_slot;
+    this->slots->fd_slot = fd_slot;
+}
+
+void
+realm_slots_above (xlator_t *this, struct itable *above)
+{
+    this->slots->above = above;
+}
+
+void
+realm_forget (xlator_t *this, inode_t *inode)
+{
+    inode_t **ctx = inode_ctx_get_at (inode, this->slots->inode_slot);
+
+    for (unsigned i = 0; ctx && i < this->slots->n; i++)
+        inode_unref_by_core (ctx[i]);
+    g_free (ctx);
+}
+
+/* An fd that moves to the next graph moves in the realm, too. */
+void
+realm_release (xlator_t *this, fd_t *fd)
+{
+    fd_t **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+    xlator_t *next = this->slots->successor;
+
+    for (unsigned i = 0; ctx && i < this->slots->n; i++) {
+        fd_t *to = fd->moved && next && i < next->slots->n && ctx[i]
+                 ? realm_fd (next, fd->moved, i) : NULL;
+
+        if (to)
+            fd_move (ctx[i], to);
+        fd_unref (ctx[i]);
+    }
+    g_free (ctx);
+}
+
+void
+realm_succeed (xlator_t *this, xlator_t *successor)
+{
+    this->slots->successor = successor;
+}
+
+void
+realm_roots_drop (xlator_t *this, const struct realm *realm)
+{
+    for (unsigned i = 0; i < this->slots->n; i++) {
+        struct realm_slot *slot = realm_slot_of (this, i);
+
+        if (slot->child->realm == realm)
+            inode_unref_by_core (__atomic_exchange_n (&slot->root, NULL, __ATOMIC_ACQ_REL));
+    }
+}
+
+void
+realm_slots_free (xlator_t *this)
+{
+    struct realm_slots *all = this->slots;
+
+    for (unsigned i = 0; all && i < all->n; i++)
+        g_free (all->slots[i].path);
+    if (all)
+        g_free (all->slots);
+    g_free (all);
+    this->slots = NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Looks up the root directory of a slot. The call that needs it is set aside meanwhile. Several
+ * calls may do so at a time: all find the same inode.
+ */
+#include "core/realm/internal.h"
+#include "core/edge/stub.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct realm_walk {
+    xlator_t *this;
+    unsigned slot;
+    struct call_stub *stub; /* the call */
+    char **names, **at;     /* of the path; the one that is looked up: NULL: the realm's root */
+    inode_t *directory;     /* above that, with a reference; or NULL */
+};
+
+static lookup_cbk realm_walk_cbk;
+
+static void
+realm_walk_free (struct realm_walk *walk)
+{
+    inode_unref_by_core (walk->directory);
+    g_strfreev (walk->names);
+    g_free (walk);
+}
+
+/* Each failure is logged once, until another one, or none, comes. */
+static void
+realm_walk_tell (const struct realm_walk *walk, int error)
+{
+    struct realm_slot *slot = realm_slot_of (walk->this, walk->slot);
+    const int before = __atomic_exchange_n (&slot->failed, error, __ATOMIC_RELAXED);
+
+    if (error && error != before)
+        gf_log (walk->this, GF_LOG_ERROR,
+                "directory '%s' of volume '%s' can't be shown: '%s' in it: %s%s", slot->path,
+                slot->child->name, walk->at && *walk->at ? *walk->at : "/", g_strerror (error),
+                error == ENOTDIR ? " (a symbolic link is not followed)" : "");
+}
+
+static void
+realm_walk_end (call_frame_t *frame, struct realm_walk *walk, int error)
+{
+    struct call_stub *stub = walk->stub;
+    call_frame_t *caller = call_stub_frame (stub);
+
+    realm_walk_tell (walk, error);
+    realm_walk_free (walk);
+    stack_done (frame->root);
+    if (error == 0) {
+        call_resume (stub);
+        return;
+    }
+    stack_taken (caller->root);
+    call_stub_destroy (stub);
+    frame_fail (caller, error);
+}
+
+static void
+realm_walk_wind (call_frame_t *frame, struct realm_walk *walk)
+{
+    xlator_t *child = realm_slot_of (walk->this, walk->slot)->child;
+    struct itable *table = child->realm->itable;
+    g_autoptr (inode_t) fresh = walk->at ? inode_new (table) : NULL;
+    loc_t loc = { .inode = fresh ? fresh : itable_root (table) };
+
+    if (walk->at) {
+        loc.parent = walk->directory;
+        loc.name = *walk->at;
+    }
+    STACK_WIND_COOKIE (frame, realm_walk_cbk, walk, child, lookup, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* The directory that was found is the root of the slot. */
+static void
+realm_walk_found (const struct realm_walk *walk)
+{
+    struct realm_slot *slot = realm_slot_of (walk->this, walk->slot);
+    inode_t *none = NULL;
+
+    inode_ref_by_core (walk->directory);
+    if (!__atomic_compare_exchange_n (&slot->root, &none, walk->directory, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE))
+        inode_unref_by_core (walk->directory);
+}
+
+static void
+realm_walk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret, int32_t op_errno,
+                inode_t *inode, struct iatt *buf, dict_t *xdata, struct iatt *postparent)
+{
+    struct realm_walk *walk = cookie;
+    g_autoptr (inode_t) linked = NULL;
+
+    if (op_ret < 0 || buf->ia_type != IA_IFDIR) {
+        realm_walk_end (frame, walk, op_ret < 0 ? op_errno : ENOTDIR);
+        return;
+    }
+    linked = inode_link (inode, walk->directory, walk->at ? *walk->at : NULL, buf);
+    inode_unref_by_core (walk->directory);
+    walk->directory = inode_ref_by_core (linked);
+    walk->at = walk->at ? walk->at + 1 : walk->names;
+    while (*walk->at && !**walk->at)
+        walk->at++;
+    if (*walk->at) {
+        realm_walk_wind (frame, walk);
+        return;
+    }
+    realm_walk_found (walk);
+    realm_walk_end (frame, walk, 0);
+}
+
+void
+realm_walk (const struct call *call, unsigned slot)
+{
+    struct call_stub *stub = call_keep (call);
+    struct realm_walk *walk;
+    call_stack_t *root;
+
+    if (!stub) {
+        call_fail (call, ENOMEM);
+        return;
+    }
+    walk = g_new0 (struct realm_walk, 1);
+    *walk = (struct realm_walk){ .this = call->this, .slot = slot, .stub = stub };
+    walk->names = g_strsplit (realm_slot_of (call->this, slot)->path, "/", -1);
+    root = stack_new_internal (call->this, call->frame);
+    root->op = FOP_lookup;
+    realm_walk_wind (&root->frames[0], walk);
+}
