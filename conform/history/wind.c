@@ -529,8 +529,8 @@ actor_do (struct actor *actor)
     const enum verb verb = actor->line->verb;
     const struct actor_file *file = actor_file (actor);
     g_autoptr (fd_t) fd = fd_ref (file->fd);
-    g_autoptr (inode_t) inode = inode_ref (actor->inode),
-                        parent = inode_ref (actor->parent_inode);
+    G_GNUC_UNUSED g_autoptr (inode_t) inode = inode_ref (actor->inode),
+                                      parent = inode_ref (actor->parent_inode);
 
     actor->stage = STAGE_MORE;
     if (!fits (actor, fd)) {

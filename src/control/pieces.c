@@ -120,7 +120,7 @@ int
 control_job_answer (GBytes *input, uid_t uid, GString *answer)
 {
     g_autoptr (GBytes) rest = NULL;
-    g_autofree char *where = control_piece_where (input, &rest);
+    G_GNUC_UNUSED g_autofree char *where = control_piece_where (input, &rest);
     gsize size;
     const char *bytes = g_bytes_get_data (rest, &size);
     g_autofree char *number = g_strchomp (g_strndup (bytes ? bytes : "", MIN (size, 32)));

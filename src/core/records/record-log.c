@@ -321,7 +321,7 @@ record_use_file (struct record_log *log, int fd, uint64_t size, bool whole)
 int
 record_log_begin_file (struct record_log *log)
 {
-    uint64_t size;
+    uint64_t size = 0;
     const int fd = record_file_open (log->directory, log->name, &size);
 
     if (fd < 0)

@@ -144,7 +144,7 @@ static void
 gone_stage (xlator_t *this, struct trash_task *task)
 {
     struct rmdir_task *own = (struct rmdir_task *) task;
-    g_autofree struct rmdir_task *freed = own;
+    G_GNUC_UNUSED g_autofree struct rmdir_task *freed = own;
     call_frame_t *frame = own->frame;
     struct gone *gone = frame->local;
     struct trash_stage *mine = trash_stage_take (this, gone->loc.inode, gone->who.uid);
