@@ -26,7 +26,7 @@ entrance_of (xlator_t *this)
 
     if (xlator_is_one_of_several (this))
         return this;
-    while (top->number > 0)
+    while (top->number > 0 && !top->parents->xlator->api->realms)
         top = top->parents->xlator;
     return top;
 }
