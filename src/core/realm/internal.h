@@ -10,6 +10,7 @@ struct realm_slot {
     xlator_t *child;
     char *path;    /* of the root directory in the child's realm; constant */
     inode_t *root; /* with a reference; NULL: not looked up yet. Atomic, set once */
+    bool same_root; /* whether the boundary's predecessor has the same root; set before root */
     int failed;    /* errno of the last look-up of the root that failed, for the log. Atomic */
 };
 
@@ -49,7 +50,7 @@ realm_slot_root (const struct realm_slot *slot)
     return __atomic_load_n (&slot->root, __ATOMIC_ACQUIRE);
 }
 
-/* Makes below the fd of an open fd above; takes a reference. */
+/* Records `below` as the fd in the slot of the open fd `fd`; takes a reference. */
 void realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below);
 
 /* Returns the inode above for one below: the known one with its gfid, else given if that has no

@@ -24,6 +24,8 @@ realm_link (const struct answer *answer, const loc_t *place)
         return NULL;
     if (!gfid_is_null (&inode->gfid) && !gfid_equal (&inode->gfid, &answer->buf->ia_gfid))
         inode = fresh = inode_new (inode->table);
+    if (place && place->name && name_is_dots (place->name))
+        place = NULL;
     return inode_link (inode, place ? place->parent : NULL, place ? place->name : NULL,
                        answer->buf);
 }
@@ -57,7 +59,7 @@ realm_rename (const struct answer *answer, const struct realm_asked *asked)
         realm_name_again (to->inode, from);
 }
 
-/* A name that an operation did not find is not there. */
+/* ENOENT: the storage has no such name, so the table loses it. */
 static void
 realm_names_failed (const struct answer *answer, const struct realm_asked *asked)
 {

@@ -36,7 +36,9 @@
  *     different boundaries, or through one and past it, is refused.
  *   - A key of xdata passes only if .realm_keys lists it.
  *   - At a move to another graph a realm goes on: the fresh graph joins its table (itable_join),
- *     if boundary and child have the names and the module that they had.
+ *     if boundary and child have the names and the module that they had. If a slot's root is then
+ *     another directory, inodes of the graph before are ESTALE in the fresh one until they are
+ *     looked up from that root, and their open files stay with the graph before.
  */
 #ifndef WINDLASS_CORE_REALM_REALM_H
 #define WINDLASS_CORE_REALM_REALM_H
@@ -72,8 +74,8 @@ int realm_root_check (const char *text, char **ret_allowed);
 /* Returns the inode below of an inode above, lent as long as that is; or NULL. */
 inode_t *realm_below (xlator_t *this, inode_t *inode, unsigned slot);
 
-/* Makes below, an inode of the slot's table, the one of inode. If inode has another one already, it
- * keeps that. */
+/* Records that `below`, an inode of the slot's table, is the inode of `inode` there. If inode has
+ * another one already, it keeps that. */
 void realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 
 /* Returns the fd below of an open fd above, lent as long as that is; or NULL. */

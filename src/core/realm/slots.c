@@ -71,7 +71,10 @@ realm_below (xlator_t *this, inode_t *inode, unsigned slot)
     below = realm_entry_get (realm_entry (inode_ctx_get_at (inode, all->inode_slot), slot));
     if (below || all->n > 1 || gfid_is_null (&inode->gfid))
         return below;
-    /* An inode that another graph looked up: the realm's table may have it. */
+    /* An inode that another graph looked up: the realm's table may have it. If that graph showed
+     * another directory, the inode may lie outside of this one. */
+    if (!realm_slot_root (at) || !__atomic_load_n (&at->same_root, __ATOMIC_RELAXED))
+        return NULL;
     found = inode_find (at->child->realm->itable, &inode->gfid);
     if (found)
         realm_join (this, inode, slot, found);

@@ -75,6 +75,17 @@ realm_walk_wind (call_frame_t *frame, struct realm_walk *walk)
     loc_wipe_path (&loc);
 }
 
+/* Whether the graph before shows the same directory: then the realm's table has nothing but what
+ * this graph may show, too. */
+static bool
+realm_walk_is_same (const struct realm_walk *walk)
+{
+    const xlator_t *before = walk->this->predecessor;
+
+    return before && before->slots && walk->slot < before->slots->n
+           && realm_slot_root (realm_slot_of (before, walk->slot)) == walk->directory;
+}
+
 /* The directory that was found is the root of the slot. */
 static void
 realm_walk_found (const struct realm_walk *walk)
@@ -82,6 +93,8 @@ realm_walk_found (const struct realm_walk *walk)
     struct realm_slot *slot = realm_slot_of (walk->this, walk->slot);
     inode_t *none = NULL;
 
+    if (realm_walk_is_same (walk))
+        __atomic_store_n (&slot->same_root, true, __ATOMIC_RELAXED);
     inode_ref_by_core (walk->directory);
     if (!__atomic_compare_exchange_n (&slot->root, &none, walk->directory, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_ACQUIRE))
