@@ -130,18 +130,83 @@ sync_names_list (struct client *client, const struct fd_maker *fds, inode_t *dir
     return r;
 }
 
+/* --- trees ------------------------------------------------------------------------------------ */
+
+/* A name on the way to the one where the walk is. */
+struct sync_level {
+    char *name;       /* owned */
+    inode_t *inode;   /* with a reference */
+    struct iatt buf;
+    GPtrArray *names; /* in it, owned */
+    guint next;       /* of names */
+};
+
+static void
+sync_level_free (gpointer data)
+{
+    struct sync_level *level = data;
+
+    g_free (level->name);
+    inode_unref (level->inode);
+    g_ptr_array_unref (level->names);
+    g_free (level);
+}
+
+static int
+sync_tree_go_down (const struct sync_tree *tree, GPtrArray *levels, inode_t *directory,
+                   const char *name)
+{
+    struct sync_level *level = g_new0 (struct sync_level, 1);
+    int r;
+
+    level->name = g_strdup (name);
+    level->names = g_ptr_array_new_with_free_func (g_free);
+    r = sync_name_look (tree->client, directory, name, &level->inode, &level->buf);
+    if (r == 0 && level->buf.ia_type == IA_IFDIR) {
+        if (tree->open)
+            tree->open (tree, level->inode, &level->buf);
+        r = sync_names_list (tree->client, tree->fds, level->inode, level->names);
+    }
+    if (r == 0)
+        g_ptr_array_add (levels, level);
+    else
+        sync_level_free (level);
+    return r == -ENOENT && levels->len > 0 ? 0 : r;
+}
+
+int
+sync_tree_each (const struct sync_tree *tree, inode_t *directory, const char *name)
+{
+    g_autoptr (GPtrArray) levels = g_ptr_array_new_with_free_func (sync_level_free);
+    int r = sync_tree_go_down (tree, levels, directory, name);
+
+    while (r == 0 && levels->len > 0) {
+        struct sync_level *level = levels->pdata[levels->len - 1];
+        const struct sync_level *above = levels->len > 1 ? levels->pdata[levels->len - 2] : NULL;
+
+        if (level->next < level->names->len) {
+            r = sync_tree_go_down (tree, levels, level->inode, level->names->pdata[level->next++]);
+            continue;
+        }
+        r = tree->fn (tree, above ? above->inode : directory, level->name, level->inode,
+                      &level->buf);
+        g_ptr_array_set_size (levels, levels->len - 1);
+    }
+    return r;
+}
+
+int
+sync_tree_remove (const struct sync_tree *tree, inode_t *directory, const char *name,
+                  inode_t *inode, const struct iatt *buf)
+{
+    return sync_name_remove (tree->client, directory, name, inode);
+}
+
 int
 sync_name_remove_tree (struct client *client, const struct fd_maker *fds, inode_t *directory,
                        const char *name)
 {
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    int r = sync_name_look (client, directory, name, &inode, &buf);
+    const struct sync_tree tree = { client, fds, NULL, sync_tree_remove, NULL };
 
-    if (r == 0 && inode->ia_type == IA_IFDIR)
-        r = sync_names_list (client, fds, inode, names);
-    for (guint i = 0; r == 0 && i < names->len; i++)
-        r = sync_name_remove_tree (client, fds, inode, names->pdata[i]);
-    return r < 0 ? r : sync_name_remove (client, directory, name, inode);
+    return sync_tree_each (&tree, directory, name);
 }

@@ -26,6 +26,21 @@ int sync_name_open (struct client *client, const struct fd_maker *fds, inode_t *
 /* Adds the names in a directory to `names`, each to be freed with g_free, without "." and "..". */
 int sync_names_list (struct client *client, const struct fd_maker *fds, inode_t *directory,
                      GPtrArray *names);
+/* Calls fn for a name and for all below it, the deepest first, and ends with its first error. open,
+ * or NULL, is called for each directory before it is listed. Names that vanish meanwhile are left
+ * out. A tree may be deeper than a thread's stack, so the way is kept on the heap. */
+struct sync_tree {
+    struct client *client;
+    const struct fd_maker *fds; /* as xlator.fd_maker */
+    void (*open) (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf);
+    int (*fn) (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
+               const struct iatt *buf);
+    void *data; /* of the caller */
+};
+int sync_tree_each (const struct sync_tree *tree, inode_t *directory, const char *name);
+/* A fn that removes the name. */
+int sync_tree_remove (const struct sync_tree *tree, inode_t *directory, const char *name,
+                      inode_t *inode, const struct iatt *buf);
 /* Removes a name with all that is below it. */
 int sync_name_remove_tree (struct client *client, const struct fd_maker *fds, inode_t *directory,
                            const char *name);

@@ -54,6 +54,9 @@ for name in "${names[@]}"; do
     expect "content" "$name" "$(cat "$MNT/dir/$name")"
 done
 rm "$MNT"/dir/*
+for command in empty restore; do
+    expect_error 'an argument is empty' "$WINDLASS" trash $command "$MNT" ""
+done
 "$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
 
 # Nothing is replaced. Of several entries of a path the newest comes back; the others by their names.

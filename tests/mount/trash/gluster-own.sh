@@ -68,6 +68,21 @@ expect "a user's" "-rw-r--r-- $(id -nu 65534) 5 mine_TIME" "$(kept mine)"
 expect "the directory" "drwx------ $(id -nu 65534)" "$(stat -c '%A %U' "$BACK/.trashcan/home")"
 expect_no_match "explain" "for good" "$("$WINDLASS" explain "$MNT/home")"
 
+# Nobody reads in the trash what could not be read before: where somebody else has the name in the
+# trash, and where the directory was made private.
+mkdir -m 1777 "$MNT/shared" "$BACK/.trashcan/shared"
+touch "$MNT/shared/first"
+rm "$MNT/shared/first"
+user mkdir -m 777 "$MNT/.trashcan/shared/private"
+mkdir -m 700 "$MNT/shared/private"
+mkdir "$MNT/shared/later"
+chown 1234 "$MNT/shared/private" "$MNT/shared/later"
+setpriv --reuid 1234 --regid 1234 --clear-groups sh -c 'cd "$1/shared" && echo secret >private/text &&
+    rm private/text && touch later/open && rm later/open && chmod 700 later &&
+    echo secret >later/text && rm later/text' - "$MNT"
+expect "what is kept" 2 "$(grep -rl secret "$BACK/.trashcan/shared" | wc -l)"
+expect "what others read" "" "$(user grep -rls secret "$MNT/.trashcan/shared")"
+
 # 40 processes remove 20 files that have two names each: one of each is kept.
 mkdir "$MNT/links"
 for i in {1..20}; do

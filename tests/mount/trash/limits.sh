@@ -84,8 +84,19 @@ touch "$MNT/shared"
 rm "$MNT/shared"
 wait_until '[ -d "$BACK/.Trash/0/files" ] && [ -z "$(ls "$BACK/.Trash/0/files" "$BACK/.Trash/0/info" | grep -v :)" ]'
 settled
-touch "$BACK/.Trash/0/files/early" "$BACK/.Trash/0/info/early.trashinfo"
+# The entry is a tree that is deeper than a thread's stack.
+python3 - "$BACK/.Trash/0/files" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+os.mkdir("early")
+os.chdir("early")
+for i in range(12000):
+    os.mkdir("d")
+    os.chdir("d")
+END
+touch "$BACK/.Trash/0/info/early.trashinfo"
 expect_ok "$WINDLASS" fault "$MNT" - <<<'create path "/full" -> error ENOSPC'
 expect_error 'No space' touch "$MNT/full"
 wait_until '[ ! -e "$BACK/.Trash/0/info/early.trashinfo" ]'
+expect "the tree" "" "$(ls "$BACK/.Trash/0/files")"
 unmount

@@ -94,6 +94,20 @@ path_bare (const char *text)
     return path;
 }
 
+/* An empty word is one of a script whose variable is not set, and stands for nothing. */
+static int
+order_place (const struct trash_order *order, const char *text, GPtrArray *rest, GString *answer)
+{
+    g_autofree char *path = path_bare (text);
+
+    if (!*path && (order->names || !*text)) {
+        g_string_assign (answer, "an argument is empty; '/' stands for all entries");
+        return -EINVAL;
+    }
+    g_ptr_array_add (rest, g_steal_pointer (&path));
+    return 0;
+}
+
 /* Options come first, and end with "--". */
 static int
 order_read (struct trash_order *order, const struct xlator_asked *asked, GString *answer)
@@ -106,7 +120,7 @@ order_read (struct trash_order *order, const struct xlator_asked *asked, GString
     for (; r == 0 && *word && strcmp (*word, "--") != 0; word++)
         r = order_option (order, *word, answer);
     for (word += *word != NULL; r == 0 && *word; word++)
-        g_ptr_array_add (rest, path_bare (*word));
+        r = order_place (order, *word, rest, answer);
     g_ptr_array_add (rest, NULL);
     order->arguments = (char **) g_ptr_array_free (rest, FALSE);
     if (r == 0 && order->whose != order->uid && order->uid != 0) {

@@ -23,15 +23,16 @@ struct excerpt {
 
 /* --- the copy --------------------------------------------------------------------------------- */
 
+/* Bytes that are appended meanwhile don't belong to the old content. */
 static int
-copy_data (struct client *client, fd_t *from, fd_t *to)
+copy_data (struct client *client, fd_t *from, fd_t *to, off_t size)
 {
     struct readv_reply reply;
     off_t offset = 0;
-    int r, written;
+    int r = 1, written;
 
-    do {
-        r = sync_readv (client, from, COPY_STEP, offset, 0, NULL, &reply);
+    while (r > 0 && offset < size) {
+        r = sync_readv (client, from, MIN (COPY_STEP, size - offset), offset, 0, NULL, &reply);
         if (r > 0) {
             written = sync_writev (client, to, reply.vector, reply.count, offset, 0, reply.iobref,
                                    NULL, NULL);
@@ -39,7 +40,7 @@ copy_data (struct client *client, fd_t *from, fd_t *to)
             offset += MAX (r, 0);
         }
         readv_reply_drop (&reply);
-    } while (r > 0);
+    }
     return error_or_0 (r);
 }
 
@@ -104,7 +105,7 @@ copy_make (xlator_t *this, struct excerpt *excerpt, inode_t *inode, const char *
         r = copy_create (this, client, excerpt, &to);
     }
     if (r == 0)
-        r = copy_data (client, from, to);
+        r = copy_data (client, from, to, buf->ia_size);
     if (r == 0)
         copy_attributes (client, excerpt->copy, buf);
     else

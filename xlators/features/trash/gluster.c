@@ -120,6 +120,27 @@ folder_like (xlator_t *this, struct client *client, inode_t *directory, inode_t 
     return r;
 }
 
+/* A directory in the trash may be older than the one it stands for, and somebody else's, or that
+ * one may have been made private since. Root's is one that is just being made. */
+static int
+folder_agrees (struct client *client, inode_t *directory, inode_t *folder, const struct iatt *buf)
+{
+    loc_t loc = { .inode = folder };
+    struct iatt of, to = *buf;
+    int r = 0;
+
+    trash_folder_stat (client, directory, &of);
+    if (of.ia_type != IA_IFDIR)
+        return -ESTALE;
+    if (client->uid == 0 && buf->ia_uid != of.ia_uid && buf->ia_uid != 0)
+        return -EACCES;
+    to.ia_prot &= of.ia_prot;
+    if (to.ia_prot != buf->ia_prot)
+        r = sync_setattr (client, &loc, &to, IATT_MODE, NULL, NULL);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
 /* The other line, or another daemon over the same storage, may make it at the same time. */
 static int
 folder_there (xlator_t *this, struct client *client, inode_t *directory, inode_t *above,
@@ -134,9 +155,28 @@ folder_there (xlator_t *this, struct client *client, inode_t *directory, inode_t
             return r;
         r = sync_name_look (client, above, name, ret_folder, &buf);
     }
-    if (r == 0 && buf.ia_type != IA_IFDIR) {
+    if (r == 0)
+        r = buf.ia_type == IA_IFDIR ? folder_agrees (client, directory, *ret_folder, &buf)
+                                    : -ENOTDIR;
+    if (r < 0)
         g_clear_pointer (ret_folder, inode_unref);
-        r = -ENOTDIR;
+    return r;
+}
+
+/* If the name belongs to somebody else, the owner of the directory gets another one. */
+static int
+folder_of_owner (xlator_t *this, struct client *client, inode_t *directory, inode_t *above,
+                 const char *name, inode_t **ret_folder)
+{
+    int r = folder_there (this, client, directory, above, name, ret_folder);
+
+    if (r == -EACCES) {
+        struct iatt buf;
+        g_autofree char *other = NULL;
+
+        trash_folder_stat (client, directory, &buf);
+        other = g_strdup_printf ("%s.%u", name, buf.ia_uid);
+        r = folder_there (this, client, directory, above, other, ret_folder);
     }
     return r;
 }
@@ -155,7 +195,7 @@ trash_gluster_folder (xlator_t *this, struct client *client, inode_t *directory,
     if (!inode_a_name (directory, &parent, &name))
         return -ESTALE;
     r = trash_gluster_folder (this, client, parent, &above);
-    return r == 0 ? folder_there (this, client, directory, above, name, ret_folder) : r;
+    return r == 0 ? folder_of_owner (this, client, directory, above, name, ret_folder) : r;
 }
 
 char *

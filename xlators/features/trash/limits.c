@@ -52,22 +52,23 @@ trash_has_limits (const trash_private_t *priv)
 
 /* --- what lies there -------------------------------------------------------------------------- */
 
+static int
+tree_add_size (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
+               const struct iatt *buf)
+{
+    *(uint64_t *) tree->data += buf->ia_blocks * 512;
+    return 0;
+}
+
 /* Returns the bytes of a name and of all below. */
 static uint64_t
 tree_size (struct limits_look *look, inode_t *directory, const char *name)
 {
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    uint64_t size;
+    uint64_t size = 0;
+    const struct sync_tree tree = { look->client, look->this->fd_maker, NULL, tree_add_size,
+                                    &size };
 
-    if (sync_name_look (look->client, directory, name, &inode, &buf) < 0)
-        return 0;
-    size = buf.ia_blocks * 512;
-    if (buf.ia_type == IA_IFDIR)
-        sync_names_list (look->client, look->this->fd_maker, inode, names);
-    for (guint i = 0; i < names->len; i++)
-        size += tree_size (look, inode, names->pdata[i]);
+    sync_tree_each (&tree, directory, name);
     return size;
 }
 
@@ -167,13 +168,13 @@ older_first (gconstpointer a, gconstpointer b)
 
 /* The owner of a directory may have taken his rights in it away, and gets them back. */
 static void
-trashed_open (struct client *owner, inode_t *directory, const struct iatt *buf)
+trashed_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf)
 {
     loc_t loc = { .inode = directory };
     struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
 
     if (to.ia_prot != buf->ia_prot)
-        sync_setattr (owner, &loc, &to, IATT_MODE, NULL, NULL);
+        sync_setattr (tree->client, &loc, &to, IATT_MODE, NULL, NULL);
     loc_wipe_path (&loc);
 }
 
@@ -182,20 +183,10 @@ static int
 trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *directory,
                      const char *name)
 {
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    int r = sync_name_look (owner, directory, name, &inode, &buf);
+    const struct sync_tree tree = { owner, look->this->fd_maker, trashed_open, sync_tree_remove,
+                                    NULL };
 
-    if (r == 0 && buf.ia_type == IA_IFDIR && sync_name_remove (owner, directory, name, inode) == 0)
-        return 0;
-    if (r == 0 && buf.ia_type == IA_IFDIR) {
-        trashed_open (owner, inode, &buf);
-        r = sync_names_list (owner, look->this->fd_maker, inode, names);
-    }
-    for (guint i = 0; r == 0 && i < names->len; i++)
-        r = trashed_remove_tree (look, owner, inode, names->pdata[i]);
-    return r < 0 ? r : sync_name_remove (owner, directory, name, inode);
+    return sync_tree_each (&tree, directory, name);
 }
 
 static void

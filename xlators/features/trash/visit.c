@@ -18,7 +18,8 @@
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-/* The top of the graph, if this volume alone is below it. */
+/* Returns the top of the graph, or the child of a realm's boundary, if this volume alone is below
+ * it; else this volume. */
 static xlator_t *
 entrance_of (xlator_t *this)
 {
