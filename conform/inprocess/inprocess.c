@@ -194,22 +194,30 @@ run_child (struct run *run)
     return status;
 }
 
+/* Between two cases, and when the graph ends after the last one, the crash is told of the case
+ * before. */
+static void
+run_crash (struct run *run, int status)
+{
+    const guint number = run->running ? run->next : MAX (run->next, 1) - 1;
+    const char *where = run->running ? "" : " after the case";
+    g_autofree char *text =
+        WIFSIGNALED (status)
+            ? g_strdup_printf ("crash%s: %s", where, strsignal (WTERMSIG (status)))
+            : g_strdup_printf ("crash%s: exit status %d", where, WEXITSTATUS (status));
+
+    run_fail (run, &g_array_index (run->cases, struct in_case, number), text, text);
+}
+
 /* A child ended abnormally. */
 static void
 run_bad_end (struct run *run, int status)
 {
-    const struct in_case *c = &g_array_index (run->cases, struct in_case,
-                                              MIN (run->next, run->cases->len - 1));
-
     run->bad_ends++;
-    if (!run->running)
-        return;
-    g_autofree char *text = WIFSIGNALED (status)
-                              ? g_strdup_printf ("crash: %s", strsignal (WTERMSIG (status)))
-                              : g_strdup_printf ("crash: exit status %d", WEXITSTATUS (status));
-    run_fail (run, c, text, text);
+    if (run->running || !WIFEXITED (status) || WEXITSTATUS (status) != WORKER_STUCK)
+        run_crash (run, status);
+    run->next += run->running;
     run->running = false;
-    run->next++;
 }
 
 static int

@@ -363,6 +363,7 @@ bool choice_may_change (enum fop op);
 /* --- worker.c --- */
 
 /* Exit statuses if no case can be run: the graph is too slow, or no tree could be made. */
+#define WORKER_STUCK 5
 #define WORKER_SLOW 6
 #define WORKER_TREELESS 7
 

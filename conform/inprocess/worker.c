@@ -453,7 +453,7 @@ kit_worker_run (const struct conform_options *options, GArray *cases, guint from
         case_tell (c);
     }
     if (!usable)
-        _exit (worker.slow ? WORKER_SLOW : worker.treeless ? WORKER_TREELESS : 5);
+        _exit (worker.slow ? WORKER_SLOW : worker.treeless ? WORKER_TREELESS : WORKER_STUCK);
     findings_begin ("end", options->seed);
     world_free (worker.stack);
     world_free (worker.bare);
