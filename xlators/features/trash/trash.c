@@ -221,6 +221,21 @@ timer_end (trash_private_t *priv)
 
 #define TRASH_LAST (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds for entries at the end */
 
+/* Drops the stages whose entries could not be made. They refer to inodes, which end before fini. */
+static void
+stages_drop (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+    g_autoptr (GList) left = g_hash_table_get_keys (priv->stages);
+    struct trash_stage *stage;
+
+    g_hash_table_remove_all (priv->stages);
+    for (GList *one = left; one; one = one->next)
+        trash_stage_unref (this, one->data);
+    while ((stage = g_queue_pop_head (&priv->loose)))
+        trash_stage_unref (this, stage);
+}
+
 /* No request comes any more. What lies in stages becomes entries while the child still answers. If
  * that takes too long, the rest is left to the next daemon. */
 static void
@@ -235,6 +250,7 @@ trash_settle_all (xlator_t *this)
     trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
     trash_line_wait (&priv->notices);
+    stages_drop (this);
 }
 
 static void
@@ -253,20 +269,6 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
     xlator_pass_on (this, event, data);
 }
 
-/* Stages whose entries could not be made in time. */
-static void
-stages_drop (xlator_t *this)
-{
-    trash_private_t *priv = this->private;
-    g_autoptr (GList) left = g_hash_table_get_keys (priv->stages);
-    struct trash_stage *stage;
-
-    for (GList *one = left; one; one = one->next)
-        trash_stage_unref (this, one->data);
-    while ((stage = g_queue_pop_head (&priv->loose)))
-        trash_stage_unref (this, stage);
-}
-
 static void
 trash_fini (xlator_t *this)
 {
@@ -279,7 +281,6 @@ trash_fini (xlator_t *this)
     trash_line_fini (&priv->entries);
     trash_line_fini (&priv->notices);
     work_leave ();
-    stages_drop (this);
     g_hash_table_unref (priv->users);
     g_hash_table_unref (priv->last_of);
     g_hash_table_unref (priv->stages);
