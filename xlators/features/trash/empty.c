@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass trash empty: removes entries for good, each as the user of its trash. A tree may be
- * deeper than a thread's stack: its user has made it, so the walk keeps its way on the heap.
+ * windlass trash empty: removes entries for good, each as the user of its trash.
  */
 #include "commands.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define ORPHAN_AGE 3600 /* seconds: the age of an information file without a file beside it from
                          * which no program is just about to put the file there */
@@ -20,115 +18,34 @@ struct trash_emptying {
 
 /* --- a tree ----------------------------------------------------------------------------------- */
 
-/* A directory whose names are removed. */
-struct tree_level {
-    inode_t *inode;   /* with a reference */
-    GPtrArray *names; /* owned */
-    guint next;
-};
-
-struct tree_walk {
-    xlator_t *this;
-    struct client *client;
-    GPtrArray *levels; /* struct tree_level */
-};
-
-static void
-tree_level_free (gpointer data)
-{
-    struct tree_level *level = data;
-
-    inode_unref (level->inode);
-    g_ptr_array_unref (level->names);
-    g_free (level);
-}
-
-/* Goes into a directory. Its owner may have taken his rights in it away, and gets them back. */
 static int
-tree_enter (struct tree_walk *walk, inode_t *inode, const struct iatt *buf)
+tree_remove_one (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
+                 const struct iatt *buf)
 {
-    struct tree_level *level = g_new0 (struct tree_level, 1);
-    loc_t loc = { .inode = inode };
-    struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
-
-    if (to.ia_prot != buf->ia_prot)
-        sync_setattr (walk->client, &loc, &to, IATT_MODE, NULL, NULL);
-    loc_wipe_path (&loc);
-    level->inode = inode_ref (inode);
-    level->names = g_ptr_array_new_with_free_func (g_free);
-    g_ptr_array_add (walk->levels, level);
-    return sync_names_list (walk->client, walk->this->fd_maker, inode, level->names);
-}
-
-/* Removes a name, or goes into a directory that is not empty. Returns 0, 1: it went there; or a
- * negative errno. */
-static int
-tree_step (struct tree_walk *walk, inode_t *directory, const char *name)
-{
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    int r = sync_name_look (walk->client, directory, name, &inode, &buf);
-
-    if (r == 0)
-        r = sync_name_remove (walk->client, directory, name, inode);
-    if (r == -ENOENT)
-        return 0;
-    if (r == 0 || buf.ia_type != IA_IFDIR || (r != -ENOTEMPTY && r != -EEXIST))
-        return r;
-    r = tree_enter (walk, inode, &buf);
-    return r == 0 ? 1 : r;
-}
-
-/* Removes the directory in which the walk is, which is empty now. */
-static int
-tree_leave (struct tree_walk *walk, inode_t *above, const char *name)
-{
-    struct tree_level *level = walk->levels->pdata[walk->levels->len - 1];
-    const int r = sync_name_remove (walk->client, above, name, level->inode);
-
-    g_ptr_array_set_size (walk->levels, walk->levels->len - 1);
-    return r == -ENOENT ? 0 : r;
-}
-
-/* One name further. */
-static int
-tree_go_on (struct tree_walk *walk, inode_t *directory, const char *name)
-{
-    struct tree_level *level = walk->levels->pdata[walk->levels->len - 1], *above;
+    struct trash_emptying *emptying = tree->data;
+    struct job *job = emptying->visit->job;
     int r;
 
-    if (level->next < level->names->len) {
-        r = tree_step (walk, level->inode, level->names->pdata[level->next]);
-        if (r == 0)
-            level->next++;
-        return r;
-    }
-    if (walk->levels->len == 1)
-        return tree_leave (walk, directory, name);
-    above = walk->levels->pdata[walk->levels->len - 2];
-    r = tree_leave (walk, above->inode, above->names->pdata[above->next]);
-    above->next++;
-    return r;
+    if (!job_next (job))
+        return -EINTR;
+    job_progress (job, ++emptying->removed, 0);
+    r = sync_name_remove (tree->client, directory, name, inode);
+    return r == -ENOENT ? 0 : r;
 }
 
 /* Removes a name with all that is below it, as the user of the trash. */
 static int
 tree_remove_all (struct trash_emptying *emptying, const struct bin_seen *bin, inode_t *directory,
-             const char *name)
+                 const char *name)
 {
-    struct visit *visit = emptying->visit;
-    struct tree_walk walk = { visit->this, bin->client,
-                              g_ptr_array_new_with_free_func (tree_level_free) };
-    int r = tree_step (&walk, directory, name);
+    xlator_t *this = emptying->visit->this;
+    const struct sync_tree tree = { bin->client, this->fd_maker, trash_tree_open, tree_remove_one,
+                                    emptying };
+    const int r = sync_tree_each (&tree, directory, name);
 
-    while (r >= 0 && walk.levels->len > 0) {
-        job_progress (visit->job, ++emptying->removed, 0);
-        r = job_next (visit->job) ? tree_go_on (&walk, directory, name) : -EINTR;
-    }
-    g_ptr_array_unref (walk.levels);
-    if (r >= 0)
-        trash_notice (visit->this, directory, name);
-    return MIN (r, 0);
+    if (r == 0 || r == -ENOENT)
+        trash_notice (this, directory, name);
+    return r == -ENOENT ? 0 : r;
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */

@@ -166,9 +166,8 @@ older_first (gconstpointer a, gconstpointer b)
     return (one->since > other->since) - (one->since < other->since);
 }
 
-/* The owner of a directory may have taken his rights in it away, and gets them back. */
-static void
-trashed_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf)
+void
+trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf)
 {
     loc_t loc = { .inode = directory };
     struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
@@ -183,7 +182,7 @@ static int
 trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *directory,
                      const char *name)
 {
-    const struct sync_tree tree = { owner, look->this->fd_maker, trashed_open, sync_tree_remove,
+    const struct sync_tree tree = { owner, look->this->fd_maker, trash_tree_open, sync_tree_remove,
                                     NULL };
 
     return sync_tree_each (&tree, directory, name);
