@@ -63,6 +63,10 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
 /* Makes a new directory below options->directory, open to all users. Freed with g_free;
  * conform_scratch_remove removes all of it. Returns NULL after a message. */
 char *conform_scratch (const struct conform_options *options);
+/* The same, and *keeper has its keeper, which conform_keeper_end ends; NULL with a NULL. */
+struct conform_keeper;
+char *
+conform_scratch_kept (const struct conform_options *options, struct conform_keeper **keeper);
 void conform_scratch_remove (const char *path);
 /* Makes a directory for a storage of the volfile, and in it the one that is shown if all volumes of
  * type features/subdirectory are above that storage, which is returned; g_free it. NULL after a
@@ -76,8 +80,11 @@ bool conform_scratch_try_remove (const char *path);
  * signal, without conform_keeper_end, before which path should have been removed. A child process
  * that keeps the keeper's descriptor delays that; so it must exec, close all descriptors, or call
  * conform_keeper_leave. NULL if it can't be started; all functions take NULL. */
-struct conform_keeper;
 struct conform_keeper *conform_keeper_start (const char *path);
+/* Has the keeper make the directory: a process that is killed at any moment leaves no directory
+ * behind. path is an absolute template of g_mkdtemp, and then the directory's path. NULL and an
+ * errno if it could not be made. */
+struct conform_keeper *conform_keeper_make (char *path);
 void conform_keeper_end (struct conform_keeper *keeper);
 /* In a forked process: detaches it from the keeper. */
 void conform_keeper_leave (const struct conform_keeper *keeper);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,14 +79,38 @@ clear_away (const char *path)
 
 /* Ignores signals that end the kit: the keeper ends after it. */
 static void
-keeper_main (const char *path, int begin)
+keeper_ignores_signals (void)
 {
-    char byte;
-
     setsid ();
     signal (SIGINT, SIG_IGN);
     signal (SIGTERM, SIG_IGN);
     signal (SIGHUP, SIG_IGN);
+    signal (SIGPIPE, SIG_IGN);
+}
+
+/* Writes to the kit 0, or the errno of the failure, and the name of the directory. */
+static void
+keeper_make (char *path, int made)
+{
+    const bool done = g_mkdtemp (path) && chmod (path, 0755) == 0;
+    const int error = done ? 0 : errno;
+
+    if (write (made, &error, sizeof error) == (ssize_t) sizeof error && done)
+        (void) !write (made, path, strlen (path));
+    if (!done)
+        _exit (1);
+}
+
+/* Waits for the end of the kit. made: NULL, or the pipe by which the name of a new directory is
+ * returned, for which path is the template. */
+static void
+keeper_main (char *path, int begin, const int *made)
+{
+    char byte;
+
+    keeper_ignores_signals ();
+    if (made)
+        keeper_make (path, *made);
     dup2 (begin, KEPT_FD);
     close_range (KEPT_FD + 1, ~0U, 0);
     while (read (KEPT_FD, &byte, 1) < 0 && errno == EINTR)
@@ -95,10 +120,9 @@ keeper_main (const char *path, int begin)
     _exit (0);
 }
 
-struct conform_keeper *
-conform_keeper_start (const char *path)
+static struct conform_keeper *
+keeper_start (char *path, const int *made)
 {
-    g_autofree char *full = g_canonicalize_filename (path, NULL);
     struct conform_keeper *keeper;
     int ends[2];
     pid_t pid;
@@ -107,8 +131,10 @@ conform_keeper_start (const char *path)
         return NULL;
     fflush (NULL);
     pid = fork ();
-    if (pid == 0)
-        keeper_main (full, ends[0]);
+    if (pid == 0) {
+        close (ends[1]);
+        keeper_main (path, ends[0], made);
+    }
     close (ends[0]);
     if (pid < 0) {
         close (ends[1]);
@@ -116,6 +142,48 @@ conform_keeper_start (const char *path)
     }
     keeper = g_new (struct conform_keeper, 1);
     *keeper = (struct conform_keeper){ pid, ends[1] };
+    return keeper;
+}
+
+struct conform_keeper *
+conform_keeper_start (const char *path)
+{
+    g_autofree char *full = g_canonicalize_filename (path, NULL);
+
+    return keeper_start (full, NULL);
+}
+
+/* Reads what keeper_make has written. Returns 0, or an errno. */
+static int
+keeper_made (int fd, char *path)
+{
+    const ssize_t length = strlen (path);
+    int error;
+
+    if (read (fd, &error, sizeof error) != (ssize_t) sizeof error)
+        return ECHILD;
+    return error || read (fd, path, length) == length ? error : ECHILD;
+}
+
+struct conform_keeper *
+conform_keeper_make (char *path)
+{
+    struct conform_keeper *keeper;
+    int made[2], error;
+
+    if (pipe2 (made, O_CLOEXEC) < 0)
+        return NULL;
+    keeper = keeper_start (path, &made[1]);
+    error = keeper ? 0 : errno;
+    close (made[1]);
+    if (keeper)
+        error = keeper_made (made[0], path);
+    close (made[0]);
+    if (error) {
+        conform_keeper_end (keeper);
+        keeper = NULL;
+    }
+    errno = error;
     return keeper;
 }
 

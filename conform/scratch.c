@@ -86,18 +86,34 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
 
 /* --- scratch directories -------------------------------------------------------------------- */
 
+/* NULL, after a message that a directory below above could not be made. */
+static char *
+scratch_failed (char *path, const char *above)
+{
+    fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", above,
+             g_strerror (errno));
+    g_free (path);
+    return NULL;
+}
+
 char *
 conform_scratch (const struct conform_options *options)
 {
     const char *above = options->scratch ? options->scratch : options->directory;
     char *path = g_build_filename (above, "windlass-conform.XXXXXX", NULL);
 
-    if (g_mkdtemp (path) && chmod (path, 0755) == 0)
-        return path;
-    fprintf (stderr, "windlass conform: can't make a directory below '%s': %s\n", above,
-             g_strerror (errno));
-    g_free (path);
-    return NULL;
+    return g_mkdtemp (path) && chmod (path, 0755) == 0 ? path : scratch_failed (path, above);
+}
+
+char *
+conform_scratch_kept (const struct conform_options *options, struct conform_keeper **keeper)
+{
+    const char *above = options->scratch ? options->scratch : options->directory;
+    g_autofree char *name = g_build_filename (above, "windlass-conform.XXXXXX", NULL);
+    char *path = g_canonicalize_filename (name, NULL);
+
+    *keeper = conform_keeper_make (path);
+    return *keeper ? path : scratch_failed (path, above);
 }
 
 /* The lowest volume is the first of the file, and its path begins at the root of the storage. */

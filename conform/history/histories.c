@@ -143,10 +143,9 @@ run_seeds (const struct conform_options *options, struct conform_report *report)
     return error_or_0 (r);
 }
 
-/* The scratch directories of all histories are in one common directory. conform_keeper_start starts
- * a process that removes this directory if the present process is killed (conform.h). One such
- * process serves all histories: the start of one for each history would take as long as the
- * history. */
+/* The scratch directories of all histories are in one common directory. Its keeper is a process
+ * that removes this directory if the present process is killed (conform.h). One keeper serves all
+ * histories: the start of one for each history would take as long as the history. */
 int
 conform_histories (const struct conform_options *options, struct conform_report *report)
 {
@@ -160,10 +159,9 @@ conform_histories (const struct conform_options *options, struct conform_report 
     if (options->list || !conform_wanted (options, "history")
         || (!options->history && options->histories == 0))
         return 0;
-    scratch = conform_scratch (options);
+    scratch = conform_scratch_kept (options, &keeper);
     if (!scratch)
         return -EIO;
-    keeper = conform_keeper_start (scratch);
     kept.scratch = scratch;
     r = options->history ? run_file (&kept, report) : run_seeds (&kept, report);
     conform_scratch_remove (scratch);

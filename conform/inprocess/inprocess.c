@@ -252,10 +252,9 @@ run_begin (struct run *run)
 {
     g_autofree char *stack = NULL, *bare = NULL;
 
-    run->scratch = conform_scratch (run->options);
+    run->scratch = conform_scratch_kept (run->options, &run->keeper);
     if (!run->scratch)
         return -EIO;
-    run->keeper = conform_keeper_start (run->scratch);
     stack = g_build_filename (run->scratch, "stack", NULL);
     bare = g_build_filename (run->scratch, "bare", NULL);
     return mkdir (stack, 0755) < 0 || mkdir (bare, 0755) < 0 ? -errno : 0;

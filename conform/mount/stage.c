@@ -150,13 +150,14 @@ stage_fill (struct stage *stage, const struct conform_options *options)
 struct stage *
 stage_new (const struct conform_options *options)
 {
-    g_autofree char *made = conform_scratch (options);
+    struct conform_keeper *keeper;
+    char *made = conform_scratch_kept (options, &keeper);
     struct stage *stage;
 
     if (!made)
         return NULL;
     stage = g_new0 (struct stage, 1);
-    stage->dir = g_canonicalize_filename (made, NULL);
+    stage->dir = made;
     stage->bare = g_build_filename (stage->dir, "bare", NULL);
     stage->mnt = g_build_filename (stage->dir, "mnt", NULL);
     stage->log = g_build_filename (stage->dir, "log", NULL);
@@ -165,7 +166,7 @@ stage_new (const struct conform_options *options)
     stage->types = g_ptr_array_new_with_free_func (g_free);
     stage->daemon = options->daemon;
     stage->pidfd = -1;
-    stage->keeper = conform_keeper_start (stage->dir);
+    stage->keeper = keeper;
     if (stage_fill (stage, options) == 0)
         return stage;
     stage_free (stage);

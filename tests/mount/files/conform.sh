@@ -18,6 +18,7 @@ for file in "$SOURCE_DIR"/volfiles/$(amount "[cr]*" "*").vol; do
     delay-gen.vol) cases='links/of 6*' ;;
     error-gen.vol) options=(--xlator-option error-gen.failure=0) ;;
     read-only.vol) options=(--xlator-option read-only.read-only=off) ;;
+    audit.vol) options=(--xlator-option "audit.log-directory=$TEST_DIR") ;;
     trace.vol) options=(--xlator-option 'trace*.log-file=no') ;; # the kit minds what is logged
     esac
     [ -n "${TEST_LONG-}" ] || cases=${cases/directories|/}
