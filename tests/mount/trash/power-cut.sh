@@ -23,6 +23,7 @@ for model in posix ext4-ordered; do
         DAEMON=''
         stack features/trash
         mount_volfile "$VOL"
+        settled # by the recovery, a job that an unmount would stop
         unmount
         expect "files with $model, $seed" 40 \
             "$(cat "$BACK"/dir/* "$BACK"/.Trash-0/files/* 2>/dev/null | sort -u | grep -c text)"

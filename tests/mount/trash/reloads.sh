@@ -38,6 +38,7 @@ for i in {1..10}; do
 done
 touch over
 wait $load || fail "the load failed"
+settled
 unmount
 made=$(cat over.made)
 expect "entries" "$made" "$(ls "$BACK/.Trash-0/info" | wc -l)"

@@ -281,11 +281,27 @@ trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later)
     pthread_mutex_unlock (&priv->lock);
 }
 
+static bool
+stages_are_ending (trash_private_t *priv)
+{
+    bool ending;
+
+    pthread_mutex_lock (&priv->lock);
+    ending = priv->ending;
+    pthread_mutex_unlock (&priv->lock);
+    return ending;
+}
+
+/* At the end of the graph trash_settle_all goes on instead: the daemon waits only seconds for
+ * functions on other threads. */
 static void
 stages_make (xlator_t *this, struct trash_task *task)
 {
-    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)) {
-        trash_line_add (&trash_priv (this)->entries, task);
+    trash_private_t *priv = this->private;
+
+    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)
+        && !stages_are_ending (priv)) {
+        trash_line_add (&priv->entries, task);
         return;
     }
     g_free (task);

@@ -14,6 +14,7 @@
 #define CONTENT_KEY "glusterfs.content" /* xdata of a lookup: storage/posix answers with the file */
 #define WAIT_STEP 10000         /* microseconds between two looks at what is waited for */
 #define SETTLE_STEPS 300        /* steps for which a user may go on removing */
+#define SETTLE_MOST (60 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds of all such steps */
 #define NOTICE_STEPS 500        /* steps for which the kernel may take its time */
 
 /* --- identities ------------------------------------------------------------------------------- */
@@ -215,11 +216,14 @@ line_await (struct visit *visit, struct trash_line *line,
     return r;
 }
 
-/* A user who has just removed something asks for it. */
+/* A user who has just removed something asks for it. As long as entries are made, the wait goes on,
+ * since a busy machine takes its time; but not for ever, since users may go on removing. */
 static int
 visit_settle (struct visit *visit)
 {
     trash_private_t *priv = trash_priv (visit->this);
+    const int64_t end = clock_now () + SETTLE_MOST;
+    uint64_t made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
     unsigned steps = 0;
     int r = 0;
 
@@ -227,6 +231,9 @@ visit_settle (struct visit *visit)
         r = line_await (visit, &priv->entries, settling_run, &steps, SETTLE_STEPS);
         if (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0)
             r = visit_wait (visit, &steps);
+        if (made != __atomic_load_n (&priv->made, __ATOMIC_RELAXED) && clock_now () < end)
+            steps = 0;
+        made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
     }
     return r;
 }
