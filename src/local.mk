@@ -47,12 +47,14 @@ src_libcore_a_SOURCES = \
     %D%/core/data/dict.c \
     %D%/core/data/dirent.c \
     %D%/core/data/fd.c \
+    %D%/core/data/file-system.c \
     %D%/core/data/iatt.c \
     %D%/core/data/inode-numbers.c \
     %D%/core/data/inode.c \
     %D%/core/data/iobuf.c \
     %D%/core/data/itable.h \
     %D%/core/data/loc.c \
+    %D%/core/data/number-slots.c \
     %D%/core/data/spare-buffers.h \
     %D%/core/table/fops.c \
     %D%/core/table/opset.c \
@@ -211,6 +213,7 @@ pkgincludedata_HEADERS = \
     %D%/core/data/dict.h \
     %D%/core/data/dirent.h \
     %D%/core/data/fd.h \
+    %D%/core/data/file-system.h \
     %D%/core/data/iatt.h \
     %D%/core/data/inode.h \
     %D%/core/data/iobuf.h \

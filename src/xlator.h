@@ -26,6 +26,7 @@
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
 #include "core/data/fd.h"
+#include "core/data/file-system.h"
 #include "core/data/iatt.h"
 #include "core/data/inode.h"
 #include "core/data/iobuf.h"

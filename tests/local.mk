@@ -18,6 +18,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_data.c \
     %D%/unit/test_any_fop.c \
     %D%/unit/test_fan_out.c \
+    %D%/unit/test_file_system.c \
     %D%/unit/test_frame.c \
     %D%/unit/test_malloc_trim.c \
     %D%/unit/test_delayed.c \

@@ -195,7 +195,7 @@ posix_init (xlator_t *this)
     posix_wanted_init (&priv->wanted);
     posix_descriptors_init (&priv->descriptors);
     posix_cache_init (&priv->cache, init_cache_limit (priv));
-    posix_numbers_init (&priv->numbers);
+    number_slots_init (&priv->numbers);
     posix_reserve_set (priv, priv->reserve_option);
     priv->ready = true;
     r = init_open (this, &fd);
@@ -231,7 +231,7 @@ posix_fini (xlator_t *this)
     g_clear_pointer (&priv->watch, posix_watch_free);
     posix_cache_destroy (&priv->cache);
     posix_descriptors_destroy (&priv->descriptors);
-    posix_numbers_destroy (&priv->numbers);
+    number_slots_destroy (&priv->numbers);
     pthread_mutex_destroy (&priv->reserve.lock);
     if (priv->mount_fd >= 0)
         close (priv->mount_fd);

@@ -19,9 +19,9 @@ static const struct xlator_option options[] = {
       .help = "the directory whose files the mount shows; it must exist, and nothing is added to "
               "it" },
     { OPTION ("gfid", ENUM, posix_private_t, gfid_mode, "derived"), .values = gfid_modes,
-      .help = "the source of a file's identity; derived: device, inode and generation; xattr: the "
-              "extended attribute trusted.gfid, which is stored with each file, needs root, and "
-              "survives a copy" },
+      .help = "the source of a file's identity; derived: file system, inode number and generation; "
+              "xattr: the extended attribute trusted.gfid, which is stored with each file, needs "
+              "root, and survives a copy" },
     { OPTION ("handles", ENUM, posix_private_t, handles, "auto"), .values = handles_modes,
       .help = "how the translator finds a file again; file-handle: by file handle, which needs "
               "root; descriptor: by open descriptors and names; auto: by file handle if this "
@@ -170,7 +170,7 @@ posix_dump_inode (xlator_t *this, inode_t *inode, GString *out)
         g_string_append_printf (
             out,
             "dev=%" G_GUINT64_FORMAT "\nino=%" G_GUINT64_FORMAT "\ndescriptor=%s\nhas-locks=%s\n",
-            pi->dev, pi->ino,
+            file_system_dev (pi->fs), pi->ino,
             __atomic_load_n (&pi->state, __ATOMIC_RELAXED) < 0 ? "closed" : "open",
             __atomic_load_n (&pi->locks, __ATOMIC_RELAXED) ? "yes" : "no");
 }
@@ -194,7 +194,6 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     const posix_private_t *priv = posix_priv (this);
     const struct posix_inode *pi = inode ? posix_inode_get (this, inode) : NULL;
-    uint64_t number;
 
     g_string_append_printf (out, "it is '%s%s'%s\n", priv->directory,
                             strcmp (path, "/") == 0 ? "" : path,
@@ -206,11 +205,11 @@ posix_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     g_string_append_printf (out, "its gfid %s (gfid)\n",
                             priv->gfid_mode == GFID_XATTR ? "is stored with it"
                                                           : "is made of what the file system says");
-    if (pi && !posix_number_is_own (priv, pi->dev) && posix_number_known (this, pi, &number))
+    if (pi && !posix_number_is_own (priv, pi->fs))
         g_string_append_printf (out,
                                 "on another file system than the directory: its inode number there "
                                 "is %" G_GUINT64_FORMAT ", here %" G_GUINT64_FORMAT "\n",
-                                pi->ino, number);
+                                pi->ino, posix_number_of (this, pi->fs, pi->ino));
     g_string_append_printf (out, "%s (o-direct)\n",
                             priv->o_direct
                                 ? "reads and writes it past the page cache, where they are aligned"

@@ -71,7 +71,9 @@ struct posix_inode {
     bool kept;              /* its descriptor stays until forget; cache.lock */
     bool nameless;          /* it may have lost its last name; if an open file keeps it, that file's
                                descriptor is handed to it; atomic, set under cache.lock */
-    uint64_t dev, ino;
+    uint16_t moves;         /* file_system_moves (fs) when fd was opened; cache.lock to change */
+    const struct file_system *fs;
+    uint64_t ino;
     gfid_t gfid;
     struct posix_locks *locks; /* atomic; NULL until there is one */
     struct posix_fd *open;     /* its open files and directories; cache.lock */
@@ -82,7 +84,8 @@ struct posix_inode {
 
 /* The identity of an inode. */
 struct posix_ident {
-    uint64_t dev, ino;
+    const struct file_system *fs;
+    uint64_t ino;
     int handle_type;
     unsigned handle_size;
     bool by_handle;
@@ -144,13 +147,6 @@ struct posix_reserve {
     bool full;                 /* lock */
 };
 
-/* File systems below the directory, other than its own: number.c. */
-struct posix_numbers {
-    pthread_mutex_t lock; /* a leaf */
-    GHashTable *by_dev;   /* device to struct number_file_system, which it owns; lock */
-    GHashTable *slots;    /* slot to struct number_file_system; lock */
-};
-
 typedef struct posix_private {
     /* options */
     char *directory;
@@ -183,7 +179,7 @@ typedef struct posix_private {
     struct posix_waiters waiters;
     struct posix_wanted wanted;
     struct posix_reserve reserve;
-    struct posix_numbers numbers;
+    struct number_slots numbers; /* of other file systems below the directory */
     struct posix_watch *watch; /* NULL: off. Constant */
 } posix_private_t;
 

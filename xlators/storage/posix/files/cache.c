@@ -139,6 +139,25 @@ cache_move_down (int fd, int *victim)
     return low;
 }
 
+/* pi is pinned, and has moved. Its open files keep their own descriptors. */
+static void
+cache_renew_locked (struct posix_cache *cache, struct posix_inode *pi, int fd)
+{
+    const uint16_t moves = file_system_moves (pi->fs);
+
+    if (pi->kept)
+        return;
+    for (struct posix_fd *pfd = pi->open; pfd; pfd = pfd->next_open)
+        pfd->pi = NULL;
+    pi->open = NULL;
+    if (cache->watch)
+        posix_watch_unmark (cache->watch, pi, pi->fd, false);
+    if (dup3 (fd, pi->fd, O_CLOEXEC) >= 0)
+        __atomic_store_n (&pi->moves, moves, __ATOMIC_RELAXED);
+    if (cache->watch)
+        posix_watch_mark (cache->watch, pi, pi->fd);
+}
+
 void
 posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
 {
@@ -146,6 +165,8 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
 
     pthread_mutex_lock (&cache->lock);
     if (posix_cache_pin (pi)) {
+        if (G_UNLIKELY (posix_has_moved (pi)))
+            cache_renew_locked (cache, pi, fd);
         victim = fd; /* another thread was faster */
     } else {
         /* If all are in use the ring grows for a while: refusing would be worse. */
@@ -157,6 +178,7 @@ posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd)
             posix_watch_mark (cache->watch, pi, fd);
         pi->fd = fd;
         pi->used = 1;
+        __atomic_store_n (&pi->moves, file_system_moves (pi->fs), __ATOMIC_RELAXED);
         __atomic_store_n (&pi->state, 1, __ATOMIC_RELEASE);
         cache_add_locked (cache, pi);
     }

@@ -14,7 +14,15 @@ void posix_cache_destroy (struct posix_cache *cache);
 bool posix_cache_pin (struct posix_inode *pi);
 void posix_cache_unpin (struct posix_inode *pi);
 
-/* Gives fd to pi. If pi has one already, fd is closed. Either way pi is pinned. */
+/* Returns whether pi's file system came under another device since pi's descriptor was opened. */
+static inline bool
+posix_has_moved (const struct posix_inode *pi)
+{
+    return __atomic_load_n (&pi->moves, __ATOMIC_RELAXED) != file_system_moves (pi->fs);
+}
+
+/* Gives fd to pi. If pi has one already, fd is closed, unless pi has moved: then its descriptor
+ * becomes fd. Either way pi is pinned. */
 void posix_cache_insert (struct posix_cache *cache, struct posix_inode *pi, int fd);
 
 /* Keeps the descriptor until forget. The caller has it pinned. */
@@ -117,22 +125,18 @@ int posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id);
 
 /* --- number.c ------------------------------------------------------------------------------- */
 
-void posix_numbers_init (struct posix_numbers *numbers);
-void posix_numbers_destroy (struct posix_numbers *numbers);
+/* Returns the file system of the object of fd, which a name has just led to, and which has these
+ * attributes: with the numbers of storage. */
+const struct file_system *posix_file_system (xlator_t *this, int fd, const struct iatt *buf);
 
-/* Returns whether callers see inode numbers of the device as they are. */
-bool posix_number_is_own (const posix_private_t *priv, uint64_t dev);
+/* Returns whether callers see inode numbers of the file system as they are. */
+bool posix_number_is_own (const posix_private_t *priv, const struct file_system *fs);
 
-/* Returns the inode number that callers see. fd: any descriptor of that device. */
+/* Returns the inode number that callers see. */
+uint64_t posix_number_of (xlator_t *this, const struct file_system *fs, uint64_t ino);
+
+/* The same where only the device is known. fd: any descriptor of that device. */
 uint64_t posix_number (xlator_t *this, int fd, uint64_t dev, uint64_t ino);
-
-/* The same for the object of fd, which a name has just led to. If it is the top of a file system,
- * looks whether that is still the one known by its device: the numbers of devices are used
- * again. */
-uint64_t posix_number_of_found (xlator_t *this, int fd, const struct iatt *buf);
-
-/* The same without a system call: returns false if the file system is not known. */
-bool posix_number_known (xlator_t *this, const struct posix_inode *pi, uint64_t *ret_number);
 
 /* --- creds.c -------------------------------------------------------------------------------- */
 

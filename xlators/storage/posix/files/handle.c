@@ -99,7 +99,8 @@ posix_inode_new (const struct posix_ident *ident)
         .handle_size = (uint8_t) ident->handle_size,
         .ia_type = (uint8_t) ident->ia_type,
         .by_handle = ident->by_handle,
-        .dev = ident->dev,
+        .fs = ident->fs,
+        .moves = file_system_moves (ident->fs),
         .ino = ident->ino,
         .gfid = ident->gfid,
     };
@@ -405,8 +406,11 @@ handle_attach (xlator_t *this, inode_t *inode, int fd, const struct posix_ident 
 {
     struct posix_inode *pi = posix_inode_get (this, inode), *mine;
 
-    if (pi)
+    if (pi) {
+        if (G_UNLIKELY (posix_has_moved (pi)))
+            handle_watch (this, inode, pi, fd, buf);
         return pi;
+    }
     mine = posix_inode_new (ident);
     pi = inode_ctx_set (inode, this, mine);
     if (pi != mine)
@@ -452,15 +456,15 @@ posix_adopt_closed (xlator_t *this, struct itable *table, inode_t *given, int fd
     struct posix_inode *pi;
     int r = handle_adopt (this, table, given, fd, ident, found, &pi), own;
 
-    if (r < 0 || !posix_priv (this)->cache.watch)
+    if (r < 0 || (!posix_priv (this)->cache.watch && !posix_has_moved (pi)))
         return r;
-    /* The inode is watched while its descriptor is open. */
+    /* The inode is watched while its descriptor is open; and one that has moved needs another. */
     own = posix_openat (this, AT_FDCWD, posix_path_of (fd).text, O_PATH, 0);
     if (own < 0)
         return own;
     posix_cache_insert (&posix_priv (this)->cache, pi, own);
     posix_cache_unpin (pi);
-    return posix_iatt (this, fd, &pi->gfid, &found->buf);
+    return posix_priv (this)->cache.watch ? posix_iatt (this, fd, &pi->gfid, &found->buf) : 0;
 }
 
 void

@@ -5,11 +5,13 @@
  *
  * A derived gfid of a handle of up to 12 bytes, as most are, is the handle itself:
  *
- *   1xxxxxxx xxxxxxxx xxxxxxxx xxxxxxxx   hash of device, handle type and size; the 1 is not in
- *                                         gfid_root
+ *   1xxxxxxx xxxxxxxx xxxxxxxx xxxxxxxx   hash of file system, handle type and size; the 1 is not
+ *                                         in gfid_root
  *   handle, padded with zeros
  *
- * which is unique by construction and costs nothing. A longer handle goes through SHA-256.
+ * which is unique by construction and costs nothing. A longer handle goes through SHA-256. The file
+ * system is known by what it says of itself (core/data/file-system.h), not by its device, whose
+ * number may change when the machine starts again.
  */
 #include "../posix.h"
 
@@ -46,16 +48,17 @@ posix_is_named (xlator_t *this, const struct posix_inode *pi, int dirfd, const c
                 struct iatt *ret_buf)
 {
     const posix_private_t *priv = posix_priv (this);
-    const bool local = priv->closes_silently && pi->dev == priv->root->dev;
+    const bool local = priv->closes_silently && pi->fs == priv->root->fs;
     const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (local ? AT_STATX_DONT_SYNC : 0);
     struct statx stx;
 
-    if (statx (dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
+    if (posix_has_moved (pi)
+        || statx (dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
         return false;
     iatt_of_statx (ret_buf, &stx);
-    if (ret_buf->ia_dev != pi->dev || ret_buf->ia_ino != pi->ino)
+    if (ret_buf->ia_dev != file_system_dev (pi->fs) || ret_buf->ia_ino != pi->ino)
         return false;
-    ret_buf->ia_ino = posix_number (this, pi->fd, pi->dev, pi->ino);
+    ret_buf->ia_ino = posix_number_of (this, pi->fs, pi->ino);
     ret_buf->ia_gfid = pi->gfid;
     return true;
 }
@@ -84,10 +87,10 @@ posix_handle_of (int fd, struct posix_ident *ident, int *ret_mount_id)
 static uint32_t
 identity_tag (const struct posix_ident *ident)
 {
-    const uint64_t parts[] = { ident->dev, (uint64_t) (uint32_t) ident->handle_type,
-                               ident->handle_size };
+    const uint64_t parts[] = { (uint64_t) (uint32_t) ident->handle_type, ident->handle_size };
 
-    return fnv32 (FNV32_START, parts, sizeof parts);
+    return fnv32 (fnv32 (FNV32_START, ident->fs->key.b, sizeof ident->fs->key.b), parts,
+                  sizeof parts);
 }
 
 static gfid_t
@@ -104,21 +107,22 @@ gfid_of_handle (const struct posix_ident *ident)
 static gfid_t
 gfid_of_long_handle (const struct posix_ident *ident)
 {
-    unsigned char bytes[16 + POSIX_HANDLE_MAX] = { 0 };
+    unsigned char bytes[24 + POSIX_HANDLE_MAX] = { 0 };
 
-    memcpy (bytes, &ident->dev, 8);
-    memcpy (bytes + 8, &ident->handle_type, 4);
-    memcpy (bytes + 12, &ident->handle_size, 4);
-    memcpy (bytes + 16, ident->handle, ident->handle_size);
-    return gfid_of_bytes (bytes, 16 + ident->handle_size);
+    memcpy (bytes, ident->fs->key.b, 16);
+    memcpy (bytes + 16, &ident->handle_type, 4);
+    memcpy (bytes + 20, &ident->handle_size, 4);
+    memcpy (bytes + 24, ident->handle, ident->handle_size);
+    return gfid_of_bytes (bytes, 24 + ident->handle_size);
 }
 
 static gfid_t
 gfid_of_birth (const struct posix_ident *ident, const struct iatt *buf)
 {
-    const uint64_t parts[] = { ident->dev, ident->ino, ident->ia_type, (uint64_t) buf->ia_btime,
-                               buf->ia_btime_nsec };
+    uint64_t parts[6] = { [2] = ident->ino, ident->ia_type, (uint64_t) buf->ia_btime,
+                          buf->ia_btime_nsec };
 
+    memcpy (parts, ident->fs->key.b, sizeof ident->fs->key.b);
     return gfid_of_bytes (parts, sizeof parts);
 }
 
@@ -200,7 +204,7 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
     if (r < 0)
         return r;
     iatt_of_statx (ret_buf, &stx);
-    ret_ident->dev = ret_buf->ia_dev;
+    ret_ident->fs = posix_file_system (this, fd, ret_buf);
     ret_ident->ino = ret_buf->ia_ino;
     ret_ident->ia_type = ret_buf->ia_type;
     ret_ident->handle_size = 0;
@@ -213,7 +217,7 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
         r = gfid_stored (fd, &ret_ident->gfid);
     else
         ret_ident->gfid = gfid_derive (ret_ident, ret_buf);
-    ret_buf->ia_ino = posix_number_of_found (this, fd, ret_buf);
+    ret_buf->ia_ino = posix_number_of (this, ret_ident->fs, ret_buf->ia_ino);
     ret_buf->ia_gfid = ret_ident->gfid;
     return r;
 }
@@ -221,7 +225,7 @@ posix_identify (xlator_t *this, int fd, struct posix_ident *ret_ident, struct ia
 bool
 posix_is (const struct posix_inode *pi, const struct posix_ident *ident)
 {
-    if (pi->dev != ident->dev || pi->ino != ident->ino || pi->handle_size != ident->handle_size)
+    if (pi->fs != ident->fs || pi->ino != ident->ino || pi->handle_size != ident->handle_size)
         return false;
     if (pi->handle_size == 0)
         return gfid_equal (&pi->gfid, &ident->gfid);

@@ -124,7 +124,9 @@ append_process (GString *out, pid_t pid)
 static bool
 is_of (const struct held_lock *lock, const struct posix_inode *pi)
 {
-    return lock->ino == pi->ino && lock->major == major (pi->dev) && lock->minor == minor (pi->dev);
+    const uint64_t dev = file_system_dev (pi->fs);
+
+    return lock->ino == pi->ino && lock->major == major (dev) && lock->minor == minor (dev);
 }
 
 /* Appends a holder outside of the mount. ours: the text for locks of these kinds that the mount

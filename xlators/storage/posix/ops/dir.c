@@ -110,14 +110,14 @@ dir_read (const struct posix_use *use, size_t size, off_t offset, size_t each,
 /* getdents(2) gives numbers of the listed directory's file system. For a name on which something is
  * mounted that is the covered directory's; readdirp replaces it by the number in the attributes. */
 static void
-dir_number (xlator_t *this, const struct posix_use *use, const fd_t *fd, gf_dirent_t *entries)
+dir_number (xlator_t *this, const fd_t *fd, gf_dirent_t *entries)
 {
     const struct posix_inode *pi = posix_inode_get (this, fd->inode);
 
-    if (!pi || posix_number_is_own (posix_priv (this), pi->dev))
+    if (!pi || posix_number_is_own (posix_priv (this), pi->fs))
         return;
     for (; entries; entries = entries->next)
-        entries->d_ino = posix_number (this, use->fd, pi->dev, entries->d_ino);
+        entries->d_ino = posix_number_of (this, pi->fs, entries->d_ino);
 }
 
 void
@@ -130,7 +130,7 @@ posix_readdir (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_t
 
     if (r == 0)
         r = dir_read (&use, size, offset, DIR_ENTRY_SIZE, &entries);
-    dir_number (this, &use, fd, entries);
+    dir_number (this, fd, entries);
     posix_use_end (&use);
     STACK_UNWIND (readdir, frame, POSIX_RET (r), entries, NULL);
     dirents_free (entries);
@@ -195,7 +195,7 @@ posix_readdirp (call_frame_t *frame, xlator_t *this, fd_t *fd, size_t size, off_
 
     if (r == 0)
         r = dir_read (&use, size, offset, DIR_ENTRY_PLUS_SIZE, &entries);
-    dir_number (this, &use, fd, entries);
+    dir_number (this, fd, entries);
     /* A caller that may list a directory but not search it gets names alone, as from the system. */
     if (r > 0 && posix_act_as (posix_priv (this), frame) == 0)
         for (gf_dirent_t *entry = entries; entry; entry = entry->next)

@@ -29,7 +29,7 @@ fd_closes_silently (const posix_private_t *priv, const struct posix_inode *pi, i
 {
     if ((flags & O_ACCMODE) == O_RDONLY)
         return true;
-    return pi && pi->dev == priv->root->dev ? priv->closes_silently : posix_closes_silently (real);
+    return pi && pi->fs == priv->root->fs ? priv->closes_silently : posix_closes_silently (real);
 }
 
 void

@@ -54,7 +54,7 @@ lookup_is_root (xlator_t *this, const struct stat *st)
 {
     const struct posix_inode *root = posix_priv (this)->root;
 
-    return st->st_dev == root->dev && st->st_ino == root->ino;
+    return st->st_dev == file_system_dev (root->fs) && st->st_ino == root->ino;
 }
 
 /* Returns true if the root is above fd's object. A directory may have been moved out of the root

@@ -99,7 +99,8 @@ rename_found (xlator_t *this, const loc_t *oldloc, const loc_t *newloc, int newd
     r = posix_iatt (this, found->pin.fd, &found->pin.pi->gfid, &found->buf);
     if (fstatat (newdir, newloc->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return r;
-    if (r == 0 && st.st_ino == found->pin.pi->ino && st.st_dev == found->pin.pi->dev)
+    if (r == 0 && st.st_ino == found->pin.pi->ino
+        && st.st_dev == file_system_dev (found->pin.pi->fs))
         return 0;
     if (posix_look (this, newdir, newloc->name, newloc->parent->table, NULL, &other) < 0)
         return r;

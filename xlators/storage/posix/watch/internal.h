@@ -63,7 +63,8 @@ struct posix_watch {
 };
 
 struct watch_filesystem {
-    uint64_t dev;
+    const struct file_system *fs;
+    uint16_t moves; /* file_system_moves (fs) when it was marked */
     int fsid[2]; /* the file system's id in events */
 };
 

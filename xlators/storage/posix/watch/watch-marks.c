@@ -25,7 +25,7 @@ known_hash (gconstpointer data)
 {
     const struct posix_inode *pi = data;
 
-    return fnv32 (FNV32_START ^ (guint) pi->dev, pi->handle, pi->handle_size);
+    return fnv32 (FNV32_START ^ gfid_hash (&pi->fs->key), pi->handle, pi->handle_size);
 }
 
 static gboolean
@@ -33,7 +33,7 @@ known_same (gconstpointer a, gconstpointer b)
 {
     const struct posix_inode *one = a, *other = b;
 
-    return one->dev == other->dev && one->handle_type == other->handle_type
+    return one->fs == other->fs && one->handle_type == other->handle_type
         && one->handle_size == other->handle_size
         && memcmp (one->handle, other->handle, one->handle_size) == 0;
 }
@@ -58,7 +58,7 @@ watch_marks_find (struct posix_watch *watch, const int *fsid, const struct file_
         const struct watch_filesystem *fs = &g_array_index (watch->filesystems,
                                                             struct watch_filesystem, i);
 
-        wanted.key.dev = fs->dev;
+        wanted.key.fs = fs->fs;
         pi = memcmp (fs->fsid, fsid, sizeof fs->fsid) == 0
                ? g_hash_table_lookup (watch->known, &wanted.key)
                : NULL;
@@ -144,19 +144,23 @@ posix_watch_unmark (struct posix_watch *watch, const struct posix_inode *pi, int
 /* --- known inodes ----------------------------------------------------------------------------- */
 
 static bool
-filesystem_known_locked (const struct posix_watch *watch, uint64_t dev)
+filesystem_known_locked (const struct posix_watch *watch, const struct file_system *fs)
 {
-    for (guint i = 0; i < watch->filesystems->len; i++)
-        if (g_array_index (watch->filesystems, struct watch_filesystem, i).dev == dev)
+    for (guint i = 0; i < watch->filesystems->len; i++) {
+        const struct watch_filesystem *known =
+            &g_array_index (watch->filesystems, struct watch_filesystem, i);
+
+        if (known->fs == fs && known->moves == file_system_moves (fs))
             return true;
+    }
     return false;
 }
 
 /* The first inode of a file system: that of the directory, or of another one mounted in it. */
 static int
-filesystem_add (struct posix_watch *watch, uint64_t dev, int fd)
+filesystem_add (struct posix_watch *watch, const struct file_system *of, int fd)
 {
-    struct watch_filesystem fs = { .dev = dev };
+    struct watch_filesystem fs = { .fs = of, .moves = file_system_moves (of) };
     struct statfs st;
     int r = posix_result (fstatfs (fd, &st));
 
@@ -165,7 +169,7 @@ filesystem_add (struct posix_watch *watch, uint64_t dev, int fd)
     G_STATIC_ASSERT (sizeof fs.fsid == sizeof st.f_fsid);
     memcpy (fs.fsid, &st.f_fsid, sizeof fs.fsid);
     pthread_mutex_lock (&watch->lock);
-    if (!filesystem_known_locked (watch, dev))
+    if (!filesystem_known_locked (watch, of))
         g_array_append_val (watch->filesystems, fs);
     pthread_mutex_unlock (&watch->lock);
     return r;
@@ -190,11 +194,11 @@ posix_watch_know (struct posix_watch *watch, struct itable *table, struct posix_
         return;
     }
     pthread_mutex_lock (&watch->lock);
-    old = filesystem_known_locked (watch, pi->dev);
+    old = filesystem_known_locked (watch, pi->fs);
     g_hash_table_add (watch->known, pi);
     pthread_mutex_unlock (&watch->lock);
     if (!old)
-        r = filesystem_add (watch, pi->dev, fd);
+        r = filesystem_add (watch, pi->fs, fd);
     if (r < 0)
         complain (watch, -r);
 }
@@ -240,7 +244,7 @@ watch_marks_begin (struct posix_watch *watch, bool whole)
                                O_RDONLY | O_CLOEXEC);
     if (watch->fd < 0)
         return -errno;
-    r = root->handle_size > 0 ? filesystem_add (watch, root->dev, root->fd) : -EOPNOTSUPP;
+    r = root->handle_size > 0 ? filesystem_add (watch, root->fs, root->fd) : -EOPNOTSUPP;
     if (r == 0 && !whole)
         r = mark (watch, root->fd, FAN_MARK_ADD, mask_of_inode (root));
     if (r == 0) {
