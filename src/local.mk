@@ -54,6 +54,7 @@ src_libcore_a_SOURCES = \
     %D%/core/data/iobuf.c \
     %D%/core/data/itable.h \
     %D%/core/data/loc.c \
+    %D%/core/data/origin.c \
     %D%/core/data/number-slots.c \
     %D%/core/data/spare-buffers.h \
     %D%/core/table/fops.c \
@@ -218,6 +219,7 @@ pkgincludedata_HEADERS = \
     %D%/core/data/inode.h \
     %D%/core/data/iobuf.h \
     %D%/core/data/loc.h \
+    %D%/core/data/origin.h \
     %D%/core/data/types.h
 pkgincludetabledir = $(pkgincludedir)/core/table
 pkgincludetable_HEADERS = \

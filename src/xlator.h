@@ -31,6 +31,7 @@
 #include "core/data/inode.h"
 #include "core/data/iobuf.h"
 #include "core/data/loc.h"
+#include "core/data/origin.h"
 
 /* Calls of several steps, that continue later, or on another thread. */
 #include "core/data/byte-claims.h"

@@ -31,6 +31,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_lru.c \
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \
+    %D%/unit/test_origin.c \
     %D%/unit/test_process.c \
     %D%/unit/test_place.c \
     %D%/unit/test_record_log.c \
