@@ -336,19 +336,6 @@ request_open (call_frame_t *frame, fd_t *fd, bool directory)
     stack_done (frame->root);
 }
 
-/* Replaces the fd's inode: a file that existed already may be in the table as another inode than
- * the one that create was called with. */
-static void
-request_fd_adopt (fd_t *fd, inode_t *linked)
-{
-    inode_t *before = fd->inode;
-
-    if (before == linked)
-        return;
-    fd->inode = inode_ref (linked);
-    inode_unref (before);
-}
-
 void
 request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, const char *name,
                 const struct iatt *iatt)
@@ -359,7 +346,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     struct fuse_entry_param entry;
     inode_t *linked = request_link (inode, parent, name, iatt);
 
-    request_fd_adopt (fd, linked);
+    fd_adopt (fd, linked);
     kernel_entry (bridge, &entry, linked, iatt);
     inode_lookup (linked);
     request_fd_keep (bridge, fd);

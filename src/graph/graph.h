@@ -140,6 +140,10 @@ int graph_reload (struct graph *graph, struct volfile *volfile,
  * table of the mount already. */
 bool graph_join (struct graph *fresh, struct graph *active);
 
+/* Returns whether a translator in a realm has a reference to the fd there of an open fd of the
+ * mount. No request may run. */
+bool graph_holds_below (const struct graph *graph, fd_t *fd);
+
 /* Brings an active graph that has joined another one into force: xlator_api.take_over of each
  * translator. Called once, while no request to the other graph is under way but waits for locks. A
  * graph that has joined none does so in graph_activate. */

@@ -230,6 +230,18 @@ graph_leave_tables (struct graph *graph)
     }
 }
 
+bool
+graph_holds_below (const struct graph *graph, fd_t *fd)
+{
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->slots && realm_fd_is_held (xl, fd))
+            return true;
+    }
+    return false;
+}
+
 /* --- the next graph --------------------------------------------------------------------------- */
 
 /* The api of a module that was replaced on the disk has another address. */

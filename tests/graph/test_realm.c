@@ -180,6 +180,81 @@ START_TEST (a_path_that_leads_nowhere_fails_calls_until_it_leads_somewhere)
 }
 END_TEST
 
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Storage answers a create with an inode that is not linked yet. A lookup of another name of the
+ * file, which was linked meanwhile, has brought its inode into the table. */
+START_TEST (a_file_that_was_opened_gets_the_inode_that_the_table_has)
+{
+    g_auto (world) w = realm_world ();
+    xlator_t *sub = w.graph->top;
+    g_autoptr (inode_t) file = posix_world_look (&w, w.root, "file");
+    g_autoptr (inode_t) fresh = inode_new (w.graph->itable);
+    g_autoptr (inode_t) late = inode_new (realm_only (&w)->itable);
+    inode_t *known = realm_below (sub, file, 0);
+    struct iatt buf = { .ia_type = IA_IFREG, .ia_gfid = known->gfid };
+    const loc_t loc = { .name = "link", .parent = realm_below (sub, w.root, 0), .inode = late };
+    g_autoptr (fd_t) opens = fd_new (&w.graph->fd_maker, fresh, O_RDWR, 1);
+    g_autoptr (fd_t) opened = fd_new (&realm_only (&w)->fd_maker, late, O_RDWR, 1);
+    struct realm_asked asked = { .above = inode_ref (fresh), .opens = fd_ref (opens),
+                                 .opened = fd_ref (opened) };
+    const struct create_answer rets = { .fd = opened, .inode = late, .buf = &buf };
+    const struct answer answer = { .op = FOP_create, .cookie = &asked, .this = sub, .inode = late,
+                                   .fd = opened, .buf = &buf, .rets = &rets };
+    struct realm_answered above;
+
+    loc_copy (&asked.places[0], &loc);
+    realm_answered (&answer, &above);
+    ck_assert_ptr_ne (late, known);
+    ck_assert_ptr_eq (opened->inode, known);
+    ck_assert_ptr_eq (above.inode, file);
+    ck_assert_ptr_eq (above.fd, opens);
+    ck_assert_ptr_eq (realm_fd (sub, opens, 0), opened);
+    inode_unref (above.inode);
+    fd_unref (above.fd);
+}
+END_TEST
+
+START_TEST (a_name_without_attributes_brings_no_inode)
+{
+    g_auto (world) w = realm_world ();
+    xlator_t *sub = w.graph->top;
+    struct iatt root = world_stat (&w, w.root);
+    gf_dirent_t *entry = dirent_new ("file", 4);
+    struct realm_asked asked = { .directory = inode_ref (realm_below (sub, w.root, 0)) };
+    const struct readdirp_answer rets = { .entries = entry };
+    const struct answer answer = { .op = FOP_readdirp, .op_ret = 1, .cookie = &asked, .this = sub,
+                                   .entries = entry, .rets = &rets };
+    g_autoptr (inode_t) known = NULL;
+    struct realm_answered above;
+
+    ck_assert_int_eq (root.ia_type, IA_IFDIR);
+    entry->inode = inode_new (realm_only (&w)->itable);
+    realm_answered (&answer, &above);
+    ck_assert_str_eq (above.answer.entries->d_name, "file");
+    ck_assert_ptr_null (above.answer.entries->inode);
+    known = inode_grep (realm_below (sub, w.root, 0), "file");
+    ck_assert_ptr_null (known);
+    dirents_free (above.answer.entries);
+    dirents_free (entry);
+}
+END_TEST
+
+START_TEST (who_holds_an_open_file_below_is_seen)
+{
+    g_auto (world) w = realm_world ();
+    g_autoptr (inode_t) file = posix_world_look (&w, w.root, "file");
+    g_autoptr (fd_t) fd = world_open (&w, file, O_RDWR);
+    fd_t *below = realm_fd (w.graph->top, fd, 0);
+
+    ck_assert (!graph_holds_below (w.graph, fd));
+    fd_ref (below);
+    ck_assert (graph_holds_below (w.graph, fd));
+    fd_unref (below);
+    ck_assert (!graph_holds_below (w.graph, fd));
+}
+END_TEST
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 START_TEST (an_invalidation_goes_up_for_what_is_known_above)
@@ -298,6 +373,9 @@ TEST_PROGRAM (test_realm)
     tcase_add_test (tcase, names_below_follow_the_operations);
     tcase_add_test (tcase, a_name_that_is_gone_is_gone_below);
     tcase_add_test (tcase, a_path_that_leads_nowhere_fails_calls_until_it_leads_somewhere);
+    tcase_add_test (tcase, a_file_that_was_opened_gets_the_inode_that_the_table_has);
+    tcase_add_test (tcase, a_name_without_attributes_brings_no_inode);
+    tcase_add_test (tcase, who_holds_an_open_file_below_is_seen);
     tcase_add_test (tcase, an_invalidation_goes_up_for_what_is_known_above);
     tcase_add_test (tcase, keys_pass_if_they_are_listed);
     tcase_add_loop_test (tcase, a_path_is_absolute_and_has_no_dots, 0, G_N_ELEMENTS (realm_paths));

@@ -45,6 +45,17 @@ fd_ref_living (fd_t *fd)
 }
 
 void
+fd_adopt (fd_t *fd, inode_t *linked)
+{
+    inode_t *before = fd->inode;
+
+    if (before == linked)
+        return;
+    fd->inode = inode_ref_by_core (linked);
+    inode_unref_by_core (before);
+}
+
+void
 fd_unref (fd_t *fd)
 {
     if (!fd || AUDIT (FD, fd, -1) || __atomic_sub_fetch (&fd->refs, 1, __ATOMIC_ACQ_REL) > 0)

@@ -43,6 +43,11 @@ fd_t *fd_new (const struct fd_maker *maker, inode_t *inode, uint32_t flags, pid_
 fd_t *fd_ref (fd_t *fd);  /* takes NULL */
 void fd_unref (fd_t *fd); /* takes NULL */
 
+/* Replaces the fd's inode by the one that the table has for its file. An answer may bring another
+ * one than the call had, if a lookup of another name of the file came first. Before anybody else
+ * knows of the fd. */
+void fd_adopt (fd_t *fd, inode_t *linked);
+
 /* Releases fd now, although references remain: from then on it stands for `to`, an open of the same
  * inode in another graph, and takes a reference to that. */
 void fd_move (fd_t *fd, fd_t *to);

@@ -87,9 +87,11 @@ realm_entry_map (xlator_t *this, const struct realm_asked *asked, gf_dirent_t *e
     if (name_is_dots (entry->d_name) && entry->d_name[1]
         && asked->directory == realm_slot_root (realm_slot_of (this, asked->slot)))
         entry->d_stat = (struct iatt){ .ia_type = IA_INVAL }; /* outside of the slot's root */
-    else if (inode && name_is_dots (entry->d_name))
+    else if (!inode || entry->d_stat.ia_type == IA_INVAL)
+        return; /* a name alone, as from a directory that the caller may not search */
+    else if (name_is_dots (entry->d_name))
         linked = inode_link (inode, NULL, NULL, &entry->d_stat);
-    else if (inode)
+    else
         linked = inode_link (inode, asked->directory, entry->d_name, &entry->d_stat);
     if (linked)
         entry->inode = realm_above (this, asked->slot, NULL, linked);
@@ -144,12 +146,16 @@ realm_answer_map (struct realm_rise *rise)
 
 /* --- passing ---------------------------------------------------------------------------------- */
 
-/* A file that was made gets its inode. */
+/* A file that was made gets its inodes. Above it keeps one that it has: the caller adopts. */
 static void
-realm_answered_made (const struct realm_answered *above)
+realm_answered_made (const struct realm_answered *above, const struct realm_asked *asked,
+                     inode_t *linked)
 {
-    if (above->fd && above->inode && !above->fd->inode)
-        above->fd->inode = inode_ref_by_core (above->inode);
+    if (!above->fd || !above->inode)
+        return;
+    fd_adopt (asked->opened, linked);
+    if (!above->fd->inode)
+        fd_adopt (above->fd, above->inode);
 }
 
 static void
@@ -173,7 +179,7 @@ realm_answered (const struct answer *answer, struct realm_answered *ret_above)
     *ret_above = (struct realm_answered){ .answer = *answer };
     ret_above->xdata = realm_keys_filter (answer->this, answer->xdata);
     realm_answer_map (&rise);
-    realm_answered_made (ret_above);
+    realm_answered_made (ret_above, asked, linked);
     if (answer->op == FOP_readdir)
         ret_above->entries = &ret_above->rets.readdir.entries;
     else if (answer->op == FOP_readdirp)

@@ -158,6 +158,10 @@ bool realm_up (xlator_t *this, const struct invalidation *below, struct invalida
 inode_t *realm_inode_of (const xlator_t *xl, inode_t *inode);
 fd_t *realm_fd_of (const xlator_t *xl, fd_t *fd);
 
+/* Returns whether a translator below the boundary has a reference to the fd there of an open fd of
+ * the mount, and may use it at any time. No request may run. */
+bool realm_fd_is_held (const xlator_t *boundary, fd_t *fd);
+
 /* The graph calls these: for a boundary before init, and again if its inodes come into another
  * table; at the end of an inode and an fd above, before the table of one of its realms ends, and at
  * the end. */

@@ -171,6 +171,22 @@ realm_fd_of (const xlator_t *xl, fd_t *fd)
     return below;
 }
 
+bool
+realm_fd_is_held (const xlator_t *boundary, fd_t *fd)
+{
+    void **ctx;
+
+    fd = realm_fd_of (boundary, fd);
+    ctx = fd ? fd_ctx_get_at (fd, boundary->slots->fd_slot) : NULL;
+    for (unsigned i = 0; ctx && i < boundary->slots->n; i++) {
+        const fd_t *below = realm_entry_get (&ctx[i]);
+
+        if (below && __atomic_load_n (&below->refs, __ATOMIC_RELAXED) > 1)
+            return true;
+    }
+    return false;
+}
+
 void
 realm_slots_make (xlator_t *this, int inode_slot, int fd_slot)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Looks up the root directory of a slot. The call that needs it is set aside meanwhile. Several
- * calls may do so at a time: all find the same inode.
+ * Looks up the root directory of a slot, name by name. The call that needs the directory is set
+ * aside meanwhile. Several calls may do so at a time: all find the same inode. If the caller of a
+ * call is interrupted, the lookup that runs for that call is, too, and the call fails with EINTR.
  */
 #include "core/realm/internal.h"
 #include "core/edge/stub.h"
@@ -12,9 +13,12 @@
 struct realm_walk {
     xlator_t *this;
     unsigned slot;
-    struct call_stub *stub; /* the call */
-    char **names, **at;     /* of the path; the one that is looked up: NULL: the realm's root */
-    inode_t *directory;     /* above that, with a reference; or NULL */
+    struct call_stub *stub; /* the call that was set aside */
+    call_stack_t *root;     /* the request of the lookups */
+    struct interrupt_watch watch; /* of the call's request */
+    char **names;           /* the names of the slot's path, in order; ends with NULL */
+    char **at;              /* the name that is looked up now; NULL: the realm's root is */
+    inode_t *directory;     /* the directory that contains the name, with a reference; or NULL */
 };
 
 static lookup_cbk realm_walk_cbk;
@@ -34,11 +38,19 @@ realm_walk_tell (const struct realm_walk *walk, int error)
     struct realm_slot *slot = realm_slot_of (walk->this, walk->slot);
     const int before = __atomic_exchange_n (&slot->failed, error, __ATOMIC_RELAXED);
 
-    if (error && error != before)
+    if (error && error != before && error != EINTR)
         gf_log (walk->this, GF_LOG_ERROR,
                 "directory '%s' of volume '%s' can't be shown: '%s' in it: %s%s", slot->path,
                 slot->child->name, walk->at && *walk->at ? *walk->at : "/", g_strerror (error),
                 error == ENOTDIR ? " (a symbolic link is not followed)" : "");
+}
+
+static void
+realm_walk_interrupt (void *data)
+{
+    const struct realm_walk *walk = data;
+
+    stack_interrupt (walk->root);
 }
 
 static void
@@ -47,6 +59,7 @@ realm_walk_end (call_frame_t *frame, struct realm_walk *walk, int error)
     struct call_stub *stub = walk->stub;
     call_frame_t *caller = call_stub_frame (stub);
 
+    stack_off_interrupt (caller->root, &walk->watch);
     realm_walk_tell (walk, error);
     realm_walk_free (walk);
     stack_done (frame->root);
@@ -118,6 +131,10 @@ realm_walk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
     walk->at = walk->at ? walk->at + 1 : walk->names;
     while (*walk->at && !**walk->at)
         walk->at++;
+    if (*walk->at && stack_interrupted (frame->root)) {
+        realm_walk_end (frame, walk, EINTR);
+        return;
+    }
     if (*walk->at) {
         realm_walk_wind (frame, walk);
         return;
@@ -140,7 +157,9 @@ realm_walk (const struct call *call, unsigned slot)
     walk = g_new0 (struct realm_walk, 1);
     *walk = (struct realm_walk){ .this = call->this, .slot = slot, .stub = stub };
     walk->names = g_strsplit (realm_slot_of (call->this, slot)->path, "/", -1);
-    root = stack_new_internal (call->this, call->frame);
+    root = walk->root = stack_new_internal (call->this, call->frame);
     root->op = FOP_lookup;
+    walk->watch = (struct interrupt_watch){ .fn = realm_walk_interrupt, .data = walk };
+    stack_on_interrupt (call->frame->root, &walk->watch);
     realm_walk_wind (&root->frames[0], walk);
 }

@@ -378,11 +378,11 @@ move_open (struct move *move, struct client *client, const fd_t *fd)
 }
 
 /* Returns whether the kernel's reference to the fd is the only one. Otherwise a translator of the
- * old graph has a reference and may use the fd at any time, so the fd can't move. */
+ * old graph has one, also to the fd in a realm, and may use it any time: the fd can't move. */
 static bool
-move_fd_is_free (const fd_t *fd)
+move_fd_is_free (const struct graph *old, fd_t *fd)
 {
-    return __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1;
+    return __atomic_load_n (&fd->refs, __ATOMIC_RELAXED) == 1 && !graph_holds_below (old, fd);
 }
 
 /* Opens an inode's open files (item) in the new graph. If one can't be opened, all of them stay. */
@@ -393,8 +393,8 @@ move_files_open (struct move *move, struct client *client, void *item)
 
     files->stays |= passthrough_has (move->bridge, files->inode);
     for (guint i = 0; i < files->fds->len && !files->stays; i++) {
-        const fd_t *fd = files->fds->pdata[i];
-        fd_t *fresh = move_fd_is_free (fd) ? move_open (move, client, fd) : NULL;
+        fd_t *fd = files->fds->pdata[i];
+        fd_t *fresh = move_fd_is_free (move->old, fd) ? move_open (move, client, fd) : NULL;
 
         if (fresh)
             g_ptr_array_add (files->fresh, fresh);
