@@ -255,6 +255,92 @@ START_TEST (who_holds_an_open_file_below_is_seen)
 }
 END_TEST
 
+/* --- interrupts ------------------------------------------------------------------------------- */
+
+/* A translator on each edge, of which the one above storage sets a lookup aside until it is
+ * interrupted, and then fails it. */
+static struct {
+    bool on;
+    call_frame_t *frame; /* of the lookup. Atomic */
+    struct interrupt_watch watch;
+    bool interrupted;    /* atomic */
+} realm_hung;
+
+static void
+realm_hung_interrupt (void *data)
+{
+    __atomic_store_n (&realm_hung.interrupted, true, __ATOMIC_RELEASE);
+}
+
+static void
+realm_hang_any_fop (const struct call *call)
+{
+    if (!realm_hung.on || call->op != FOP_lookup || call->this->realm == NULL) {
+        call_wind (call, FIRST_CHILD (call->this), NULL);
+        return;
+    }
+    realm_hung.watch = (struct interrupt_watch){ .fn = realm_hung_interrupt };
+    stack_on_interrupt (call->frame->root, &realm_hung.watch);
+    __atomic_store_n (&realm_hung.frame, call->frame, __ATOMIC_RELEASE);
+}
+
+static void
+realm_hang_any_fop_cbk (const struct answer *answer)
+{
+    answer_pass (answer);
+}
+
+static const struct xlator_api realm_hang_api = {
+    .type = "test/hang",
+    .any_fop = realm_hang_any_fop,
+    .any_fop_cbk = realm_hang_any_fop_cbk,
+};
+
+static void *
+realm_stat_root (void *data)
+{
+    struct world *w = data;
+
+    world_stat (w, w->root);
+    return NULL;
+}
+
+static void
+realm_interrupt_stat (const call_stack_t *root, void *data)
+{
+    if (root->op == FOP_stat)
+        stack_interrupt ((call_stack_t *) root);
+}
+
+START_TEST (the_look_up_of_a_root_is_interrupted_with_its_caller)
+{
+    g_auto (world) w = { .dir = g_dir_make_tmp ("windlass-realm-XXXXXX", NULL) };
+    GThread *thread;
+
+    ck_assert_ptr_nonnull (w.dir);
+    w.graph = posix_world_load (w.dir, "end-volume\nvolume sub\ntype features/subdirectory\n"
+                                       "option path /\nsubvolumes posix\n");
+    graph_splice (w.graph, &realm_hang_api);
+    ck_assert_int_eq (graph_activate (w.graph), 0);
+    w.client = client_new (w.graph->top);
+    w.root = itable_root (w.graph->itable);
+    realm_hung.on = true;
+    thread = g_thread_new ("stat", realm_stat_root, &w);
+    while (!__atomic_load_n (&realm_hung.frame, __ATOMIC_ACQUIRE))
+        g_usleep (100);
+    ck_assert (!__atomic_load_n (&realm_hung.interrupted, __ATOMIC_ACQUIRE));
+    stack_foreach (realm_interrupt_stat, NULL);
+    ck_assert (__atomic_load_n (&realm_hung.interrupted, __ATOMIC_ACQUIRE));
+    stack_off_interrupt (realm_hung.frame->root, &realm_hung.watch);
+    realm_hung.on = false;
+    frame_fail (realm_hung.frame, EINTR);
+    g_thread_join (thread);
+    ck_assert_int_eq (w.r, -EINTR);
+    world_stat (&w, w.root);
+    ck_assert_int_eq (w.r, 0);
+}
+END_TEST
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 START_TEST (an_invalidation_goes_up_for_what_is_known_above)
@@ -376,6 +462,7 @@ TEST_PROGRAM (test_realm)
     tcase_add_test (tcase, a_file_that_was_opened_gets_the_inode_that_the_table_has);
     tcase_add_test (tcase, a_name_without_attributes_brings_no_inode);
     tcase_add_test (tcase, who_holds_an_open_file_below_is_seen);
+    tcase_add_test (tcase, the_look_up_of_a_root_is_interrupted_with_its_caller);
     tcase_add_test (tcase, an_invalidation_goes_up_for_what_is_known_above);
     tcase_add_test (tcase, keys_pass_if_they_are_listed);
     tcase_add_loop_test (tcase, a_path_is_absolute_and_has_no_dots, 0, G_N_ELEMENTS (realm_paths));
