@@ -181,6 +181,7 @@ test_modules = \
     tests/xlators/test/oops.so \
     tests/xlators/test/options.so \
     tests/xlators/test/pass.so \
+    tests/xlators/test/restless.so \
     tests/xlators/test/last.so \
     tests/xlators/test/slow.so \
     tests/xlators/test/thick.so \

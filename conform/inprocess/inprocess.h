@@ -209,6 +209,7 @@ struct crossing {
     xlator_t *callee;        /* below the edge */
     xlator_t *inspector;
     enum fop op;
+    int64_t begin; /* of its request, by clock_now */
     bool bottom, top;
     const struct call_site *wound; /* where it was wound */
     const struct call_site *last_wound; /* the callee's last wind that was answered, or NULL */

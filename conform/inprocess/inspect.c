@@ -56,6 +56,7 @@ crossing_new (const struct call *call)
     crossing->inspector = call->this;
     crossing->callee = FIRST_CHILD (call->this);
     crossing->op = call->op;
+    crossing->begin = call->frame->root->begin;
     crossing->bottom = crossing_at_bottom (crossing->callee);
     crossing->top = !crossing->parent;
     crossing->wound = call->frame->wind_from;
@@ -475,42 +476,117 @@ inspect_owed (struct crossing *crossing)
 /* A translator's own calls may begin, and go on, after the case's own call was answered: on the
  * thread that brought the answer, after it has gone up. But the translator has its request before
  * that, and as long as it needs it. So a pending request is visible with the answer, also between
- * two calls of it. When no request is left, no open crossing can get its answer any more. */
+ * two calls of it. When no request is left, no open crossing can get its answer any more.
+ *
+ * A translator that works by itself, as features/trash does, may begin a request at any time, also
+ * when all others have just ended. Only one that is older than the patience counts as lost. */
 static void
-inspect_await (bool gave_up)
+inspect_await (int64_t patience)
 {
     order_settle ();
-    (void) stack_wait_for_end (STACKS_ANSWERED,
-                               clock_now () + (gave_up ? PATIENCE : PATIENCE_AT_WORK));
+    (void) stack_wait_for_end (STACKS_ANSWERED, clock_now () + patience);
     order_settle ();
 }
 
 static void
-inspect_unended (const call_stack_t *root, void *any)
+inspect_overdue (const call_stack_t *root, void *ret_since)
 {
+    int64_t *since = ret_since;
+
+    if (root->begin <= *since)
+        *since = INT64_MAX;
+}
+
+/* Returns whether a request began before that time of clock_now and has not ended. */
+static bool
+inspect_has_overdue (int64_t since)
+{
+    stack_foreach (inspect_overdue, &since);
+    return since == INT64_MAX;
+}
+
+/* Reports missing answers, of requests that began before that time. */
+static bool
+inspect_judge_locked (int64_t since)
+{
+    bool owed = false;
+
+    for (guint i = 0; crossings.all && i < crossings.all->len; i++) {
+        struct crossing *crossing = crossings.all->pdata[i];
+
+        if (crossing->begin <= since)
+            owed |= inspect_owed (crossing);
+    }
+    return owed;
+}
+
+/* Ends the crossings, if no request is in use: one that begins now has its crossings after that.
+ * Returns false if one is. */
+static bool
+inspect_end (bool *ret_owed)
+{
+    bool ended;
+
+    g_mutex_lock (&crossings.lock);
+    ended = stack_count () == 0;
+    if (ended)
+        *ret_owed = inspect_judge_locked (INT64_MAX);
+    for (guint i = 0; ended && !*ret_owed && crossings.all && i < crossings.all->len; i++)
+        g_free (crossings.all->pdata[i]);
+    if (ended && !*ret_owed && crossings.all)
+        g_ptr_array_set_size (crossings.all, 0);
+    g_mutex_unlock (&crossings.lock);
+    return ended;
+}
+
+struct unended {
+    int64_t since;
+    bool any;
+};
+
+static void
+inspect_unended (const call_stack_t *root, void *data)
+{
+    struct unended *unended = data;
     const xlator_t *xl = root->frames[0].this;
 
-    *(bool *) any = true;
+    if (root->begin > unended->since)
+        return;
+    unended->any = true;
     finding_add ("request never ended", xl->graph && xl->children ? xl : NULL, root->op,
                  "one that '%s' made", xl->name);
+}
+
+/* Returns whether a request is lost: one that began before that time. */
+static bool
+inspect_say_lost (int64_t since)
+{
+    struct unended unended = { .since = since };
+    bool owed;
+
+    g_mutex_lock (&crossings.lock);
+    owed = inspect_judge_locked (since);
+    g_mutex_unlock (&crossings.lock);
+    if (!owed)
+        stack_foreach (inspect_unended, &unended);
+    return owed || unended.any;
 }
 
 bool
 inspect_settle (bool gave_up)
 {
+    const int64_t patience = gave_up ? PATIENCE : PATIENCE_AT_WORK;
+    const int64_t last = clock_now () + 3 * patience;
     bool owed = false;
 
-    inspect_await (gave_up);
-    g_mutex_lock (&crossings.lock);
-    for (guint i = 0; crossings.all && i < crossings.all->len; i++)
-        owed |= inspect_owed (crossings.all->pdata[i]);
-    for (guint i = 0; !owed && crossings.all && i < crossings.all->len; i++)
-        g_free (crossings.all->pdata[i]);
-    if (!owed && crossings.all)
-        g_ptr_array_set_size (crossings.all, 0);
-    g_mutex_unlock (&crossings.lock);
-    if (!owed)
-        stack_foreach (inspect_unended, &owed);
+    inspect_await (patience);
+    while (!inspect_end (&owed)) {
+        const int64_t now = clock_now ();
+
+        if (now >= last || inspect_has_overdue (now - patience))
+            return !inspect_say_lost (now - patience);
+        inspect_await (patience);
+    }
     return !owed;
 }
 
