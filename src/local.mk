@@ -44,6 +44,7 @@ src_libcore_a_SOURCES = \
     %D%/core/data/answer-vector.c \
     %D%/core/data/byte-claims.c \
     %D%/core/data/dentry.c \
+    %D%/core/data/detached.c \
     %D%/core/data/dict.c \
     %D%/core/data/dirent.c \
     %D%/core/data/fd.c \
@@ -89,6 +90,7 @@ src_libcore_a_SOURCES = \
     %D%/core/work/limit-report.c \
     %D%/core/work/limit.c \
     %D%/core/work/limited-routes.c \
+    %D%/core/work/pause.c \
     %D%/core/work/turns.c \
     %D%/core/work/turns.h \
     %D%/core/work/work.c \
@@ -249,6 +251,7 @@ pkgincludework_HEADERS = \
     %D%/core/work/delayed.h \
     %D%/core/work/job.h \
     %D%/core/work/limit.h \
+    %D%/core/work/pause.h \
     %D%/core/work/work.h
 pkgincluderecordsdir = $(pkgincludedir)/core/records
 pkgincluderecords_HEADERS = \
@@ -385,6 +388,8 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/move/move.c \
     %D%/fuse/move/old-graphs.c \
     %D%/fuse/move/old-graphs.h \
+    %D%/fuse/move/pause.c \
+    %D%/fuse/move/pause.h \
     %D%/fuse/ops/attr.c \
     %D%/fuse/ops/dir.c \
     %D%/fuse/ops/entry.c \

@@ -44,6 +44,7 @@
 #include "core/work/delayed.h"
 #include "core/work/job.h"
 #include "core/work/limit.h"
+#include "core/work/pause.h"
 #include "core/work/work.h"
 
 /* Caches. */

@@ -32,6 +32,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_numbers.c \
     %D%/unit/test_option.c \
     %D%/unit/test_origin.c \
+    %D%/unit/test_pause.c \
     %D%/unit/test_process.c \
     %D%/unit/test_place.c \
     %D%/unit/test_record_log.c \
@@ -81,6 +82,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \
     %D%/graph/write_behind_world.h \
+    %D%/graph/test_detach.c \
     %D%/graph/test_distribute_bricks.c \
     %D%/graph/test_effects.c \
     %D%/graph/test_fault.c \
@@ -182,6 +184,7 @@ test_modules = \
     tests/xlators/test/options.so \
     tests/xlators/test/pass.so \
     tests/xlators/test/restless.so \
+    tests/xlators/test/pause.so \
     tests/xlators/test/last.so \
     tests/xlators/test/slow.so \
     tests/xlators/test/thick.so \

@@ -12,6 +12,7 @@
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
+#include "core/edge/sync.h"
 #include "core/table/opset.h"
 #include "core/time/random.h"
 #include "core/time/scheduler.h"
@@ -168,14 +169,15 @@ actor_go_on (struct actor *actor)
 }
 
 /* Continues the lines of all clients that have got an answer, until no client has an answer that
- * was not processed. The next operation of a line may be answered at once. */
+ * was not processed. The next operation of a line may be answered at once. While a translator
+ * pauses the graph (core/work/pause.h), no client begins an operation. */
 static void
 drive_settle (struct drive *drive)
 {
     for (bool any = true; any;) {
         any = false;
         for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
-            if (!drive->actors[i].answered)
+            if (!drive->actors[i].answered || sync_is_held ())
                 continue;
             any = true;
             actor_go_on (&drive->actors[i]);
@@ -240,7 +242,8 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     struct drive_event choice = { 0 };
     const unsigned threads = scheduler_threads ();
 
-    if (next && !drive->actors[next->client].line && !bricks_wait (drive, next))
+    if (next && !drive->actors[next->client].line && !bricks_wait (drive, next)
+        && !sync_is_held ())
         drive_offer (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
     for (guint i = 0; i < drive->held->len; i++)
         drive_offer (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));

@@ -6,6 +6,7 @@
 #include "fuse/groups.h"
 #include "fuse/init-flags.h"
 #include "fuse/kernel-cache.h"
+#include "fuse/move/pause.h"
 #include "fuse/ops/ops.h"
 #include "fuse/passthrough.h"
 #include "fuse/reports.h"
@@ -34,6 +35,8 @@ bridge_notify (xlator_t *this, enum xlator_event event, void *data)
 
     if (event == XLATOR_INVALIDATE)
         bridge_invalidate (this, data);
+    if (event == XLATOR_PAUSE)
+        bridge_pause (this, data);
     if (!bridge->hooks)
         return;
     if (event == XLATOR_DUMP_ASKED)
@@ -355,6 +358,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     thread_cond_init (&bridge->device.needed);
     bridge->transport = bridge->transports[0] = &device_transport;
     pthread_mutex_init (&bridge->fds_lock, NULL);
+    pthread_mutex_init (&bridge->hold_turn, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);
     trim_begin (bridge);
     bridge->passthrough = passthrough_new ();

@@ -108,7 +108,11 @@ struct bridge {
     struct old_graph *old_used; /* list of the old graphs that open files may use; atomic. The main
                                  * thread adds a graph while requests are held, and removes one
                                  * under fds_lock while requests are held, or after the unmount */
-    GSList *old_graphs;         /* struct old_graph: all that aren't freed yet; the main thread's */
+    GSList *old_graphs; /* struct old_graph: all that aren't freed yet. The main thread's; changed
+                         * only while it has hold_turn, in which a pause reads it */
+    pthread_mutex_t hold_turn; /* hold_take_turn: of the thread that holds requests. No lock is held
+                                * while a thread waits for it */
+    bool ending;        /* bridge_stop has begun; atomic */
 
     const struct bridge_hooks *hooks; /* set when the bridge starts */
     bool stopping;    /* the threads that take requests are to end; atomic */
@@ -130,6 +134,11 @@ struct bridge {
 
 /* Raises the state. */
 void bridge_set_state (struct bridge *bridge, enum bridge_state state);
+
+/* Has the kernel write back all pages of the mount's files that it caches and has changed; in
+ * stop.c. Returns 0; -ETIMEDOUT after five seconds, and the kernel goes on writing; or another
+ * negative errno: the mount point can't be opened. */
+int bridge_write_back (struct bridge *bridge);
 
 /* Count pending timers that refer to the bridge: begins before the timer is set, ends after its
  * work. Call them without a lock. */

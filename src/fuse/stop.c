@@ -27,8 +27,8 @@
 
 extern char **environ;
 
-/* Unmounting may wait for the bridge's own threads. Another thread therefore does it, and can be
- * abandoned. */
+/* Unmounting, and having the kernel write, may wait for the bridge's own threads. Another thread
+ * therefore does it, and can be abandoned. */
 struct unmounter {
     pthread_mutex_t lock; /* a leaf */
     pthread_cond_t changed;
@@ -142,9 +142,9 @@ unmounter_wait (struct unmounter *unmounter)
     return r;
 }
 
-/* Unmounts while the readers still answer. 0, or a negative errno. */
+/* Has another thread unmount, or only write everything. Returns 0, or a negative errno. */
 static int
-bridge_unmount (struct bridge *bridge)
+unmounter_start (struct bridge *bridge, bool stays)
 {
     struct unmounter *unmounter = g_new0 (struct unmounter, 1);
     pthread_t thread;
@@ -152,15 +152,29 @@ bridge_unmount (struct bridge *bridge)
 
     pthread_mutex_init (&unmounter->lock, NULL);
     thread_cond_init (&unmounter->changed);
-    unmounter->stays = bridge->leaves_mounted;
+    unmounter->stays = stays;
     unmounter->mountpoint = g_strdup (bridge->mountpoint);
     r = thread_new (&thread, "fuse-unmount", unmounter_run, unmounter);
-    if (r == 0) {
-        pthread_detach (thread);
-        r = unmounter_wait (unmounter);
-    } else {
+    if (r < 0) {
         unmounter_free (unmounter);
+        return r;
     }
+    pthread_detach (thread);
+    return unmounter_wait (unmounter);
+}
+
+int
+bridge_write_back (struct bridge *bridge)
+{
+    return unmounter_start (bridge, true);
+}
+
+/* Unmounts while the readers still answer. 0, or a negative errno. */
+static int
+bridge_unmount (struct bridge *bridge)
+{
+    const int r = unmounter_start (bridge, bridge->leaves_mounted);
+
     if (r < 0 && bridge->leaves_mounted)
         gf_log (&bridge->xlator, GF_LOG_ERROR, "what the kernel kept of '%s' could not be written: "
                 "%s", bridge->mountpoint, g_strerror (-r));
@@ -236,6 +250,7 @@ bridge_stop (struct bridge *bridge)
 
     if (!bridge->mounted)
         return;
+    __atomic_store_n (&bridge->ending, true, __ATOMIC_RELEASE);
     xlator_notify (bridge->graph->top, XLATOR_ENDING, NULL);
     for (const struct old_graph *old = bridge->old_used; old; old = old->next)
         xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
@@ -307,6 +322,7 @@ bridge_free (struct bridge *bridge)
     passthrough_free (bridge->passthrough);
     g_hash_table_destroy (bridge->fds);
     pthread_mutex_destroy (&bridge->fds_lock);
+    pthread_mutex_destroy (&bridge->hold_turn);
     option_clear (bridge_options, &bridge->settings);
     g_ptr_array_unref (bridge->xlator.settings);
     g_string_free (bridge->libfuse_says, TRUE);

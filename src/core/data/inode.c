@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lifetime of inodes. dentry.c has the names, inode-numbers.c the numbers. */
+/* Lifetime of inodes. dentry.c has the names, inode-numbers.c the numbers, detached.c the walks
+ * over all inodes. */
 #include "core/base/audit.h"
 #include "core/data/itable.h"
 
@@ -13,6 +14,7 @@ itable_new (unsigned keepers, size_t limit, void (*forget) (inode_t *inode, void
     pthread_mutex_init (&table->lock, NULL);
     table->by_gfid = g_hash_table_new (gfid_hash, gfid_same);
     table->by_name = g_hash_table_new (dentry_hash, dentry_same);
+    table->detached = g_hash_table_new (NULL, NULL);
     table->limit = limit;
     table->graphs[0].used = true;
     table->graphs[0].keepers = keepers;
@@ -32,12 +34,6 @@ itable_set_beside (struct itable *table)
     g_assert (g_hash_table_size (table->by_gfid) == 1);
     table->beside = INODE_BESIDE >> 32;
     table->root->generation = table->beside;
-}
-
-static inode_t *
-inode_of_gfid_key (gpointer key)
-{
-    return (inode_t *) ((char *) key - offsetof (inode_t, gfid));
 }
 
 static unsigned
@@ -111,6 +107,8 @@ inode_retire_locked (inode_t *inode, GSList **gone)
     }
     if (g_hash_table_lookup (table->by_gfid, &inode->gfid) == &inode->gfid)
         g_hash_table_remove (table->by_gfid, &inode->gfid);
+    if (inode->detached)
+        g_hash_table_remove (table->detached, inode);
     slot_give_locked (table, inode);
     *gone = g_slist_prepend (*gone, inode);
     while (inode->names)
@@ -259,7 +257,8 @@ static inode_t *
 inode_adopt_locked (inode_t *inode, const struct iatt *iatt)
 {
     struct itable *table = inode->table;
-    gfid_t *known = g_hash_table_lookup (table->by_gfid, &iatt->ia_gfid);
+    gfid_t *known = inode->detached ? NULL
+                                    : g_hash_table_lookup (table->by_gfid, &iatt->ia_gfid);
 
     if (known)
         return inode_ref_locked (inode_of_gfid_key (known));
@@ -274,13 +273,14 @@ inode_adopt_locked (inode_t *inode, const struct iatt *iatt)
 inode_t *
 inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
 {
+    g_autoptr (inode_t) fresh = name && inode_is_detached (inode) ? inode_new (inode->table) : NULL;
     struct itable *table = inode->table;
     GSList *gone = NULL;
     inode_t *linked;
 
     pthread_mutex_lock (&table->lock);
-    linked = inode_adopt_locked (inode, iatt);
-    if (parent && name && linked != table->root)
+    linked = inode_adopt_locked (fresh ? fresh : inode, iatt);
+    if (parent && name && !parent->detached && linked != table->root)
         dentry_set_locked (parent, name, linked, &gone);
     itable_unlock (table, gone);
     return linked;
@@ -334,25 +334,9 @@ void
 itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgotten)
 {
     pthread_mutex_lock (&table->lock);
-    *ret_known = g_hash_table_size (table->by_gfid);
+    *ret_known = g_hash_table_size (table->by_gfid) + g_hash_table_size (table->detached);
     *ret_forgotten = table->forgotten.length;
     pthread_mutex_unlock (&table->lock);
-}
-
-void
-itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data)
-{
-    g_autoptr (GPtrArray) inodes = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
-    GHashTableIter iter;
-    gpointer key;
-
-    pthread_mutex_lock (&table->lock);
-    g_hash_table_iter_init (&iter, table->by_gfid);
-    while (g_hash_table_iter_next (&iter, &key, NULL))
-        g_ptr_array_add (inodes, inode_ref_locked (inode_of_gfid_key (key)));
-    pthread_mutex_unlock (&table->lock);
-    for (guint i = 0; i < inodes->len; i++)
-        fn (inodes->pdata[i], data);
 }
 
 void
@@ -361,28 +345,6 @@ itable_trim (struct itable *table)
     pthread_mutex_lock (&table->lock);
     slots_trim_locked (table);
     pthread_mutex_unlock (&table->lock);
-}
-
-GArray *
-itable_some (struct itable *table, unsigned max)
-{
-    GArray *entries = g_array_new (FALSE, FALSE, sizeof (struct itable_entry));
-    GHashTableIter iter;
-    gpointer key;
-
-    pthread_mutex_lock (&table->lock);
-    g_hash_table_iter_init (&iter, table->by_gfid);
-    while (entries->len < max && g_hash_table_iter_next (&iter, &key, NULL)) {
-        inode_t *inode = inode_of_gfid_key (key);
-        const struct itable_entry entry = { inode, inode->nlookup,
-                                            __atomic_load_n (&inode->refs, __ATOMIC_RELAXED),
-                                            inode->forgotten != NULL };
-
-        inode_ref_locked (inode);
-        g_array_append_val (entries, entry);
-    }
-    pthread_mutex_unlock (&table->lock);
-    return entries;
 }
 
 unsigned
@@ -428,6 +390,7 @@ itable_destroy (struct itable *table)
     inodes_free (table->graphs, gone);
     g_hash_table_destroy (table->by_gfid);
     g_hash_table_destroy (table->by_name);
+    g_hash_table_destroy (table->detached);
     slots_free (table);
     pthread_mutex_destroy (&table->lock);
     g_free (table);

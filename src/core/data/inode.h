@@ -6,6 +6,7 @@
  *          --by_name--> dentry
  *          --slots----> inode                by the number that the kernel uses
  *          --forgotten> inode, inode, ...    inodes without references; at most `limit`
+ *          --detached-> inode, inode, ...    inodes without a gfid or a name: inode_detach
  *
  * An inode lives while it has a reference: from the kernel (all its lookups count as one), from a
  * child's dentry, an open file, or a translator. An inode without references that has a name joins
@@ -50,6 +51,7 @@ struct inode {
     uint32_t maker[INODE_MAKER_WORDS]; /* of whoever makes requests, as call_stack_t.maker: the
                                         * bridge keeps a struct of its own here; 0 in a new inode */
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
+    bool detached;        /* inode_detach was called. Atomic; set under table->lock */
     uint64_t named;       /* time of the names' clock when a name of it came or went. Atomic; set
                            * under table->lock */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
@@ -87,7 +89,8 @@ void itable_counts (struct itable *table, size_t *ret_known, size_t *ret_forgott
 /* Returns the memory of unused numbers to the system. */
 void itable_trim (struct itable *table);
 
-/* Calls fn for every linked inode, with a reference held and no lock. */
+/* Calls fn for every linked inode, and for those that were detached, with a reference held and no
+ * lock. */
 void itable_foreach (struct itable *table, void (*fn) (inode_t *inode, void *data), void *data);
 
 /* Stores the numbers of at most max files (IA_IFREG) that the kernel knows, and returns how
@@ -117,6 +120,26 @@ void inode_unname (inode_t *inode, inode_t *parent, const char *name);
 /* Renames the inode of oldname to newname. With exchange the inode of newname also gets oldname. */
 void inode_rename (inode_t *oldparent, const char *oldname, inode_t *newparent, const char *newname,
                    bool exchange);
+
+/* Takes an inode out of the table, since its file is gone although the same gfid or the same name
+ * may stand for a file again: a translator has thrown a change away. The inode loses its gfid in
+ * the table and all its names; so the next look-up of either makes a new inode, with a number that
+ * the kernel does not know yet. A directory takes with it the inodes whose only known names are in
+ * it. The inode lives on with its references, open files and number, as that of a removed file:
+ * itable_foreach, state dumps and the end of the mount find it, and a move to another graph leaves
+ * its open files in the old one. inode_link gives it no name again, and enters none below it.
+ * Answering calls about the inode as those about a removed file is the translator's part.
+ *
+ * A request under way may be about to link the inode: call this inside a pause (core/work/pause.h).
+ * The kernel learns of it by an invalidation of each name. Not for the root; takes an inode that is
+ * detached already. */
+void inode_detach (inode_t *inode);
+
+static inline bool
+inode_is_detached (const inode_t *inode)
+{
+    return __atomic_load_n (&inode->detached, __ATOMIC_RELAXED);
+}
 
 /* Return the inode that the name stood for when last seen, or the inode with the gfid, with a
  * reference; NULL if the table has none. */

@@ -55,6 +55,7 @@ struct itable {
     pthread_mutex_t lock;
     GHashTable *by_gfid;  /* set of &inode->gfid */
     GHashTable *by_name;  /* set of struct dentry */
+    GHashTable *detached; /* set of inode_t: they are not in by_gfid, and have no names */
     GQueue forgotten;     /* of inode_t, the oldest first */
     struct slot_chunk **chunks; /* atomic: chunks are added and never removed or moved */
     GArray *rooms;    /* a struct slot_room for each chunk */
@@ -87,9 +88,16 @@ struct itable_entry {
     bool forgotten;
 };
 
-/* Returns at most max inodes of the table, for reports. Drop the references, then g_array_unref
- * it. */
+/* Returns at most max inodes of the table, detached ones too, for reports. Drop the references,
+ * then g_array_unref it. */
 GArray *itable_some (struct itable *table, unsigned max);
+
+/* The inode that a key of by_gfid lies in. */
+static inline inode_t *
+inode_of_gfid_key (gpointer key)
+{
+    return (inode_t *) ((char *) key - offsetof (inode_t, gfid));
+}
 
 /* In dentry.c. */
 guint dentry_hash (gconstpointer dentry);

@@ -197,6 +197,9 @@ struct call_stack {
     struct interrupt_watch *on_interrupt; /* watches to call; lock */
     unsigned kept;       /* calls and answers of this request that are set aside. Atomic */
     unsigned lock_waits; /* calls of this request that wait for a caller's lock. Atomic */
+    unsigned aside;      /* stubs of this request that were not resumed yet. Atomic */
+    xlator_t *keeper;    /* translator that made all of those stubs; NULL: several have. Only
+                          * compared. Atomic */
 
     pthread_mutex_t lock;         /* a leaf; not taken on the path of a linear stack */
     struct strand *strands;       /* lock */

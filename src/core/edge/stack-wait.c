@@ -38,11 +38,21 @@ stack_tell_waiting (void)
     pthread_mutex_unlock (&waiting_lock);
 }
 
-/* Requests in use, and calls set aside. */
+/* Requests in use, and calls set aside. A request that waits for a lock of its caller, or that
+ * asker has set aside, is a waiter. */
 struct stack_counts {
-    unsigned requests, lock_waiters; /* lock_waiters: those that wait for a lock of their caller */
-    unsigned kept_by_waiters;        /* calls of lock_waiters that are set aside */
+    const xlator_t *asker; /* of a pause, or NULL */
+    unsigned requests, waiters;
+    unsigned kept_by_waiters; /* calls of waiters that are set aside */
 };
+
+bool
+stack_is_waiter (const call_stack_t *root, const xlator_t *asker)
+{
+    return __atomic_load_n (&root->lock_waits, __ATOMIC_ACQUIRE) > 0
+        || (asker && __atomic_load_n (&root->aside, __ATOMIC_ACQUIRE) > 0
+            && __atomic_load_n (&root->keeper, __ATOMIC_RELAXED) == asker);
+}
 
 static void
 stack_counts_add (const call_stack_t *root, void *data)
@@ -50,33 +60,39 @@ stack_counts_add (const call_stack_t *root, void *data)
     struct stack_counts *counts = data;
 
     counts->requests++;
-    if (__atomic_load_n (&root->lock_waits, __ATOMIC_ACQUIRE) == 0)
+    if (!stack_is_waiter (root, counts->asker))
         return;
-    counts->lock_waiters++;
+    counts->waiters++;
     counts->kept_by_waiters += __atomic_load_n (&root->kept, __ATOMIC_RELAXED);
 }
 
 static bool
-stacks_ended (enum stacks_end end)
+stacks_ended (enum stacks_end end, const xlator_t *asker)
 {
-    struct stack_counts counts = { 0 };
+    struct stack_counts counts = { .asker = asker };
 
     stack_foreach (stack_counts_add, &counts);
     if (end == STACKS_GONE)
         return counts.requests == 0 && stack_count_kept () == 0;
-    return counts.requests == counts.lock_waiters
+    return counts.requests == counts.waiters
         && (end == STACKS_ANSWERED || stack_count_kept () <= counts.kept_by_waiters);
 }
 
 bool
 stack_wait_for_end (enum stacks_end end, int64_t until)
 {
+    return stack_wait_for_others (end, NULL, until);
+}
+
+bool
+stack_wait_for_others (enum stacks_end end, const xlator_t *asker, int64_t until)
+{
     bool ordered, ended;
 
     __atomic_add_fetch (&stack_awaited, 1, __ATOMIC_SEQ_CST);
     ordered = thread_barrier ();
     pthread_mutex_lock (&waiting_lock);
-    while (!(ended = stacks_ended (end)) && clock_now () < until)
+    while (!(ended = stacks_ended (end, asker)) && clock_now () < until)
         (void) thread_cond_wait_until (&waiting_changed, &waiting_lock,
                                        ordered ? until : MIN (until, clock_now () + WAIT_SLICE));
     pthread_mutex_unlock (&waiting_lock);

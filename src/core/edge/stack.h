@@ -57,11 +57,19 @@ enum stacks_end {
  * request that ends takes a lock; while no thread waits, it only looks at a flag. */
 bool stack_wait_for_end (enum stacks_end end, int64_t until);
 
+/* The same, without the requests whose calls the translator asker has set aside as stubs, and has
+ * not resumed: a pause (core/work/pause.h). asker may be NULL. */
+bool stack_wait_for_others (enum stacks_end end, const xlator_t *asker, int64_t until);
+
+/* Returns whether stack_wait_for_others leaves the request out: it waits for a lock of its caller,
+ * or asker (NULL: none) has set it aside. */
+bool stack_is_waiter (const call_stack_t *root, const xlator_t *asker);
+
 /* Number of threads in stack_wait_for_end; atomic. */
 extern unsigned stack_awaited;
 
-/* Wakes them. stack_has_ended does so if there are any; call it after a request has ended, is no
- * longer kept, or begins to wait for a lock. */
+/* Wakes them. stack_has_ended does so if there are any; call it after a request has ended, is set
+ * aside or no longer kept, or begins to wait for a lock. */
 void stack_tell_waiting (void);
 static inline void
 stack_has_ended (void)

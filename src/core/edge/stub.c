@@ -2,7 +2,7 @@
 #include "core/edge/stub.h"
 #include "core/base/audit.h"
 #include "core/table/fops-rows.h"
-#include "core/edge/frame.h"
+#include "core/edge/stack.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
 #include "core/data/iobuf.h"
@@ -19,7 +19,24 @@ struct call_stub {
     void (*resume) (call_stub_t *stub);
     void (*drop) (call_stub_t *stub);
     void *args; /* struct FOP_args */
+    bool resumed;
 };
+
+/* A stub is made, or is resumed: by is 1 or -1. The keeper is right as long as one thread at a time
+ * sets calls of a request aside; else a pause waits for the request, although it need not. */
+static void
+stub_aside (call_stub_t *stub, int by)
+{
+    call_stack_t *root = stub->root;
+    const unsigned before = __atomic_fetch_add (&root->aside, (unsigned) by, __ATOMIC_ACQ_REL);
+
+    if (by > 0 && before == 0)
+        __atomic_store_n (&root->keeper, stub->frame->this, __ATOMIC_RELEASE);
+    else if (by > 0 && __atomic_load_n (&root->keeper, __ATOMIC_RELAXED) != stub->frame->this)
+        __atomic_store_n (&root->keeper, NULL, __ATOMIC_RELEASE);
+    if (by > 0)
+        stack_has_ended ();
+}
 
 static call_stub_t *
 stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
@@ -33,6 +50,7 @@ stub_new (call_frame_t *frame, enum fop op, ret_fn_t fn, size_t args_size)
     stub->args = stub + 1;
     AUDIT (STUB, stub, 1);
     stack_keep (stub->root, 1);
+    stub_aside (stub, 1);
     return stub;
 }
 
@@ -78,6 +96,8 @@ void
 call_resume (call_stub_t *stub)
 {
     stack_taken (stub->frame->root);
+    stub->resumed = true;
+    stub_aside (stub, -1);
     stub->resume (stub);
     call_stub_destroy (stub);
 }
@@ -87,6 +107,8 @@ call_stub_destroy (call_stub_t *stub)
 {
     call_stack_t *root = stub->root;
 
+    if (!stub->resumed)
+        stub_aside (stub, -1);
     stub->drop (stub);
     AUDIT (STUB, stub, -1);
     g_free (stub);

@@ -64,6 +64,71 @@ client_free (struct client *client)
     client_unref (client);
 }
 
+/* --- pauses ----------------------------------------------------------------------------------- */
+
+__thread bool sync_unheld;
+
+static struct {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t over;
+    unsigned holds;       /* atomic; changed under lock */
+} sync_gate = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void __attribute__ ((constructor))
+sync_gate_init (void)
+{
+    thread_cond_init (&sync_gate.over);
+}
+
+static void
+sync_gate_add (int by)
+{
+    pthread_mutex_lock (&sync_gate.lock);
+    __atomic_add_fetch (&sync_gate.holds, (unsigned) by, __ATOMIC_SEQ_CST);
+    thread_cond_broadcast (&sync_gate.over);
+    pthread_mutex_unlock (&sync_gate.lock);
+}
+
+void
+sync_hold (void)
+{
+    sync_gate_add (1);
+}
+
+void
+sync_go_on (void)
+{
+    sync_gate_add (-1);
+}
+
+bool
+sync_is_held (void)
+{
+    return __atomic_load_n (&sync_gate.holds, __ATOMIC_ACQUIRE) > 0;
+}
+
+/* Returns a new request, which a pause waits for from now on. The request is in use before the gate
+ * is read: whoever holds calls passes a barrier, and then looks for requests in use. */
+static call_stack_t *
+client_stack_new (struct client *client)
+{
+    call_stack_t *root = stack_new (&client->xlator);
+
+    thread_keep_order ();
+    while (G_UNLIKELY (sync_is_held ()) && !client->internal && !sync_unheld) {
+        stack_done (root);
+        pthread_mutex_lock (&sync_gate.lock);
+        while (sync_is_held ())
+            thread_cond_wait (&sync_gate.over, &sync_gate.lock);
+        pthread_mutex_unlock (&sync_gate.lock);
+        root = stack_new (&client->xlator);
+        thread_keep_order ();
+    }
+    return root;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
 static int
 client_groups (call_stack_t *root)
 {
@@ -74,7 +139,7 @@ static struct sync_waiter *
 client_begin (struct client *client, enum fop op, void *reply, call_stack_t **ret_root)
 {
     struct sync_waiter *waiter = g_new0 (struct sync_waiter, 1);
-    call_stack_t *root = stack_new (&client->xlator);
+    call_stack_t *root = client_stack_new (client);
 
     pthread_mutex_init (&waiter->lock, NULL);
     thread_cond_init (&waiter->answered);

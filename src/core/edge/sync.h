@@ -38,6 +38,15 @@ struct client *client_new_internal (const xlator_t *maker, xlator_t *top);
 /* An abandoned request uses the client until it is answered. */
 void client_free (struct client *client);
 
+/* A pause of the graph (core/work/pause.h): from sync_hold to sync_go_on, calls of clients that
+ * stand for callers wait, before they make their request. Calls nest. sync_is_held is for programs
+ * that make requests without a client. A thread with sync_unheld set is never held: the pause waits
+ * for it in another way, or it is the one that pauses. */
+void sync_hold (void);
+void sync_go_on (void);
+bool sync_is_held (void);
+extern __thread bool sync_unheld;
+
 /* sync_lookup (client, loc, xdata, &reply) returns op_ret, or -errno. reply may be NULL; otherwise
  * drop it, also after a failure. */
 #define FOP(name) int sync_##name (struct client *client

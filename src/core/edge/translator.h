@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 15
+#define XLATOR_ABI 16
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -56,13 +56,18 @@ enum xlator_event {
     XLATOR_ENDING, /* downwards: the mount is about to end. Requests still come, but from now on no
                     * translator may hold one back */
     XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
-    XLATOR_HOLDING, /* downwards: a hold begins, since the mount is about to move to another graph.
-                     * Until XLATOR_HOLD_OVER no translator keeps a call aside for a time, for a
-                     * command or for speed: calls that it keeps go on, and a job starts no further
-                     * call. A wait for a caller's lock goes on (stack_lock_waits). Sent on the main
-                     * thread, once for each try of a hold; the receiver waits for no request */
+    XLATOR_HOLDING, /* downwards: a hold begins, since the mount is about to move to another graph,
+                     * or a translator pauses it (core/work/pause.h). Until XLATOR_HOLD_OVER no
+                     * translator keeps a call aside for a time, for a command or for speed: calls
+                     * that it keeps go on, and a job starts no further call. A wait for a caller's
+                     * lock goes on (stack_lock_waits), as does what a translator keeps that asked
+                     * for the pause. Sent once for each try of a hold, on the main thread or on
+                     * that of a pause, but on one at a time; the receiver waits for no request */
     XLATOR_HOLD_OVER, /* downwards: the hold is over, and translators do as before it. After a move
                        * the old graph gets it, too, as it serves the files that stay in it */
+    XLATOR_PAUSE, /* upwards, data is a struct pause: whoever makes the requests of the graph holds
+                   * them back while a function of the translator runs. Sent by pause_run alone:
+                   * core/work/pause.h */
     XLATOR_CHILD_DOWN, /* upwards: storage is not available; it may come back */
     XLATOR_GONE, /* upwards: storage is gone for good, and the mount ends */
     XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: cached state is no longer valid.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/work/job.h"
 #include "core/edge/frame.h"
+#include "core/edge/sync.h"
 #include "core/time/clock.h"
 #include "core/work/job-internal.h"
 #include "core/work/limit.h"
@@ -118,6 +119,26 @@ job_next (struct job *job)
 }
 
 void
+job_step_aside (struct job *job)
+{
+    pthread_mutex_lock (&all_jobs.lock);
+    job->waits = "pauses the mount";
+    pthread_mutex_unlock (&all_jobs.lock);
+    stack_keep (NULL, -1);
+}
+
+void
+job_step_back (struct job *job)
+{
+    pthread_mutex_lock (&all_jobs.lock);
+    while (all_jobs.paused && !job_must_stop (job))
+        thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
+    stack_keep (NULL, 1);
+    job->waits = NULL;
+    pthread_mutex_unlock (&all_jobs.lock);
+}
+
+void
 job_progress (struct job *job, uint64_t done, uint64_t total)
 {
     pthread_mutex_lock (&all_jobs.lock);
@@ -190,7 +211,9 @@ job_work (struct work_item *work)
     stack_keep (NULL, 1);
     pthread_mutex_unlock (&all_jobs.lock);
     job->piece_began = clock_now ();
+    sync_unheld = true; /* a hold waits for the end of each piece of the job */
     job_end (job, job_must_stop (job) ? -EINTR : job->plan.run (job, job->plan.data));
+    sync_unheld = false;
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

@@ -24,9 +24,10 @@ append_inode (GString *out, const struct itable_entry *entry, unsigned number)
     g_string_append_printf (
         out,
         "\n[xlator.mount.fuse.itable.%s.%u]\ngfid=%s\nnlookup=%" G_GUINT64_FORMAT
-        "\nref=%d\nia_type=%d (%s)\n",
+        "\nref=%d\nia_type=%d (%s)\ndetached=%d\n",
         entry->forgotten ? "lru" : "active", number, gfid_text (&entry->inode->gfid, gfid),
-        entry->nlookup, entry->refs, entry->inode->ia_type, type_name (entry->inode->ia_type));
+        entry->nlookup, entry->refs, entry->inode->ia_type, type_name (entry->inode->ia_type),
+        inode_is_detached (entry->inode));
 }
 
 static void

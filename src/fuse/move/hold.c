@@ -21,8 +21,9 @@
 #include "fuse/move/old-graphs.h"
 #include "fuse/threads/threads.h"
 
+#include <fcntl.h>
+
 #define FIRST_TRY 10000000             /* nanoseconds of the first try to hold */
-#define PATIENCE (10LL * 1000000000)   /* maximum nanoseconds of all tries */
 
 /* Nanoseconds between two checks for busy threads in hold_begin, if the kernel has no
  * membarrier(2). Without membarrier(2) a thread at the end of its request may not see that requests
@@ -132,25 +133,40 @@ hold_tell_graphs (const struct bridge *bridge, enum xlator_event event)
 }
 
 void
+hold_take_turn (struct bridge *bridge)
+{
+    pthread_mutex_lock (&bridge->hold_turn);
+}
+
+void
+hold_give_turn (struct bridge *bridge)
+{
+    pthread_mutex_unlock (&bridge->hold_turn);
+}
+
+void
 hold_over (struct bridge *bridge)
 {
     hold_end (bridge);
     hold_tell_graphs (bridge, XLATOR_HOLD_OVER);
+    hold_give_turn (bridge);
 }
 
 /* Returns whether all requests are answered, and no call is kept; requests are held then. */
 static bool
-hold_try (struct bridge *bridge, int64_t until, void (*settle) (void *data), void *data)
+hold_try (struct bridge *bridge, const struct hold_plan *plan, int64_t until)
 {
     hold_tell_graphs (bridge, XLATOR_HOLDING);
-    if (!hold_begin (bridge, until) || !stack_wait_for_end (STACKS_ANSWERED, until))
+    if (!hold_begin (bridge, until)
+        || !stack_wait_for_others (STACKS_ANSWERED, plan->asker, until))
         return false;
-    settle (data);
-    return stack_wait_for_end (STACKS_IDLE, until);
+    plan->settle (plan->data);
+    return stack_wait_for_others (STACKS_IDLE, plan->asker, until);
 }
 
 struct hold_search {
     const call_stack_t *oldest; /* request that a hold waits for; NULL: none was found yet */
+    const xlator_t *asker;      /* as in struct hold_plan */
 };
 
 LOOKS_AT_RUNNING_REQUESTS static void
@@ -158,7 +174,7 @@ hold_search_look (const call_stack_t *root, void *data)
 {
     struct hold_search *search = data;
 
-    if (__atomic_load_n (&root->lock_waits, __ATOMIC_RELAXED) == 0
+    if (!stack_is_waiter (root, search->asker)
         && (!search->oldest || root->begin < search->oldest->begin))
         search->oldest = root;
 }
@@ -183,9 +199,9 @@ hold_append_request (const struct seen_request *seen, GString *answer)
 
 /* Appends which request is in the way: the oldest. */
 static void
-hold_append_hindrance (const struct bridge *bridge, GString *answer)
+hold_append_hindrance (const struct bridge *bridge, const struct hold_plan *plan, GString *answer)
 {
-    struct hold_search search = { 0 };
+    struct hold_search search = { .asker = plan->asker };
     struct seen_request seen;
 
     xlators_pin ();
@@ -195,27 +211,55 @@ hold_append_hindrance (const struct bridge *bridge, GString *answer)
     else
         g_string_append (answer, "a job worked, or a translator kept a call aside");
     xlators_unpin ();
-    g_string_append_printf (answer, "; it hindered the move for %d s; 'windlass inflight %s' lists "
+    g_string_append_printf (answer, "; it hindered %s for %.0f s; 'windlass inflight %s' lists "
                                     "all requests\n",
-                            (int) (PATIENCE / 1000000000), bridge->mountpoint);
+                            plan->hindered, (double) plan->patience / 1e9, bridge->mountpoint);
+}
+
+/* A pause may be asked for until the end of the graph; a move is not. */
+static bool
+hold_is_too_late (const struct bridge *bridge, const struct hold_plan *plan)
+{
+    return plan->asker && __atomic_load_n (&bridge->ending, __ATOMIC_ACQUIRE);
 }
 
 int
-hold_idle (struct bridge *bridge, void (*settle) (void *data), void *data, int64_t *ret_since,
-           GString *answer)
+hold_idle (struct bridge *bridge, const struct hold_plan *plan, int64_t *ret_since, GString *answer)
 {
-    const int64_t end = clock_now () + PATIENCE;
+    const int64_t end = clock_now () + plan->patience;
 
-    for (int64_t span = FIRST_TRY;; span *= 2) {
+    for (int64_t span = FIRST_TRY; !hold_is_too_late (bridge, plan); span *= 2) {
+        hold_take_turn (bridge);
         *ret_since = clock_now ();
-        if (hold_try (bridge, MIN (end, *ret_since + span), settle, data))
+        if (hold_try (bridge, plan, MIN (end, *ret_since + span)))
             return 0;
-        if (clock_now () >= end)
-            break;
+        if (clock_now () >= end) {
+            hold_append_hindrance (bridge, plan, answer);
+            hold_over (bridge);
+            return -EAGAIN;
+        }
         hold_over (bridge);
         g_usleep ((gulong) span / 4 / 1000);
     }
-    hold_append_hindrance (bridge, answer);
-    hold_over (bridge);
-    return -EAGAIN;
+    g_string_append_printf (answer, "the mount '%s' ends\n", bridge->mountpoint);
+    return -ESHUTDOWN;
+}
+
+/* --- open files ------------------------------------------------------------------------------- */
+
+void
+hold_flush (struct client *client, fd_t *fd)
+{
+    int r;
+
+    if (fd->inode->ia_type != IA_IFREG || (fd->flags & O_ACCMODE) == O_RDONLY)
+        return;
+    r = sync_flush (client, fd, NULL, NULL);
+    if (r >= 0 || r == -ENOSYS || r == -ETIMEDOUT)
+        return; /* after a timeout the flush is still under way, so hold_idle fails */
+    __atomic_store_n (&fd->owed, -r, __ATOMIC_RELAXED);
+    gf_log (&client->xlator, GF_LOG_WARNING,
+            "data of an open file could not be written while requests were held: %s; the next "
+            "close or fsync of the file tells its program",
+            g_strerror (-r));
 }

@@ -36,6 +36,7 @@
 #include <fcntl.h>
 
 #define PATIENCE_CALL (30LL * 1000000000) /* maximum nanoseconds to wait for an own call's answer */
+#define PATIENCE_HOLD (10LL * 1000000000) /* maximum nanoseconds of all tries to hold requests */
 
 /* An inode, and its files that are open at the move. */
 struct move_files {
@@ -233,7 +234,7 @@ move_look_up_all (struct move *move)
     for (guint i = 0; i < entries->len; i++) {
         const struct itable_entry *entry = &g_array_index (entries, struct itable_entry, i);
 
-        if (entry->nlookup > 0)
+        if (entry->nlookup > 0 && !inode_is_detached (entry->inode))
             move_list_inode (move, entry->inode);
         inode_unref (entry->inode);
     }
@@ -284,26 +285,6 @@ move_note_file (fd_t *fd, void *data)
     g_ptr_array_add (files->fds, fd);
 }
 
-/* Has the old graph write the file's data that its translators keep in memory. An error goes to
- * fd->owed, and the next close or fsync of the file returns it. A flush also drops record locks of
- * its lock owner, but no process has that of in_old. */
-static void
-move_flush (struct move *move, struct client *in_old, fd_t *fd)
-{
-    int r;
-
-    if (fd->inode->ia_type != IA_IFREG || (fd->flags & O_ACCMODE) == O_RDONLY)
-        return;
-    r = sync_flush (in_old, fd, NULL, NULL);
-    if (r >= 0 || r == -ENOSYS || r == -ETIMEDOUT)
-        return; /* after a timeout the flush is still under way, so hold_idle prevents the move */
-    __atomic_store_n (&fd->owed, -r, __ATOMIC_RELAXED);
-    gf_log (&move->bridge->xlator, GF_LOG_WARNING,
-            "data of an open file could not be written before the mount moves to its new graph: "
-            "%s; the next close or fsync of the file tells its program",
-            g_strerror (-r));
-}
-
 /* Returns whether a process holds a lock on the file. fd->locked tells only that a record lock was
  * once taken through this fd: the process may have dropped it through another fd. So this function
  * then asks storage with F_GETLK, which reports locks of other clients, too. */
@@ -338,7 +319,7 @@ move_files_settle (struct move *move, struct client *in_old, struct move_files *
     for (guint i = 0; i < files->fds->len; i++) {
         fd_t *fd = files->fds->pdata[i];
 
-        move_flush (move, in_old, fd);
+        hold_flush (in_old, fd);
         files->stays |= g_hash_table_contains (move->lockers, fd) || move_has_locks (in_old, fd);
     }
 }
@@ -391,7 +372,8 @@ move_files_open (struct move *move, struct client *client, void *item)
 {
     struct move_files *files = item;
 
-    files->stays |= passthrough_has (move->bridge, files->inode);
+    files->stays |= passthrough_has (move->bridge, files->inode)
+                 || inode_is_detached (files->inode);
     for (guint i = 0; i < files->fds->len && !files->stays; i++) {
         fd_t *fd = files->fds->pdata[i];
         fd_t *fresh = move_fd_is_free (move->old, fd) ? move_open (move, client, fd) : NULL;
@@ -552,6 +534,10 @@ move_tell (const struct move *move, int64_t took, GString *answer)
 static int
 move_run (struct move *move, void (*moved) (void *data), void *data, GString *answer)
 {
+    const struct hold_plan plan = { .settle = move_settle_all,
+                                    .data = move,
+                                    .patience = PATIENCE_HOLD,
+                                    .hindered = "the move" };
     struct bridge *bridge = move->bridge;
     int64_t since;
     int r = move_root (move, answer);
@@ -561,7 +547,7 @@ move_run (struct move *move, void (*moved) (void *data), void *data, GString *an
     move_look_up_all (move);
     if (move_timed_out (move))
         return move_is_given_up (answer);
-    r = hold_idle (bridge, move_settle_all, move, &since, answer);
+    r = hold_idle (bridge, &plan, &since, answer);
     if (r < 0)
         return r;
     r = move_held (move, moved, data, answer);

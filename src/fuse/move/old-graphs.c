@@ -159,11 +159,22 @@ graph_is_busy (struct bridge *bridge, const struct graph *graph)
 static bool
 old_graph_close (struct bridge *bridge, struct old_graph *old)
 {
+    hold_take_turn (bridge);
     if (hold_begin (bridge, clock_now () + PATIENCE) && !old_graph_has_files (bridge, old)
         && !graph_is_busy (bridge, old->graph))
         old_graph_unlink (bridge, old);
     hold_end (bridge);
+    hold_give_turn (bridge);
     return !old->used;
+}
+
+/* Before it waits for the end of the graph: a job of the graph may wait for the turn. */
+static void
+old_graph_unlist (struct bridge *bridge, struct old_graph *old)
+{
+    hold_take_turn (bridge);
+    bridge->old_graphs = g_slist_remove (bridge->old_graphs, old);
+    hold_give_turn (bridge);
 }
 
 static void
@@ -178,10 +189,10 @@ old_graph_free (struct old_graph *old)
     g_free (old);
 }
 
-/* Ends and frees the old graph, unless an open file or a request still uses it. Returns whether it
- * was freed. After the unmount only requests that translators make by themselves can be under way,
- * such as those of a heal: graph_deactivate waits for them, so this function does not. */
-static bool
+/* Ends and frees the old graph, unless an open file or a request still uses it. After the unmount
+ * only requests that translators make by themselves can be under way, such as those of a heal:
+ * graph_deactivate waits for them, so this function does not. */
+static void
 old_graph_end (struct bridge *bridge, struct old_graph *old)
 {
     const bool had_files = old->had_files;
@@ -191,17 +202,17 @@ old_graph_end (struct bridge *bridge, struct old_graph *old)
     if (old->used && bridge->mounted
         && (old_graph_has_files (bridge, old) || graph_is_busy (bridge, old->graph)
             || !old_graph_close (bridge, old)))
-        return false;
+        return;
     if (!old->ending)
         xlator_notify (old->graph->top, XLATOR_ENDING, NULL);
     old->ending = true;
     if (bridge->mounted && graph_is_busy (bridge, old->graph))
-        return false;
+        return;
     old_graph_unlink (bridge, old);
+    old_graph_unlist (bridge, old);
     old_graph_free (old);
     if (had_files)
         gf_log (&bridge->xlator, GF_LOG_INFO, "no file uses the old graph any more; it has ended");
-    return true;
 }
 
 bool
@@ -209,8 +220,7 @@ bridge_end_old_graphs (struct bridge *bridge)
 {
     for (GSList *at = bridge->old_graphs, *next; at; at = next) {
         next = at->next;
-        if (old_graph_end (bridge, at->data))
-            bridge->old_graphs = g_slist_delete_link (bridge->old_graphs, at);
+        old_graph_end (bridge, at->data);
     }
     return !bridge->old_graphs;
 }
