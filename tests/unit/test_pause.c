@@ -107,7 +107,7 @@ stat_once (struct client *client)
 }
 
 static void *
-caller_run (void *data)
+pause_caller_run (void *data)
 {
     struct client *client = client_new (&pause_world.top);
 
@@ -147,7 +147,7 @@ START_TEST (no_call_is_under_way_in_a_pause_and_all_go_on_afterwards)
 
     pause_world_new ();
     for (unsigned i = 0; i < CALLERS; i++)
-        ck_assert (!thread_new (&threads[i], "caller", caller_run, NULL));
+        ck_assert (!thread_new (&threads[i], "caller", pause_caller_run, NULL));
     for (unsigned i = 0; i < 20; i++) {
         struct pause pause = { .run = run_alone };
 
@@ -187,7 +187,7 @@ END_TEST
 
 /* A request whose call `keeper` has set aside. */
 static call_stub_t *
-stub_of (xlator_t *keeper)
+kept_stub (xlator_t *keeper)
 {
     loc_t loc = { 0 };
 
@@ -208,10 +208,10 @@ START_TEST (what_the_asker_keeps_does_not_count_and_what_others_keep_does)
     call_stub_t *own, *other;
 
     pause_world_new ();
-    own = stub_of (&pause_world.asker);
+    own = kept_stub (&pause_world.asker);
     ck_assert_int_eq (pause_for (&pause_world.asker, 10 * MS, NULL), 0);
     ck_assert_int_eq (pause_for (&pause_world.leaf, 10 * MS, NULL), -EAGAIN);
-    other = stub_of (&pause_world.top);
+    other = kept_stub (&pause_world.top);
     ck_assert_int_eq (pause_for (&pause_world.asker, 10 * MS, NULL), -EAGAIN);
     stub_end (other);
     ck_assert_int_eq (pause_for (&pause_world.asker, 10 * MS, NULL), 0);

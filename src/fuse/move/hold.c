@@ -211,7 +211,7 @@ hold_append_hindrance (const struct bridge *bridge, const struct hold_plan *plan
     else
         g_string_append (answer, "a job worked, or a translator kept a call aside");
     xlators_unpin ();
-    g_string_append_printf (answer, "; it hindered %s for %.0f s; 'windlass inflight %s' lists "
+    g_string_append_printf (answer, "; it hindered %s for %g s; 'windlass inflight %s' lists "
                                     "all requests\n",
                             plan->hindered, (double) plan->patience / 1e9, bridge->mountpoint);
 }

@@ -122,5 +122,26 @@ expect "an open file after the move" below \
 exec 3<&- 4<&-
 kill $sleeper
 wait $sleeper 2>/dev/null
-expect_no_match "the log" "under way|CRITICAL" "$(cat "$LOG")"
+
+# The mount ends while pauses come.
+while once; do :; done >pauses 2>&1 &
+pauses=$!
+wait_until "[ \$(grep -c '^held' pauses) -gt 5 ]"
+unmount
+wait $pauses
+expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
+
+# --- a request in the way -------------------------------------------------------------------------
+
+# test/blocks does not set a call aside that waits for a lock: it keeps the thread.
+stack test/blocks test/pause,patience=300
+mount_volfile "$VOL" --lock-forwarding=on
+lock_begin fcntl "$MNT/file" "$MNT/file"
+wait_until "'$WINDLASS' inflight '$MNT' | grep -q \"now at: .*'blocks-1'\""
+expect_error "lk of /file by lock \\($waiter\\) was under way for [0-9.]+ s, in 'blocks-1', where it \
+waits for .*; it hindered the pause for 0.3 s; 'windlass inflight $MNT' lists all requests$" once
+expect "what others read" text "$(cat "$MNT/file")"
+lock_pass
+expect_match "a pause with a lock of a program" ' 0 under way, ' "$(once)"
+lock_end
 unmount

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct pause_private {
-    int every;
+    int every, patience;
     unsigned calls;     /* all calls so far; atomic */
     unsigned under_way; /* calls that were wound and are not answered; atomic */
     bool paused;        /* the function of a pause runs; atomic */
@@ -26,6 +26,8 @@ typedef struct pause_private {
 static const struct xlator_option pause_options[] = {
     { OPTION ("every", INT, pause_private_t, every, "0"), .min = 0, .max = 1000000,
       .help = "number of calls after which each pause comes; 0: none but by command" },
+    { OPTION ("patience", INT, pause_private_t, patience, "0"), .min = 0, .max = 1000000,
+      .help = "milliseconds of all tries of a pause; 0: as it is by default" },
     {},
 };
 
@@ -130,7 +132,9 @@ static int
 order_run (struct job *job, void *data)
 {
     struct order *order = data;
-    struct pause pause = { .run = order_in_pause, .data = order, .job = job };
+    const pause_private_t *priv = order->this->private;
+    struct pause pause = { .run = order_in_pause, .data = order, .job = job,
+                           .patience = priv->patience * INT64_C (1000000) };
     const int r = pause_run (order->this, &pause);
     const unsigned kept = kept_go_on (order->this->private);
 
