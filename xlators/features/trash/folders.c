@@ -333,8 +333,8 @@ trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf)
 }
 
 struct trash_stage *
-trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
-                  const struct trash_who *who, int *ret_error)
+trash_folder_apart (xlator_t *this, inode_t *directory, const struct trash_who *who,
+                    int *ret_error)
 {
     trash_private_t *priv = this->private;
     const uint64_t named = names_now ();
@@ -349,19 +349,43 @@ trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
     if (*ret_error < 0)
         return NULL;
     stage = g_new0 (struct trash_stage, 1);
-    stage->refs = 2;
-    stage->users = 1;
+    stage->refs = 1;
     stage->directory = directory->gfid;
     stage->who = *who;
     stage->named = named;
     stage->path = g_steal_pointer (&path);
     stage->folder = folder;
-    stage->before = *before;
+    stage->before.ia_type = IA_INVAL;
     stage->program = process_comm (who->pid);
     folder_place (priv->maker.client, stage);
     stage->born = clock_now ();
+    return stage;
+}
+
+struct trash_stage *
+trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
+                  const struct trash_who *who, int *ret_error)
+{
+    struct trash_stage *stage = trash_folder_apart (this, directory, who, ret_error);
+
+    if (!stage)
+        return NULL;
+    stage->refs = 2;
+    stage->users = 1;
+    stage->before = *before;
     trash_stage_add (this, stage);
     return stage;
+}
+
+void
+trash_folder_drop (xlator_t *this, struct client *client, struct trash_stage *stage)
+{
+    g_autoptr (inode_t) user = NULL;
+    g_autofree char *name = NULL;
+
+    if (inode_a_name (stage->folder, &user, &name))
+        sync_name_remove (client, user, name, stage->folder);
+    trash_stage_unref (this, stage);
 }
 
 /* --- leaving ---------------------------------------------------------------------------------- */

@@ -14,9 +14,9 @@
 static const char *
 option_of_other_layout (const trash_private_t *priv)
 {
-    bool overwritten;
+    unsigned kinds;
 
-    if (!trash_keep_parse (priv->keep_text, &overwritten) || overwritten)
+    if (!trash_keep_parse (priv->keep_text, &kinds) || kinds & TRASH_OVERWRITTEN)
         return "keep overwritten";
     if (priv->max_total > 0)
         return "max-total";

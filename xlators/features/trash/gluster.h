@@ -48,7 +48,7 @@ char *trash_gluster_name (const char *name, unsigned try);
 
 extern unlink_fop trash_gluster_unlink; /* gluster-remove.c */
 
-/* gluster-truncate.c: they pass on with the other layout. */
+/* gluster-truncate.c: of both layouts. */
 extern truncate_fop trash_truncate;
 extern ftruncate_fop trash_ftruncate;
 extern open_fop trash_open;

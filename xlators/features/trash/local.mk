@@ -5,6 +5,8 @@ xlators_features_trash_so_SOURCES = \
     %D%/choose.c \
     %D%/commands.c \
     %D%/commands.h \
+    %D%/copy.c \
+    %D%/copy.h \
     %D%/empty.c \
     %D%/entries.c \
     %D%/folders.c \
@@ -25,6 +27,7 @@ xlators_features_trash_so_SOURCES = \
     %D%/temporaries.c \
     %D%/trash.c \
     %D%/trash.h \
+    %D%/versions.c \
     %D%/visit.c
 xlators_features_trash_so_CPPFLAGS = $(module_cpp)
 xlators_features_trash_so_CFLAGS = $(module_cflags)

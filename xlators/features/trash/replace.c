@@ -46,7 +46,9 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
         }
         if (!stage)
             break;
-        r = sync_name_link (client, replacement->victim, stage->folder, replacement->name);
+        r = trash_stage_reserve (this, stage, replacement->name)
+                ? sync_name_link (client, replacement->victim, stage->folder, replacement->name)
+                : -EEXIST;
         if (r == 0)
             replacement->stage = stage;
         else
@@ -106,7 +108,7 @@ is_replacing (xlator_t *this, const call_stack_t *root, const loc_t *oldloc, con
 {
     const trash_private_t *priv = this->private;
 
-    return __atomic_load_n (&priv->keep_overwritten, __ATOMIC_RELAXED) && flags == 0
+    return __atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_OVERWRITTEN && flags == 0
         && trash_takes (this, root) && newloc->inode && newloc->inode != oldloc->inode
         && trash_keeps (this, root, newloc) && !trash_has_inode (newloc->parent);
 }

@@ -36,8 +36,8 @@ gone_wipe (struct gone *gone)
 
 /* --- before: what the directory is ------------------------------------------------------------ */
 
-static dict_t *
-gone_xattrs (struct client *client, loc_t *loc)
+dict_t *
+trash_xattrs (struct client *client, loc_t *loc)
 {
     struct getxattr_reply names;
     dict_t *all = NULL;
@@ -71,7 +71,7 @@ gone_gather (xlator_t *this, struct gone *gone)
     trash_folder_stat (client, gone->loc.inode, &gone->buf);
     trash_folder_stat (client, gone->loc.parent, &gone->parent);
     if (gone->buf.ia_type != IA_INVAL)
-        gone->xattrs = gone_xattrs (client, &loc);
+        gone->xattrs = trash_xattrs (client, &loc);
     loc_wipe_path (&loc);
 }
 

@@ -196,6 +196,20 @@ trash_stage_add (xlator_t *this, struct trash_stage *stage)
 }
 
 void
+trash_stage_add_loose (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    g_queue_push_tail (&priv->loose, stage);
+    stage_touch_locked (priv, stage);
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+    __atomic_add_fetch (&priv->kept, 1, __ATOMIC_RELAXED);
+    trash_stages_watch (this);
+}
+
+void
 trash_stage_retire (xlator_t *this, struct trash_stage *stage)
 {
     trash_private_t *priv = this->private;

@@ -83,7 +83,7 @@ trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         struct made *made = made_now (this, inode, frame->root, flags & O_EXCL);
 
         __atomic_add_fetch (&made->refs, 1, __ATOMIC_RELAXED);
-        fd_ctx_set (fd, this, made);
+        trash_file_make (this, fd)->made = made;
     }
     STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
 }
@@ -115,10 +115,10 @@ trash_symlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op
 static void
 made_closed (xlator_t *this, fd_t *fd)
 {
-    struct made *made = fd_ctx_get (fd, this);
+    const struct trash_file *file = fd_ctx_get (fd, this);
 
-    if (made)
-        __atomic_store_n (&made->exclusive, false, __ATOMIC_RELAXED);
+    if (file && file->made)
+        __atomic_store_n (&file->made->exclusive, false, __ATOMIC_RELAXED);
 }
 
 void
@@ -131,8 +131,10 @@ trash_flush (call_frame_t *frame, xlator_t *this, fd_t *fd, dict_t *xdata)
 void
 trash_temporary_release (xlator_t *this, fd_t *fd)
 {
+    const struct trash_file *file = fd_ctx_get (fd, this);
+
     made_closed (this, fd);
-    made_unref (fd_ctx_get (fd, this));
+    made_unref (file ? file->made : NULL);
 }
 
 void

@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* features/trash: options, init and fini, looks at the trash, and reports. */
+#include "copy.h"
 #include "gluster.h"
 
 #include <errno.h>
 #include <string.h>
 
+static const struct option_choice trash_kinds[] = {
+    { "", 0 }, { "deleted", 0 }, { "overwritten", TRASH_OVERWRITTEN },
+    { "truncated", TRASH_TRUNCATED }, {},
+};
+
 bool
-trash_keep_parse (const char *text, bool *ret_overwritten)
+trash_keep_parse (const char *text, unsigned *ret_kinds)
 {
     g_auto (GStrv) words = g_strsplit_set (text, ", ", -1);
-    bool known = true;
 
-    *ret_overwritten = false;
+    *ret_kinds = 0;
     for (char **one = words; *one; one++) {
-        *ret_overwritten |= strcmp (*one, "overwritten") == 0;
-        known &= !**one || strcmp (*one, "deleted") == 0 || strcmp (*one, "overwritten") == 0;
+        const struct option_choice *kind = trash_kinds;
+
+        while (kind->name && strcmp (kind->name, *one) != 0)
+            kind++;
+        if (!kind->name)
+            return false;
+        *ret_kinds |= (unsigned) kind->number;
     }
-    return known;
+    return true;
 }
 
 static int
 keep_check (const char *text, char **ret_allowed)
 {
-    bool overwritten;
+    unsigned kinds;
 
-    if (trash_keep_parse (text, &overwritten))
+    if (trash_keep_parse (text, &kinds))
         return 0;
-    *ret_allowed = g_strdup ("must be 'deleted' or 'deleted,overwritten'");
+    *ret_allowed = g_strdup ("must be 'deleted', and behind it, after a comma each, 'overwritten' "
+                             "or 'truncated' or both");
     return -EINVAL;
 }
 
@@ -61,7 +72,11 @@ static const struct xlator_option trash_options[] = {
     { OPTION ("keep", STRING, trash_private_t, keep_text, "deleted"), .online = true,
       .check = keep_check, .from_server = SERVER_MAY,
       .help = "keep what is deleted; overwritten: also files that a rename replaces, at the cost "
-              "of two more operations for each" },
+              "of two more operations for each; truncated: also what a file had before it was cut "
+              "or opened for writing, if storage can share blocks between files (a reflink)" },
+    { OPTION ("copy", BOOL, trash_private_t, copy, "off"), .online = true,
+      .help = "with keep truncated: copy the bytes of files up to max-filesize where storage "
+              "can't share blocks; the open or truncation waits" },
     { OPTION ("eliminate", STRING, trash_private_t, eliminate_text, NULL),
       .key[1] = "trash-eliminate-path", .from_server = SERVER_MAY,
       .help = "patterns, separated by commas, of what is removed for good: of names (*.o), or, "
@@ -141,6 +156,26 @@ trash_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }
 
+struct trash_file *
+trash_file_make (xlator_t *this, fd_t *fd)
+{
+    struct trash_file *file = fd_ctx_get (fd, this);
+
+    if (!file) {
+        file = g_new0 (struct trash_file, 1);
+        fd_ctx_set (fd, this, file);
+    }
+    return file;
+}
+
+static void
+trash_release (xlator_t *this, fd_t *fd)
+{
+    trash_temporary_release (this, fd);
+    trash_version_release (this, fd);
+    g_free (fd_ctx_get (fd, this));
+}
+
 static bool
 trash_hides (xlator_t *this, inode_t *directory, const char *name)
 {
@@ -163,7 +198,7 @@ trash_init (xlator_t *this)
     priv->last_of = g_hash_table_new_full (NULL, NULL, NULL, g_free);
     priv->users = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) inode_unref);
     g_queue_init (&priv->loose);
-    trash_keep_parse (priv->keep_text, &priv->keep_overwritten);
+    trash_keep_parse (priv->keep_text, &priv->keep);
     if (priv->eliminate_text)
         priv->eliminated = g_strsplit_set (priv->eliminate_text, ", ", -1);
     priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
@@ -180,16 +215,18 @@ trash_reconfigure (xlator_t *this, const void *new_private)
 {
     trash_private_t *priv = this->private;
     trash_private_t fresh = *(const trash_private_t *) new_private, *new = &fresh;
-    bool overwritten;
+    unsigned kinds;
 
     new->layout = priv->layout;
     if (trash_gluster_options (this, new) < 0)
         return -EINVAL;
 
-    trash_keep_parse (new->keep_text, &overwritten);
+    trash_keep_parse (new->keep_text, &kinds);
     __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
-    __atomic_store_n (&priv->keep_overwritten, overwritten, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->keep, kinds, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->copy, new->copy, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->no_reflink, false, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->temporaries, new->temporaries, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->max_filesize, new->max_filesize, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->max_total, new->max_total, __ATOMIC_RELAXED);
@@ -245,6 +282,9 @@ trash_settle_all (xlator_t *this)
 
     jobs_wait (this);
     timer_end (priv);
+    pthread_mutex_lock (&priv->lock);
+    priv->settled = true;
+    pthread_mutex_unlock (&priv->lock);
     trash_line_wait (&priv->maker);
     trash_line_wait (&priv->entries);
     trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
@@ -298,12 +338,25 @@ trash_dump (xlator_t *this, GString *out)
 
     g_string_append_printf (out, "stages=%u\nkept=%" G_GUINT64_FORMAT "\nentries=%" G_GUINT64_FORMAT
                                  "\nevicted=%" G_GUINT64_FORMAT
-                                 "\nremoved_for_good=%" G_GUINT64_FORMAT "\n",
+                                 "\nremoved_for_good=%" G_GUINT64_FORMAT
+                                 "\nnot_copied=%" G_GUINT64_FORMAT "\n",
                             __atomic_load_n (&priv->count, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->kept, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->made, __ATOMIC_RELAXED),
                             __atomic_load_n (&priv->evicted, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED));
+                            __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED),
+                            __atomic_load_n (&priv->uncopied, __ATOMIC_RELAXED));
+}
+
+static void
+trash_explain_kept (const trash_private_t *priv, GString *out)
+{
+    g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
+    if (__atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_OVERWRITTEN)
+        g_string_append (out, "goes there, too, when a rename replaces it (keep)\n");
+    if (__atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_TRUNCATED)
+        g_string_append (out, "has its content copied there when it is cut or opened for writing "
+                              "(keep)\n");
 }
 
 static void
@@ -311,6 +364,7 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     const trash_private_t *priv = this->private;
     const uint64_t lost = __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED);
+    const uint64_t uncopied = __atomic_load_n (&priv->uncopied, __ATOMIC_RELAXED);
 
     if (trash_has (path) || trash_gluster_has (priv, path))
         g_string_append (out, "lies in a trash: removing it is final\n");
@@ -320,11 +374,16 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append_printf (out, "goes to '/%s' when it is removed (layout gluster)\n",
                                 priv->directory);
     else
-        g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
+        trash_explain_kept (priv, out);
     if (lost > 0)
         g_string_append_printf (
             out, "%" G_GUINT64_FORMAT " names were removed for good instead, lastly for %s\n", lost,
             error_name (__atomic_load_n (&priv->for_good_error, __ATOMIC_RELAXED)));
+    if (uncopied > 0)
+        g_string_append_printf (
+            out, "%" G_GUINT64_FORMAT " files were cut or opened for writing without a copy, "
+                 "lastly for %s\n",
+            uncopied, error_name (__atomic_load_n (&priv->uncopied_error, __ATOMIC_RELAXED)));
 }
 
 const struct xlator_api xlator_api = {
@@ -345,7 +404,7 @@ const struct xlator_api xlator_api = {
               .create = trash_create, .truncate = trash_truncate, .ftruncate = trash_ftruncate,
               .flush = trash_flush, .symlink = trash_symlink, .unlink = trash_unlink,
               .rmdir = trash_rmdir, .rename = trash_rename },
-    .cbks = { .forget = trash_temporary_forget, .release = trash_temporary_release },
+    .cbks = { .forget = trash_temporary_forget, .release = trash_release },
     .dumpops = { .priv = trash_dump, .explain = trash_explain },
     .commands = trash_commands,
     .hides = trash_hides,

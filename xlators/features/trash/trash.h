@@ -114,6 +114,9 @@ struct trash_stage {
 
 enum trash_layout { TRASH_FREEDESKTOP, TRASH_GLUSTER };
 
+/* Bits of the option `keep`; what is deleted is always kept. */
+enum trash_kind { TRASH_OVERWRITTEN = 1, TRASH_TRUNCATED = 2 };
+
 typedef struct {
     /* options */
     int wanted;     /* enum option_switch; auto: as the layout has it */
@@ -126,7 +129,8 @@ typedef struct {
     int64_t temporaries; /* nanoseconds; atomic */
     int64_t max_age; /* nanoseconds, 0: no limit; atomic */
 
-    bool keep_overwritten; /* atomic */
+    bool copy;             /* atomic */
+    unsigned keep;         /* enum trash_kind; atomic */
     char **eliminated;     /* patterns; constant after init, or NULL */
 
     pthread_mutex_t lock;   /* a leaf */
@@ -138,8 +142,10 @@ typedef struct {
     bool timer_is_late;     /* it is for limits alone; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
     bool ending;            /* lock */
+    bool settled;           /* no task may begin any more; lock */
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
+    bool no_reflink;        /* storage has none; atomic */
     bool recovers;          /* what an earlier daemon has left is looked for; atomic */
 
     struct trash_line maker, entries, notices;
@@ -160,6 +166,8 @@ typedef struct {
     uint64_t evicted;        /* entries that limits have removed */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
+    uint64_t uncopied;       /* files that were cut or opened for writing without a copy */
+    int uncopied_error;      /* the last reason, a positive errno */
 } trash_private_t;
 
 static inline trash_private_t *
@@ -195,6 +203,8 @@ trash_stage_is_used_up (int r)
 void trash_stage_leave (xlator_t *this, struct trash_stage *stage, bool kept);
 void trash_stage_unref (xlator_t *this, struct trash_stage *stage);
 
+/* Adds a stage that no removal finds, with a name in it, and takes over the reference. */
+void trash_stage_add_loose (xlator_t *this, struct trash_stage *stage);
 /* Adds a new stage, and takes over the reference. */
 void trash_stage_add (xlator_t *this, struct trash_stage *stage);
 /* From now on no removal finds the stage; its entries are made once it is quiet. */
@@ -226,6 +236,11 @@ void trash_stages_watch (xlator_t *this);
 struct trash_stage *trash_folder_new (xlator_t *this, inode_t *directory,
                                       const struct iatt *before, const struct trash_who *who,
                                       int *ret_error);
+/* Makes a stage that is the caller's alone, until trash_stage_add_loose or trash_folder_drop. */
+struct trash_stage *trash_folder_apart (xlator_t *this, inode_t *directory,
+                                        const struct trash_who *who, int *ret_error);
+/* Removes the folder of such a stage, which is empty, and the stage. */
+void trash_folder_drop (xlator_t *this, struct client *client, struct trash_stage *stage);
 /* Stores the attributes of an inode, or ia_type IA_INVAL. */
 void trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf);
 /* Makes a folder that is the user's alone: 0700, without the default ACL of its directory. */
@@ -342,8 +357,8 @@ void trash_count_for_good (xlator_t *this, int error, const char *name);
 
 /* --- trash.c ---------------------------------------------------------------------------------- */
 
-/* Reads the option `keep`; false: it is wrong. */
-bool trash_keep_parse (const char *text, bool *ret_overwritten);
+/* Reads the option `keep`, as bits of enum trash_kind; false: it is wrong. */
+bool trash_keep_parse (const char *text, unsigned *ret_kinds);
 
 /* --- commands.c: windlass trash --------------------------------------------------------------- */
 
@@ -360,5 +375,18 @@ extern flush_fop trash_flush;
 bool trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode);
 void trash_temporary_forget (xlator_t *this, inode_t *inode);
 void trash_temporary_release (xlator_t *this, fd_t *fd);
+
+/* The context of an open file. */
+struct trash_file {
+    struct made *made;             /* temporaries.c, or NULL */
+    struct trash_version *version; /* versions.c: the copy that waits for the release, or NULL */
+    bool is_copied;                /* what the file had at the open is kept */
+};
+/* Returns the context, which is made if there is none. Before the open is answered. */
+struct trash_file *trash_file_make (xlator_t *this, fd_t *fd);
+
+/* Returns the extended attributes of an inode with their values, or NULL: there is none. dict_unref
+ * it. */
+dict_t *trash_xattrs (struct client *client, loc_t *loc);
 
 #endif

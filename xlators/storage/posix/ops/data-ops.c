@@ -3,6 +3,8 @@
 #include "../posix.h"
 
 #include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 
 #ifndef RWF_NOAPPEND
 #define RWF_NOAPPEND 0x20
@@ -253,9 +255,22 @@ data_copy_slowly (int in, off_t off_in, int out, off_t off_out, size_t len)
     return done > 0 || n >= 0 ? done : n;
 }
 
+/* Returns len, as far as an answer can tell it. */
+static ssize_t
+data_reflink (const struct posix_use *in, off_t off_in, const struct posix_use *out, off_t off_out,
+              size_t len)
+{
+    struct file_clone_range range = { .src_fd = in->fd, .src_offset = (uint64_t) off_in,
+                                      .dest_offset = (uint64_t) off_out };
+
+    if (ioctl (out->fd, FICLONERANGE, &range) == 0)
+        return (ssize_t) MIN (len, DATA_COPY_MAX);
+    return errno == ENOTTY || errno == ENOSYS ? -EOPNOTSUPP : -errno;
+}
+
 static ssize_t
 data_copy (call_frame_t *frame, xlator_t *this, const struct posix_use *in, off_t off_in,
-           const struct posix_use *out, off_t off_out, size_t len, uint32_t flags)
+           const struct posix_use *out, off_t off_out, size_t len, uint32_t flags, bool reflink)
 {
     loff_t from = off_in, to = off_out;
     int r = posix_reserve_check (this);
@@ -265,6 +280,8 @@ data_copy (call_frame_t *frame, xlator_t *this, const struct posix_use *in, off_
         r = posix_act_as_owner (posix_priv (this), frame);
     if (r < 0)
         return r;
+    if (reflink)
+        return data_reflink (in, off_in, out, off_out, len);
     do
         n = copy_file_range (in->fd, &from, out->fd, &to, MIN (len, DATA_COPY_MAX), flags);
     while (n < 0 && errno == EINTR);
@@ -291,7 +308,8 @@ posix_copy_file_range (call_frame_t *frame, xlator_t *this, fd_t *fd_in, off_t o
         n = -EINVAL;
     if (n >= 0) {
         posix_before (frame, this, WANTS_DATA_ATTRIBUTES, out.fd, &out.pfd->gfid, &change);
-        n = data_copy (frame, this, &in, off_in, &out, off_out, len, flags);
+        n = data_copy (frame, this, &in, off_in, &out, off_out, len, flags,
+                       dict_has (xdata, POSIX_REFLINK_KEY));
         posix_after (this, out.fd, &out.pfd->gfid, &change);
     }
     known = n >= 0 && data_attributes (this, &in, &buf);

@@ -28,6 +28,12 @@ struct iatt *posix_post (struct posix_change *change, int64_t r);
 dict_t *posix_content (call_frame_t *frame, xlator_t *this, const struct posix_found *found,
                        const dict_t *xdata);
 
+/* --- data-ops.c ----------------------------------------------------------------------------- */
+
+/* In copy_file_range's xdata: share the blocks of the file from off_in to its end, whatever len is,
+ * or fail. -EOPNOTSUPP: the file system can't; -EXDEV, -EINVAL: not these two files. */
+#define POSIX_REFLINK_KEY "windlass.reflink"
+
 /* --- entry-ops.c ---------------------------------------------------------------------------- */
 
 /* Checks loc's name, pins its parent, reads its attributes if a translator above wants them, and

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Copies of what a file has before it loses its content. The copy is the daemon's; it gets the
+ * owner and the mode of the file. */
+#include "copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define COPY_STEP (128 * 1024) /* bytes, as GlusterFS */
+#define COPY_REFLINK_KEY "windlass.reflink" /* xdata of copy_file_range, for storage/posix: share
+                                             * the blocks of the whole file, or fail */
+
+static int
+copy_open_source (xlator_t *this, struct client *client, inode_t *inode, fd_t **ret_fd)
+{
+    const int r = sync_name_open (client, this->fd_maker, inode, O_RDONLY | O_NOATIME, ret_fd);
+
+    /* not the owner, or a storage without the flag */
+    return r < 0 ? sync_name_open (client, this->fd_maker, inode, O_RDONLY, ret_fd) : r;
+}
+
+static int
+copy_create (xlator_t *this, struct client *client, struct trash_copy *copy)
+{
+    g_autoptr (inode_t) fresh = inode_new (copy->folder->table);
+    g_autoptr (fd_t) fd = fd_new (this->fd_maker, NULL, O_RDWR | O_EXCL, client->pid);
+    loc_t loc = { .name = copy->name, .parent = copy->folder, .inode = fresh };
+    struct create_reply reply;
+    int r = sync_create (client, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
+
+    if (r >= 0) {
+        copy->inode = inode_link (reply.inode, copy->folder, copy->name, &reply.buf);
+        if (!fd->inode)
+            fd->inode = inode_ref (copy->inode);
+        copy->to = g_steal_pointer (&fd);
+    }
+    create_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+int
+trash_copy_begin (xlator_t *this, struct client *client, struct trash_copy *copy, inode_t *source)
+{
+    int r = copy->from ? 0 : copy_open_source (this, client, source, &copy->from);
+
+    if (r == 0)
+        r = copy_create (this, client, copy);
+    return r;
+}
+
+int
+trash_copy_reflink (struct client *client, struct trash_copy *copy)
+{
+    g_autoptr (dict_t) wanted = dict_new ();
+
+    dict_set_u64 (wanted, COPY_REFLINK_KEY, 1);
+    return error_or_0 (sync_copy_file_range (client, copy->from, 0, copy->to, 0,
+                                             copy->before.ia_size, 0, wanted, NULL));
+}
+
+/* Bytes that are appended meanwhile don't belong to the old content. */
+int
+trash_copy_data (struct client *client, struct trash_copy *copy)
+{
+    const off_t size = (off_t) copy->before.ia_size;
+    struct readv_reply reply;
+    off_t offset = 0;
+    int r = 1, written;
+
+    while (r > 0 && offset < size) {
+        r = sync_readv (client, copy->from, MIN (COPY_STEP, size - offset), offset, 0, NULL,
+                        &reply);
+        if (r > 0) {
+            written = sync_writev (client, copy->to, reply.vector, reply.count, offset, 0,
+                                   reply.iobref, NULL, NULL);
+            r = written < 0 || written == r ? written : -ENOSPC;
+            offset += MAX (r, 0);
+        }
+        readv_reply_drop (&reply);
+    }
+    return error_or_0 (r);
+}
+
+/* A user's daemon can't give files away. */
+void
+trash_copy_end (struct client *client, struct trash_copy *copy, dict_t *xattrs)
+{
+    loc_t loc = { .inode = copy->inode };
+    const uint32_t owner = client->uid == 0 ? IATT_UID | IATT_GID : 0;
+    struct iatt to = copy->before;
+
+    sync_setattr (client, &loc, &to, owner, NULL, NULL);
+    if (xattrs)
+        sync_setxattr (client, &loc, xattrs, 0, NULL, NULL);
+    sync_setattr (client, &loc, &to, IATT_MODE | IATT_MTIME | IATT_ATIME, NULL, NULL);
+    loc_wipe_path (&loc);
+    trash_copy_close (copy);
+}
+
+void
+trash_copy_close (struct trash_copy *copy)
+{
+    g_clear_pointer (&copy->from, fd_unref);
+    g_clear_pointer (&copy->to, fd_unref);
+}
+
+void
+trash_copy_remove (struct client *client, struct trash_copy *copy)
+{
+    trash_copy_close (copy);
+    if (copy->inode)
+        sync_name_remove (client, copy->folder, copy->name, copy->inode);
+    g_clear_pointer (&copy->inode, inode_unref);
+}
+
+void
+trash_copy_clear (struct trash_copy *copy)
+{
+    trash_copy_close (copy);
+    g_clear_pointer (&copy->folder, inode_unref);
+    g_clear_pointer (&copy->inode, inode_unref);
+    g_clear_pointer (&copy->name, g_free);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * features/trash: what a file has before it is cut or opened for writing.
+ *
+ *   layout gluster: before truncate, ftruncate and O_TRUNC, if the file becomes shorter
+ *   layout freedesktop, with `keep truncated`: the same, and before an open for writing
+ *
+ * The operation waits until the copy is made. What comes later through a shared mapping, or by the
+ * kernel itself (passthrough), can't be seen here, and need not be: the copy is older.
+ *
+ * Layout freedesktop makes a reflink, in the line `maker`, which takes no longer than a removal. If
+ * storage has none, the bytes are copied with `copy on` only, in the line `entries`, as layout
+ * gluster copies: that may take long.
+ *
+ * A program may open a file for writing and write nothing. So the copy of an open has a stage of
+ * its own, which becomes an entry after the file is closed, and only if the file has changed: its
+ * ctime moves with each change, and no program can set it back.
+ */
+#ifndef WINDLASS_TRASH_COPY_H
+#define WINDLASS_TRASH_COPY_H
+
+#include "trash.h"
+
+/* --- copy.c: one copy ------------------------------------------------------------------------- */
+
+struct trash_copy {
+    inode_t *folder;    /* where the copy is made, with a reference */
+    char *name;         /* in it */
+    struct iatt before; /* of the file */
+    inode_t *inode;     /* the copy, with a reference; NULL: there is none */
+    fd_t *from, *to;    /* while it is made, with references */
+};
+
+/* Each returns 0 or a negative errno, and leaves a copy that is there for trash_copy_remove. */
+
+/* Opens the file, and makes an empty copy: -EEXIST if the name is taken; then it may be called
+ * again with another name. */
+int trash_copy_begin (xlator_t *this, struct client *client, struct trash_copy *copy,
+                      inode_t *source);
+/* Has the copy share the file's blocks. -EOPNOTSUPP, -EXDEV, -EINVAL and others: storage can't. */
+int trash_copy_reflink (struct client *client, struct trash_copy *copy);
+/* Copies the bytes. */
+int trash_copy_data (struct client *client, struct trash_copy *copy);
+/* Gives the copy the file's owner, mode, times and these attributes, or NULL. */
+void trash_copy_end (struct client *client, struct trash_copy *copy, dict_t *xattrs);
+void trash_copy_close (struct trash_copy *copy);
+void trash_copy_remove (struct client *client, struct trash_copy *copy);
+void trash_copy_clear (struct trash_copy *copy); /* frees what it has; the copy stays */
+
+/* --- versions.c: copies of layout freedesktop ------------------------------------------------- */
+
+/* What an operation leaves behind it. */
+struct trash_version {
+    struct trash_copy copy;
+    struct trash_stage *stage; /* entered, or, if `apart`, the caller's alone; NULL: no copy */
+    inode_t *file;             /* with a reference */
+    bool apart;                /* the stage has nothing else */
+    bool racy;                 /* the file changed just before: its times don't tell */
+};
+
+/* What makes a copy necessary. */
+enum trash_cut { TRASH_CUT, TRASH_OPEN_TO_WRITE };
+
+/* Makes the copy if the layout keeps what the operation may destroy. size: what stays of the file.
+ * In the line `maker`. Returns true if the bytes have to be copied yet: trash_version_data. */
+bool trash_version_make (xlator_t *this, const call_stack_t *root, inode_t *inode, off_t size,
+                         enum trash_cut why, struct trash_version *version);
+/* Copies the bytes, in the line `entries`. */
+void trash_version_data (xlator_t *this, struct trash_version *version);
+/* Ends it: the copy becomes an entry, or goes. The latter in the line `maker` only. Frees what the
+ * version has. */
+void trash_version_keep (xlator_t *this, struct trash_version *version);
+void trash_version_drop (xlator_t *this, struct trash_version *version);
+/* The file of a copy is open: the copy waits for its release. Takes what the version has over. */
+void trash_version_wait (xlator_t *this, fd_t *fd, struct trash_version *version);
+void trash_version_release (xlator_t *this, fd_t *fd); /* for a release of fd */
+/* Returns whether there is a copy of what the file had when fd was opened. */
+bool trash_version_has (xlator_t *this, fd_t *fd);
+
+#endif
