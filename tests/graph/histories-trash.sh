@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../mount/lib.sh"
 need_root
 
-for keep in deleted deleted,overwritten; do
+for keep in deleted deleted,overwritten deleted,truncated; do
     cat >"$TEST_DIR/trash.vol" <<EOF2
 volume posix
     type storage/posix
@@ -15,6 +15,8 @@ end-volume
 volume trash
     type features/trash
     option keep $keep
+    option copy on
+    option temporaries $([ $keep = deleted,truncated ] && echo 0 || echo 1m)
     subvolumes posix
 end-volume
 EOF2

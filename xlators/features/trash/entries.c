@@ -252,25 +252,20 @@ entry_move (struct making *making, inode_t *inode, const char *name, const char 
     struct trash_stage *stage = making->stage;
     const uint32_t flags = trash_rename_flags (making->this);
     g_autoptr (inode_t) other = NULL;
-    loc_t loc = { .inode = inode };
-    struct stat_reply reply;
-    struct iatt mode;
+    struct iatt buf;
     int r;
 
     if (flags == 0
-        && sync_name_look (making->daemon, making->bin.files, to, &other, &mode) != -ENOENT)
+        && sync_name_look (making->daemon, making->bin.files, to, &other, &buf) != -ENOENT)
         return -EEXIST;
     r = sync_name_rename (making->daemon, inode, stage->folder, name, making->bin.files, to, flags);
-
-    if (r != -EACCES || sync_stat (making->daemon, &loc, NULL, &reply) < 0)
+    if (r != -EACCES)
         return r;
-    mode = reply.buf;
-    mode.ia_prot |= S_IWUSR | S_IXUSR;
-    sync_setattr (making->daemon, &loc, &mode, IATT_MODE, NULL, NULL);
+    trash_folder_stat (making->daemon, inode, &buf);
+    if (!trash_folder_permit (making->daemon, inode, &buf, S_IWUSR | S_IXUSR))
+        return r;
     r = sync_name_rename (making->daemon, inode, stage->folder, name, making->bin.files, to, flags);
-    sync_setattr (making->daemon, &loc, &reply.buf, IATT_MODE, NULL, NULL);
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
+    trash_folder_permit (making->daemon, inode, &buf, 0);
     return r;
 }
 

@@ -43,12 +43,15 @@ trash_folder_make (struct client *client, inode_t *directory, const char *name, 
     inode_t *inode = NULL;
     int r = sync_name_mkdir (client, directory, name, mode, &inode);
 
-    if (r == 0)
-        r = folder_own (client, inode, mode, owner);
-    if (r == 0)
+    if (r < 0)
+        return r;
+    r = folder_own (client, inode, mode, owner);
+    if (r == 0) {
         *ret_inode = inode;
-    else
-        inode_unref (inode);
+        return 0;
+    }
+    sync_name_remove (client, directory, name, inode);
+    inode_unref (inode);
     return r;
 }
 
@@ -330,6 +333,17 @@ trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf)
     *ret_buf = r >= 0 ? reply.buf : (struct iatt){ .ia_type = IA_INVAL };
     stat_reply_drop (&reply);
     loc_wipe_path (&loc);
+}
+
+bool
+trash_folder_permit (struct client *client, inode_t *inode, const struct iatt *buf, uint32_t added)
+{
+    loc_t loc = { .inode = inode };
+    struct iatt to = { .ia_prot = buf->ia_prot | added };
+    const int r = sync_setattr (client, &loc, &to, IATT_MODE, NULL, NULL);
+
+    loc_wipe_path (&loc);
+    return r >= 0;
 }
 
 struct trash_stage *

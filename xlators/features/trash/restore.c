@@ -125,17 +125,14 @@ static int
 rename_back (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
              const struct iatt *buf, const char *name)
 {
-    loc_t loc = { .inode = inode };
-    struct iatt to = { .ia_prot = buf->ia_prot | S_IWUSR | S_IXUSR };
+    const uint32_t missing = (S_IWUSR | S_IXUSR) & ~buf->ia_prot;
     int r = rename_once (restoring, entry, inode, name);
 
-    if (r != -EACCES || buf->ia_type != IA_IFDIR || buf->ia_prot == to.ia_prot
-        || sync_setattr (entry->bin->client, &loc, &to, IATT_MODE, NULL, NULL) < 0)
+    if (r != -EACCES || buf->ia_type != IA_IFDIR || missing == 0
+        || !trash_folder_permit (entry->bin->client, inode, buf, missing))
         return r;
     r = rename_once (restoring, entry, inode, name);
-    to.ia_prot = buf->ia_prot;
-    sync_setattr (entry->bin->client, &loc, &to, IATT_MODE, NULL, NULL);
-    loc_wipe_path (&loc);
+    trash_folder_permit (entry->bin->client, inode, buf, 0);
     return r;
 }
 

@@ -243,6 +243,9 @@ struct trash_stage *trash_folder_apart (xlator_t *this, inode_t *directory,
 void trash_folder_drop (xlator_t *this, struct client *client, struct trash_stage *stage);
 /* Stores the attributes of an inode, or ia_type IA_INVAL. */
 void trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf);
+/* Gives an inode its mode in buf, with these permissions added. Returns false after a failure. */
+bool trash_folder_permit (struct client *client, inode_t *inode, const struct iatt *buf,
+                          uint32_t added);
 /* Makes a folder that is the user's alone: 0700, without the default ACL of its directory. */
 int trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
                        const struct trash_who *owner, inode_t **ret_inode);
