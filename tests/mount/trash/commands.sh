@@ -84,6 +84,15 @@ expect "the second" 2 "$(cat "$MNT/name")"
 out=$(restore name nothing 2>&1) && fail "what is not there was restored"
 expect_match "nothing" "no entry of the trash has the path or the name 'nothing'" "$out"
 
+# An information file without a file is an error only for who asks for it.
+printf '[Trash Info]\nPath=ghost/file\nDeletionDate=2026-01-01T00:00:00\n' >"$BACK/.Trash-0/info/ghost.trashinfo"
+echo >"$BACK/.Trash-0/info/blank.trashinfo"
+expect_ok "$WINDLASS" trash restore "$MNT" ghost/
+expect_ok "$WINDLASS" trash restore "$MNT" /
+expect_error 'is not restored: the entry has no file' "$WINDLASS" trash restore "$MNT" ghost/file
+expect_error 'is not restored: the entry has no file' "$WINDLASS" trash restore "$MNT" --names blank
+rm "$BACK/.Trash-0/info/"{ghost,blank}.trashinfo
+
 # Directories above that are missing are made for the user alone. A link is not followed.
 mkdir -p "$MNT/one/two" "$MNT/other"
 touch "$MNT/one/two/file" "$MNT/one/two/second"

@@ -54,6 +54,7 @@ mark_from (const GPtrArray *entries, const char *path, bool below)
             || !(below ? g_str_has_prefix (entry->path, path) : strcmp (entry->path, path) == 0))
             break;
         entry->chosen = true;
+        entry->named |= !below;
         found = true;
     }
     return found;
@@ -82,8 +83,11 @@ mark_name (GHashTable *names, const char *name)
 {
     const GPtrArray *entries = g_hash_table_lookup (names, name);
 
-    for (guint i = 0; entries && i < entries->len; i++)
-        ((struct entry_seen *) entries->pdata[i])->chosen = true;
+    for (guint i = 0; entries && i < entries->len; i++) {
+        struct entry_seen *entry = entries->pdata[i];
+
+        entry->chosen = entry->named = true;
+    }
     return entries != NULL;
 }
 

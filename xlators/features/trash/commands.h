@@ -56,6 +56,7 @@ struct entry_seen {
     char *path;    /* as trash_record_read gives it, or NULL */
     int64_t when;  /* seconds since 1970 */
     bool chosen;
+    bool named;    /* an argument is its path or its name, not only that of a directory above */
 };
 
 struct visit {

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #define INFO_SUFFIX ".trashinfo"
-#define NO_GROUP 65534 /* a trash may have a group that its owner is not in */
 
 struct trashed {
     char *name;       /* without the suffix */
@@ -191,7 +190,7 @@ trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *di
 static void
 trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
-    const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : NO_GROUP, 0 };
+    const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : TRASH_NO_GROUP, 0 };
     struct client *owner = trash_owner_new (look->this, look->client, &who);
     g_autofree char *info = g_strconcat (trashed->name, INFO_SUFFIX, NULL);
     int r = trashed_remove_tree (look, owner, trashed->files, trashed->name);

@@ -151,52 +151,85 @@ entry_gone (struct restoring *restoring, const struct entry_seen *entry, const c
     trash_notice (this, restoring->inode, name);
 }
 
+/* Where a restore failed. */
+enum restore_step { RESTORE_ENTRY, RESTORE_PATH, RESTORE_FOLDER, RESTORE_RENAME };
+
 static int
-entry_restore (struct restoring *restoring, const struct entry_seen *entry)
+entry_restore (struct restoring *restoring, const struct entry_seen *entry,
+               enum restore_step *ret_step)
 {
     const char *slash = entry->path ? strrchr (entry->path, '/') : NULL;
     const char *name = slash ? slash + 1 : entry->path;
     g_autofree char *folder = slash ? g_strndup (entry->path, slash - entry->path) : g_strdup ("");
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf;
-    int r = entry->path ? visit_look (entry, &inode, &buf) : -EINVAL;
+    int r;
 
-    if (r == 0)
-        r = folder_find (restoring, entry->bin->outside, folder);
-    if (r == 0)
-        r = rename_back (restoring, entry, inode, &buf, name);
+    *ret_step = RESTORE_ENTRY;
+    r = visit_look (entry, &inode, &buf);
+    if (r < 0)
+        return r;
+    *ret_step = RESTORE_PATH;
+    if (!entry->path)
+        return -EINVAL;
+    *ret_step = RESTORE_FOLDER;
+    r = folder_find (restoring, entry->bin->outside, folder);
+    if (r < 0)
+        return r;
+    *ret_step = RESTORE_RENAME;
+    r = rename_back (restoring, entry, inode, &buf, name);
     if (r == 0)
         entry_gone (restoring, entry, name);
     return r;
 }
 
+/* Returns what a failure means at a step, or NULL: the error tells it. */
 static const char *
-reason_of (int r)
+reason_at (enum restore_step step, int r)
 {
-    switch (r) {
-    case -EEXIST: return "exists again: move that away, or move the entry out of the trash";
-    case -EACCES: return "you may not make it there: permission denied";
-    case -ENOTDIR: return "a name above it is no directory now; symbolic links are not followed";
-    case -EINVAL: return "its information file names no place below the root of the mount";
-    case -ENOENT: return "the entry has no file, or has just gone";
-    default: return g_strerror (-r);
-    }
+    static const struct {
+        enum restore_step step;
+        int error;
+        const char *reason;
+    } reasons[] = {
+        { RESTORE_PATH, EINVAL, "its information file names no place below the root of the mount" },
+        { RESTORE_ENTRY, ENOENT, "the entry has no file, or has just gone" },
+        { RESTORE_FOLDER, EACCES, "you may not enter the directories above it, or make those that "
+                                  "are missing" },
+        { RESTORE_FOLDER, ENOTDIR, "a name above it is no directory now; symbolic links are not "
+                                   "followed" },
+        { RESTORE_FOLDER, ENOENT, "a directory above it has just gone" },
+        { RESTORE_RENAME, EEXIST, "exists again: move that away, or move the entry out of the "
+                                  "trash" },
+        { RESTORE_RENAME, EACCES, "you may not make it there: permission denied" },
+        { RESTORE_RENAME, ENOENT, "the entry, or the directory of its former place, has just "
+                                  "gone" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (reasons); i++)
+        if (reasons[i].step == step && reasons[i].error == -r)
+            return reasons[i].reason;
+    return NULL;
 }
 
-/* An information file that lacks its file is no entry, so only a name that was asked for is an
- * error. */
+/* An information file that lacks its file is no entry, so that is an error only for one that was
+ * asked for by its own path or name. */
 static void
 entry_restore_told (struct restoring *restoring, const struct entry_seen *entry)
 {
-    const int r = entry_restore (restoring, entry);
+    enum restore_step step;
+    const int r = entry_restore (restoring, entry, &step);
+    const char *reason = reason_at (step, r);
 
     if (r == 0) {
         restoring->done++;
         return;
     }
+    if (step == RESTORE_ENTRY && r == -ENOENT && !entry->named)
+        return;
     restoring->failed++;
     restore_tell (restoring, entry->path ? entry->path : entry->name, "is not restored: %s",
-                  reason_of (r));
+                  reason ? reason : g_strerror (-r));
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -58,6 +58,8 @@
 #include <errno.h>
 
 #define TRASH_STAGES ".windlass-trash"
+#define TRASH_NO_GROUP 65534 /* group of requests as the owner of a trash, whose groups the daemon
+                              * does not know: a trash may have a group that its owner is not in */
 #define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
                                                               which its entries are made though its
                                                               user goes on removing */

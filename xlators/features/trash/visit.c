@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NO_GROUP 65534          /* root does not know the groups of another user */
 #define INFO_MAX (64 << 10)     /* bytes of an information file that are read */
 #define CONTENT_KEY "glusterfs.content" /* xdata of a lookup: storage/posix answers with the file */
 #define WAIT_STEP 10000         /* microseconds between two looks at what is waited for */
-#define SETTLE_STEPS 300        /* steps for which a user may go on removing */
-#define SETTLE_MOST (60 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds of all such steps */
+#define SETTLE_STEPS 300        /* steps for which nothing becomes an entry, since a user goes on
+                                 * removing, or storage is slow */
+#define SETTLE_ROUNDS 100       /* times that more entries are made: 500 ms each, at most */
 #define NOTICE_STEPS 500        /* steps for which the kernel may take its time */
 
 /* --- identities ------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ client_become (struct client *client, const struct trash_order *order, uid_t uid
     if (geteuid () != 0)
         return;
     client->uid = uid;
-    client->gid = uid == order->uid ? order->gid : uid == 0 ? 0 : NO_GROUP;
+    client->gid = uid == order->uid ? order->gid : uid == 0 ? 0 : TRASH_NO_GROUP;
     client->ngroups = uid == order->uid ? order->ngroups : 0;
     client->groups = uid == order->uid ? order->groups : NULL;
 }
@@ -216,24 +216,23 @@ line_await (struct visit *visit, struct trash_line *line,
     return r;
 }
 
-/* A user who has just removed something asks for it. As long as entries are made, the wait goes on,
- * since a busy machine takes its time; but not for ever, since users may go on removing. */
+/* A user who has just removed something asks for it. */
 static int
 visit_settle (struct visit *visit)
 {
     trash_private_t *priv = trash_priv (visit->this);
-    const int64_t end = clock_now () + SETTLE_MOST;
-    uint64_t made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
-    unsigned steps = 0;
+    uint64_t made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED), before;
+    unsigned steps = 0, rounds = 0;
     int r = 0;
 
     while (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0 && steps < SETTLE_STEPS) {
+        before = made;
+        made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
+        if (made != before && ++rounds < SETTLE_ROUNDS)
+            steps = 0;
         r = line_await (visit, &priv->entries, settling_run, &steps, SETTLE_STEPS);
         if (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0)
             r = visit_wait (visit, &steps);
-        if (made != __atomic_load_n (&priv->made, __ATOMIC_RELAXED) && clock_now () < end)
-            steps = 0;
-        made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
     }
     return r;
 }
