@@ -71,6 +71,16 @@ burial_for_good (struct burial *burial, int error)
                 burial->xflag, burial->xdata);
 }
 
+/* The name stays: no-trash refuse. */
+static void
+burial_refuse (struct burial *burial, int error)
+{
+    call_frame_t *frame = burial->frame;
+
+    burial_wipe (burial);
+    STACK_UNWIND (unlink, frame, -1, error, NULL, NULL, NULL);
+}
+
 /* --- to the trash ----------------------------------------------------------------------------- */
 
 static rename_cbk burial_renamed_cbk;
@@ -98,6 +108,8 @@ burial_begin (xlator_t *this, struct trash_task *task)
 
     if (r == 0)
         burial_wind (burial);
+    else if (trash_refuses (this, -r, burial->loc.name))
+        burial_refuse (burial, -r);
     else
         burial_for_good (burial, -r);
 }

@@ -153,6 +153,16 @@ removal_for_good (struct removal *removal, int error)
                 removal->xflag, removal->xdata);
 }
 
+/* The name stays: no-trash refuse. */
+static void
+removal_refuse (struct removal *removal, int error)
+{
+    call_frame_t *frame = removal->frame;
+
+    removal_wipe (removal);
+    STACK_UNWIND (unlink, frame, -1, error, NULL, NULL, NULL);
+}
+
 static void
 trash_unlink_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
                   int32_t op_errno, struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
@@ -230,6 +240,8 @@ removal_make_stage (xlator_t *this, struct trash_task *task)
     }
     if (removal->stage)
         removal_wind (removal);
+    else if (trash_refuses (this, -r, removal->loc.name))
+        removal_refuse (removal, -r);
     else
         removal_for_good (removal, -r);
 }

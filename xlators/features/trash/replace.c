@@ -26,8 +26,9 @@ static rename_cbk trash_rename_cbk;
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* A task of maker. Another stage is made if the first has the name already, or is gone. */
-static void
+/* A task of maker. Another stage is made if the first has the name already, or is gone. Returns a
+ * negative errno if the rename is refused. */
+static int
 replacement_link (xlator_t *this, struct replacement *replacement, inode_t *directory,
                   const struct trash_who *who)
 {
@@ -54,8 +55,11 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
         else
             trash_stage_leave (this, stage, false);
     }
+    if (r < 0 && trash_refuses (this, -r, replacement->name))
+        return r;
     if (r < 0)
         trash_count_for_good (this, -r, replacement->name);
+    return 0;
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
@@ -120,10 +124,17 @@ trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *ne
 {
     const struct trash_who who = { trash_user (frame->root), frame->root->gid, frame->root->pid };
     struct replacement *replacement = frame_local_new (frame, sizeof *replacement);
+    int r;
 
     replacement->victim = inode_ref (newloc->inode);
     replacement->name = g_strdup (newloc->name);
-    replacement_link (this, replacement, newloc->parent, &who);
+    r = replacement_link (this, replacement, newloc->parent, &who);
+    if (r < 0) {
+        inode_unref (replacement->victim);
+        g_free (replacement->name);
+        STACK_UNWIND (rename, frame, -1, -r, NULL, NULL, NULL, NULL, NULL, NULL);
+        return;
+    }
     STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }
 

@@ -56,6 +56,10 @@ static const struct option_choice trash_layouts[] = {
     { "freedesktop", TRASH_FREEDESKTOP }, { "gluster", TRASH_GLUSTER }, {},
 };
 
+static const struct option_choice trash_lacks[] = {
+    { "remove", TRASH_LACK_REMOVE }, { "refuse", TRASH_LACK_REFUSE }, {},
+};
+
 static const struct xlator_option trash_options[] = {
     { OPTION ("trash", ENUM, trash_private_t, wanted, "auto"), .values = option_switches,
       .online = true,
@@ -63,6 +67,10 @@ static const struct xlator_option trash_options[] = {
     { OPTION ("layout", ENUM, trash_private_t, layout, "freedesktop"), .values = trash_layouts,
       .help = "where removed files go: freedesktop: to the trash of the user who removes them; "
               "gluster: to one directory for all, as GlusterFS puts them" },
+    { OPTION ("no-trash", ENUM, trash_private_t, no_trash, "remove"), .values = trash_lacks,
+      .online = true,
+      .help = "what happens where the daemon has no right to make a trash in the root of the "
+              "mount: remove: files are removed for good; refuse: removals fail" },
     { OPTION ("trash-dir", STRING, trash_private_t, directory, ".trashcan"),
       .check = directory_check, .from_server = SERVER_MAY,
       .help = "with layout gluster: the name of that directory, in the root" },
@@ -126,6 +134,7 @@ trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->recovers, __ATOMIC_RELAXED))) {
         trash_recover (this, itable_root (known->table));
         trash_gluster_begin (this);
+        trash_lack_begin (this);
     }
     if (loc->name && loc->parent && g_str_has_prefix (loc->name, ".Trash")
         && is_awaited (this, frame->root) && gfid_equal (&loc->parent->gfid, &gfid_root))
@@ -225,6 +234,7 @@ trash_reconfigure (xlator_t *this, const void *new_private)
     __atomic_store_n (&priv->on, new->on, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->settle, new->settle, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->keep, kinds, __ATOMIC_RELAXED);
+    __atomic_store_n (&priv->no_trash, new->no_trash, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->copy, new->copy, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->no_reflink, false, __ATOMIC_RELAXED);
     __atomic_store_n (&priv->temporaries, new->temporaries, __ATOMIC_RELAXED);
@@ -332,20 +342,24 @@ trash_fini (xlator_t *this)
 /* --- reports ---------------------------------------------------------------------------------- */
 
 static void
+dump_number (GString *out, const char *name, const uint64_t *number)
+{
+    g_string_append_printf (out, "%s=%" G_GUINT64_FORMAT "\n", name,
+                            __atomic_load_n (number, __ATOMIC_RELAXED));
+}
+
+static void
 trash_dump (xlator_t *this, GString *out)
 {
     const trash_private_t *priv = this->private;
 
-    g_string_append_printf (out, "stages=%u\nkept=%" G_GUINT64_FORMAT "\nentries=%" G_GUINT64_FORMAT
-                                 "\nevicted=%" G_GUINT64_FORMAT
-                                 "\nremoved_for_good=%" G_GUINT64_FORMAT
-                                 "\nnot_copied=%" G_GUINT64_FORMAT "\n",
-                            __atomic_load_n (&priv->count, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->kept, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->made, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->evicted, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED),
-                            __atomic_load_n (&priv->uncopied, __ATOMIC_RELAXED));
+    g_string_append_printf (out, "stages=%u\n", __atomic_load_n (&priv->count, __ATOMIC_RELAXED));
+    dump_number (out, "kept", &priv->kept);
+    dump_number (out, "entries", &priv->made);
+    dump_number (out, "evicted", &priv->evicted);
+    dump_number (out, "removed_for_good", &priv->for_good);
+    dump_number (out, "refused", &priv->refused);
+    dump_number (out, "not_copied", &priv->uncopied);
 }
 
 static void
@@ -364,6 +378,7 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     const trash_private_t *priv = this->private;
     const uint64_t lost = __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED);
+    const uint64_t refused = __atomic_load_n (&priv->refused, __ATOMIC_RELAXED);
     const uint64_t uncopied = __atomic_load_n (&priv->uncopied, __ATOMIC_RELAXED);
 
     if (trash_has (path) || trash_gluster_has (priv, path))
@@ -379,6 +394,9 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append_printf (
             out, "%" G_GUINT64_FORMAT " names were removed for good instead, lastly for %s\n", lost,
             error_name (__atomic_load_n (&priv->for_good_error, __ATOMIC_RELAXED)));
+    if (refused > 0)
+        g_string_append_printf (out, "%" G_GUINT64_FORMAT " removals failed, since no trash can be "
+                                     "made (no-trash)\n", refused);
     if (uncopied > 0)
         g_string_append_printf (
             out, "%" G_GUINT64_FORMAT " files were cut or opened for writing without a copy, "

@@ -116,6 +116,9 @@ struct trash_stage {
 
 enum trash_layout { TRASH_FREEDESKTOP, TRASH_GLUSTER };
 
+/* What happens to a removal where no trash can be made. */
+enum trash_lack { TRASH_LACK_REMOVE, TRASH_LACK_REFUSE };
+
 /* Bits of the option `keep`; what is deleted is always kept. */
 enum trash_kind { TRASH_OVERWRITTEN = 1, TRASH_TRUNCATED = 2 };
 
@@ -125,6 +128,7 @@ typedef struct {
     int layout;     /* enum trash_layout */
     char *directory; /* a name in the root, for TRASH_GLUSTER */
     bool on;        /* from `wanted`; atomic */
+    int no_trash;   /* enum trash_lack; atomic */
     int64_t settle; /* nanoseconds; atomic */
     char *keep_text, *eliminate_text;
     uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
@@ -168,6 +172,7 @@ typedef struct {
     uint64_t evicted;        /* entries that limits have removed */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
+    uint64_t refused;        /* removals, since no trash can be made */
     uint64_t uncopied;       /* files that were cut or opened for writing without a copy */
     int uncopied_error;      /* the last reason, a positive errno */
 } trash_private_t;
@@ -357,6 +362,11 @@ void trash_drop_again (xlator_t *this, inode_t *folder, const char *name, inode_
 /* Returns whether a path, or a directory, is in a trash. */
 bool trash_has (const char *path);
 bool trash_has_inode (inode_t *directory);
+/* Returns whether a removal fails, since no trash can be made for this reason (a positive errno),
+ * and counts it. Lack of space is no such reason. */
+bool trash_refuses (xlator_t *this, int error, const char *name);
+/* Tells in the log, once the root is known, that no trash can be made. */
+void trash_lack_begin (xlator_t *this);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
 
