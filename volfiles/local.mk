@@ -28,6 +28,7 @@ dist_volfiles_DATA = \
     %D%/quick-read.vol \
     %D%/readdir-ahead.vol \
     %D%/rot-13.vol \
+    %D%/overlay.vol \
     %D%/subdirectory.vol \
     %D%/trace.vol \
     %D%/trash.vol \

@@ -22,6 +22,7 @@ xlatorperformanceexecdir = $(pkglibdir)/xlator/performance
 xlatorperformanceexec_PROGRAMS =
 
 include %D%/cluster/distribute/local.mk
+include %D%/cluster/overlay/local.mk
 include %D%/cluster/replicate/local.mk
 include %D%/debug/delay-gen/local.mk
 include %D%/debug/error-gen/local.mk

@@ -180,9 +180,11 @@ xlator_child_number (const xlator_t *xl, const char *name, size_t size)
 bool
 xlator_is_remote (const xlator_t *xl)
 {
+    const bool layers = xl->api->realms && xl->api->children.max != 1;
     bool remote = xl->api->remote;
 
-    for (const xlator_list_t *child = xl->children; child && !remote; child = child->next)
+    for (const xlator_list_t *child = xl->children; child && !remote && !layers;
+         child = child->next)
         remote = xlator_is_remote (child->xlator);
     return remote;
 }

@@ -44,6 +44,13 @@ realm_is_up_from_root (const struct realm_call *below, const loc_t *loc)
         && gfid_equal (&loc->parent->gfid, &gfid_root);
 }
 
+/* Whether the call is about names. */
+static bool
+realm_call_names (const struct realm_call *below)
+{
+    return opset_has (OPS_CHANGE_NAMES | OPSET_OF (FOP_lookup), below->changed.call.op);
+}
+
 static loc_t *
 realm_call_loc (struct realm_call *below, loc_t *loc)
 {
@@ -64,7 +71,9 @@ realm_call_loc (struct realm_call *below, loc_t *loc)
     place->inode = realm_below (this, loc->inode, below->slot);
     if (!place->inode)
         place->inode = realm_call_made (below, loc);
-    if (loc->name ? !place->parent : !place->inode)
+    if (loc->name && !place->parent && place->inode && !realm_call_names (below))
+        place->name = NULL; /* the call is about the inode, which may have another name below */
+    if (place->name ? !place->parent : !place->inode)
         below->error = ESTALE;
     return place;
 }

@@ -50,9 +50,6 @@ realm_slot_root (const struct realm_slot *slot)
     return __atomic_load_n (&slot->root, __ATOMIC_ACQUIRE);
 }
 
-/* Records `below` as the fd in the slot of the open fd `fd`; takes a reference. */
-void realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below);
-
 /* Returns the inode above for one below: the known one with its gfid, else given if that has no
  * gfid yet, else a new one. With a reference, and joined to below. given may be NULL. */
 inode_t *realm_above (xlator_t *this, unsigned slot, inode_t *given, inode_t *below);

@@ -78,8 +78,18 @@ inode_t *realm_below (xlator_t *this, inode_t *inode, unsigned slot);
  * another one already, it keeps that. */
 void realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 
+/* Records `root`, a directory of the child's table, as the root of the slot: for a boundary that
+ * looks up its roots by itself before it winds a call. If the slot has a root already, it keeps
+ * that. realm_slot_has_root returns whether it has one. */
+void realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root);
+bool realm_slot_has_root (const xlator_t *this, unsigned slot);
+
 /* Returns the fd below of an open fd above, lent as long as that is; or NULL. */
 fd_t *realm_fd (xlator_t *this, fd_t *fd, unsigned slot);
+
+/* Records `below` as the fd in the slot of the open fd `fd`, and takes a reference. The fd is new,
+ * or the caller's lock keeps other threads from doing the same; it has none in the slot yet. */
+void realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below);
 
 /* --- calls ---------------------------------------------------------------------------------- */
 

@@ -107,7 +107,23 @@ realm_fd (xlator_t *this, fd_t *fd, unsigned slot)
     return realm_entry_get (realm_entry (fd_ctx_get_at (fd, this->slots->fd_slot), slot));
 }
 
-/* The fd is new, so no other thread sets its context. */
+void
+realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root)
+{
+    inode_t *none = NULL;
+
+    inode_ref_by_core (root);
+    if (!__atomic_compare_exchange_n (&realm_slot_of (this, slot)->root, &none, root, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        inode_unref_by_core (root);
+}
+
+bool
+realm_slot_has_root (const xlator_t *this, unsigned slot)
+{
+    return realm_slot_root (realm_slot_of (this, slot)) != NULL;
+}
+
 void
 realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {
@@ -118,7 +134,7 @@ realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
         fd_ctx_set_at (fd, this->slots->fd_slot, ctx);
     }
     g_assert (!ctx[slot]);
-    ctx[slot] = fd_ref (below);
+    __atomic_store_n (&ctx[slot], fd_ref (below), __ATOMIC_RELEASE);
 }
 
 inode_t *

@@ -103,15 +103,10 @@ realm_walk_is_same (const struct realm_walk *walk)
 static void
 realm_walk_found (const struct realm_walk *walk)
 {
-    struct realm_slot *slot = realm_slot_of (walk->this, walk->slot);
-    inode_t *none = NULL;
-
     if (realm_walk_is_same (walk))
-        __atomic_store_n (&slot->same_root, true, __ATOMIC_RELAXED);
-    inode_ref_by_core (walk->directory);
-    if (!__atomic_compare_exchange_n (&slot->root, &none, walk->directory, false, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE))
-        inode_unref_by_core (walk->directory);
+        __atomic_store_n (&realm_slot_of (walk->this, walk->slot)->same_root, true,
+                          __ATOMIC_RELAXED);
+    realm_slot_set_root (walk->this, walk->slot, walk->directory);
 }
 
 static void

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a straight function on a thread needs: clients of the layers, and looks at names. */
+#include "overlay.h"
+
+void
+overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame, inode_t *any)
+{
+    *act = (struct overlay_act){ .this = this, .frame = frame, .above = any->table };
+    act->daemons = g_new0 (struct client *, overlay_priv (this)->n + 1);
+}
+
+void
+overlay_act_end (struct overlay_act *act)
+{
+    for (unsigned i = 0; i <= overlay_priv (act->this)->n; i++)
+        if (act->daemons[i])
+            client_free (act->daemons[i]);
+    if (act->caller)
+        client_free (act->caller);
+    g_free (act->daemons);
+}
+
+struct client *
+overlay_daemon (struct overlay_act *act, unsigned slot)
+{
+    const overlay_private_t *priv = overlay_priv (act->this);
+
+    if (!act->daemons[slot]) {
+        act->daemons[slot] = client_new_internal (act->this, priv->layers[slot].xlator);
+        act->daemons[slot]->checked = true;
+    }
+    return act->daemons[slot];
+}
+
+struct client *
+overlay_caller (struct overlay_act *act)
+{
+    call_stack_t *root = act->frame->root;
+
+    if (!act->caller) {
+        act->caller = client_new (overlay_priv (act->this)->layers[OVERLAY_UPPER].xlator);
+        act->caller->uid = root->uid;
+        act->caller->gid = root->gid;
+        act->caller->pid = root->pid;
+        act->caller->umask = root->umask;
+        act->caller->lk_owner = root->lk_owner;
+        act->caller->internal = root->internal;
+        act->caller->checked = root->checked;
+        if (root->uid != 0)
+            act->caller->ngroups = MAX (stack_groups (root, &act->caller->groups), 0);
+    }
+    return act->caller;
+}
+
+const struct fd_maker *
+overlay_fds (const struct overlay_act *act, unsigned slot)
+{
+    return overlay_priv (act->this)->layers[slot].xlator->fd_maker;
+}
+
+inode_t *
+overlay_work (struct overlay_act *act)
+{
+    return realm_below (act->this, itable_root (act->above), overlay_priv (act->this)->n);
+}
+
+char *
+overlay_work_name (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    const uint64_t serial = __atomic_add_fetch (&priv->serial, 1, __ATOMIC_RELAXED);
+
+    return g_strdup_printf ("%s.%" G_GINT64_MODIFIER "x", priv->instance, serial);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Looks a name up in one layer. Returns 1: it is there, 0: it is absent, or a negative errno. */
+static int
+overlay_look_in (struct overlay_act *act, unsigned slot, inode_t *parent, const char *name,
+                 inode_t **ret_inode, struct iatt *ret_buf)
+{
+    inode_t *directory = realm_below (act->this, parent, slot);
+    int r;
+
+    if (!directory)
+        return 0;
+    r = sync_name_look (overlay_daemon (act, slot), directory, name, ret_inode, ret_buf);
+    if (r == -ENOENT || r == -ENOTDIR)
+        return 0;
+    return r < 0 ? r : 1;
+}
+
+/* The first lower that has the name decides, whether it has an object or a whiteout. */
+static int
+overlay_look_lowers (struct overlay_act *act, inode_t *parent, const char *name,
+                     struct overlay_name *ret_name)
+{
+    int r = 0;
+
+    for (unsigned slot = 1; r == 0 && slot < overlay_priv (act->this)->n; slot++) {
+        r = overlay_look_in (act, slot, parent, name, &ret_name->lower_inode,
+                             &ret_name->lower_buf);
+        if (r > 0 && !overlay_is_whiteout (&ret_name->lower_buf))
+            ret_name->lower = slot;
+    }
+    return error_or_0 (r);
+}
+
+int
+overlay_name_look (struct overlay_act *act, inode_t *parent, const char *name,
+                   struct overlay_name *ret_name)
+{
+    int r = overlay_look_in (act, OVERLAY_UPPER, parent, name, &ret_name->upper,
+                             &ret_name->upper_buf);
+
+    ret_name->whiteout = r > 0 && overlay_is_whiteout (&ret_name->upper_buf);
+    return r < 0 ? r : overlay_look_lowers (act, parent, name, ret_name);
+}
+
+void
+overlay_name_clear (struct overlay_name *name)
+{
+    g_clear_pointer (&name->upper, inode_unref);
+    g_clear_pointer (&name->lower_inode, inode_unref);
+}
+
+/* --- rights ----------------------------------------------------------------------------------- */
+
+int
+overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *ret_buf)
+{
+    loc_t loc = { .inode = realm_below (act->this, inode, OVERLAY_UPPER) };
+    struct stat_reply reply;
+    int r = sync_stat (overlay_daemon (act, OVERLAY_UPPER), &loc, NULL, &reply);
+
+    *ret_buf = reply.buf;
+    stat_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* Where the kernel checks rights, it has done so (call_stack.checked). */
+int
+overlay_may_change (struct overlay_act *act, inode_t *parent, const struct iatt *victim)
+{
+    const call_stack_t *root = act->frame->root;
+    loc_t loc = { .inode = realm_below (act->this, parent, OVERLAY_UPPER) };
+    struct iatt buf;
+    int r;
+
+    if (root->checked || root->uid == 0)
+        return 0;
+    r = error_or_0 (sync_access (overlay_caller (act), &loc, W_OK | X_OK, NULL, NULL));
+    loc_wipe_path (&loc);
+    if (r == 0)
+        r = overlay_stat_upper (act, parent, &buf);
+    if (r == 0 && victim && buf.ia_prot & S_ISVTX && root->uid != buf.ia_uid
+        && root->uid != victim->ia_uid)
+        r = -EPERM;
+    return r;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inodes above: which layers have them, and their numbers and attributes. */
+#include "overlay.h"
+
+unsigned
+overlay_slot (xlator_t *this, inode_t *inode)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    unsigned slot = 0;
+
+    while (slot < priv->n && !realm_below (this, inode, slot))
+        slot++;
+    return slot;
+}
+
+bool
+overlay_is_merged (xlator_t *this, inode_t *inode)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    unsigned found = 0;
+
+    for (unsigned slot = 0; slot < priv->n; slot++)
+        found += realm_below (this, inode, slot) != NULL;
+    return found > 1;
+}
+
+static void *
+overlay_inode_make (xlator_t *this, inode_t *inode)
+{
+    struct overlay_inode *made = g_new0 (struct overlay_inode, 1);
+
+    g_queue_init (&made->waiters);
+    return made;
+}
+
+struct overlay_inode *
+overlay_inode_get (xlator_t *this, inode_t *inode)
+{
+    return inode_ctx_make (inode, this, overlay_inode_make, g_free);
+}
+
+void
+overlay_inode_forget (xlator_t *this, inode_t *inode)
+{
+    g_free (inode_ctx_get (inode, this));
+}
+
+inode_t *
+overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid)
+{
+    inode_t *known;
+
+    if (given && gfid_equal (&given->gfid, gfid))
+        return inode_ref (given);
+    known = inode_find (table, gfid);
+    if (known)
+        return known;
+    return given && gfid_is_null (&given->gfid) ? inode_ref (given) : inode_new (table);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+#define OVERLAY_HASHED ((uint64_t) 1 << 62)
+
+/* Each step is a bijection of 64 bits, of which 62 are kept. */
+static uint64_t
+overlay_mix (uint64_t hash)
+{
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
+    return hash ^ hash >> 31;
+}
+
+/* Numbers of the upper's file system pass unchanged; those of another one are hashed, as they may
+ * be equal to them. */
+uint64_t
+overlay_number (xlator_t *this, unsigned slot, uint64_t number)
+{
+    const uint64_t seed = overlay_priv (this)->layers[slot].seed;
+
+    if (!seed)
+        return number;
+    return OVERLAY_HASHED | (overlay_mix (number ^ overlay_mix (seed)) & (OVERLAY_HASHED - 1));
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+bool
+overlay_is_whiteout (const struct iatt *iatt)
+{
+    return iatt->ia_type == IA_IFCHR && iatt->ia_rdev == 0;
+}
+
+/* The names that the view has removed still count in the lower. */
+static uint32_t
+overlay_links (xlator_t *this, inode_t *inode, const struct overlay_inode *ctx, unsigned slot,
+               const struct iatt *iatt)
+{
+    const unsigned lost = ctx ? __atomic_load_n (&ctx->lost_names, __ATOMIC_RELAXED) : 0;
+
+    if (iatt->ia_type == IA_IFDIR)
+        return overlay_is_merged (this, inode) ? 1 : iatt->ia_nlink;
+    if (slot == OVERLAY_UPPER || lost == 0)
+        return iatt->ia_nlink;
+    return iatt->ia_nlink > lost ? iatt->ia_nlink - lost : 0;
+}
+
+void
+overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct iatt *iatt)
+{
+    const struct overlay_inode *ctx = inode_ctx_get (inode, this);
+    const uint64_t number = ctx ? __atomic_load_n (&ctx->number, __ATOMIC_RELAXED) : 0;
+
+    iatt->ia_nlink = overlay_links (this, inode, ctx, slot, iatt);
+    iatt->ia_ino = number ? number : overlay_number (this, slot, iatt->ia_ino);
+    iatt->ia_dev = overlay_priv (this)->layers[OVERLAY_UPPER].dev;
+    if (!gfid_is_null (&inode->gfid))
+        iatt->ia_gfid = inode->gfid;
+}

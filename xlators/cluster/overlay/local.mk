@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+xlatorclusterexec_PROGRAMS += xlators/cluster/overlay.so
+
+xlators_cluster_overlay_so_SOURCES = \
+    %D%/act.c \
+    %D%/copy-data.c \
+    %D%/copy-up.c \
+    %D%/inodes.c \
+    %D%/listing.c \
+    %D%/lookup.c \
+    %D%/make.c \
+    %D%/marks.c \
+    %D%/names.c \
+    %D%/names.h \
+    %D%/overlay.c \
+    %D%/overlay.h \
+    %D%/pass.c \
+    %D%/remove.c \
+    %D%/rename.c \
+    %D%/start.c \
+    %D%/tasks.c
+xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)
+xlators_cluster_overlay_so_CFLAGS = $(module_cflags)
+xlators_cluster_overlay_so_LDFLAGS = $(module_link)
+xlators_cluster_overlay_so_LDADD =

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * mknod, mkdir, symlink, create and link. The upper makes the object as the caller. If the name has
+ * a whiteout, the object is made in a stage: a directory of work that belongs to the caller, with
+ * the group, setgid bit and default ACL of the real directory; so the file system gives the object
+ * the owner, group, mode and ACL that it would have in its place. Then it replaces the whiteout.
+ */
+#include "names.h"
+
+#include <sys/stat.h>
+
+#define OVERLAY_DEFAULT_ACL "system.posix_acl_default"
+
+union overlay_made {
+    struct mknod_reply mknod;
+    struct mkdir_reply mkdir;
+    struct symlink_reply symlink;
+    struct create_reply create;
+    struct link_reply link;
+};
+
+/* An object in the making. */
+struct overlay_making {
+    struct overlay_act *act;
+    const struct call *call;
+    const loc_t *loc;  /* its place, above */
+    inode_t *directory; /* below, in the upper */
+    fd_t *opened;      /* below, of create; with a reference */
+    union overlay_made made;
+};
+
+static inode_t **
+overlay_made_inode (struct overlay_making *making)
+{
+    switch (making->call->op) {
+    case FOP_mknod:
+        return &making->made.mknod.inode;
+    case FOP_mkdir:
+        return &making->made.mkdir.inode;
+    case FOP_symlink:
+        return &making->made.symlink.inode;
+    case FOP_create:
+        return &making->made.create.inode;
+    default:
+        return &making->made.link.inode;
+    }
+}
+
+static int
+overlay_make_file (struct overlay_making *making, struct client *client, loc_t *loc)
+{
+    const struct create_call *args = making->call->args;
+    xlator_t *upper = overlay_priv (making->act->this)->layers[OVERLAY_UPPER].xlator;
+
+    making->opened = fd_new (upper->fd_maker, NULL, args->flags, args->fd->pid);
+    return sync_create (client, loc, args->flags | O_EXCL, args->mode, args->umask, making->opened,
+                        NULL, &making->made.create);
+}
+
+/* As the caller, in a directory of the upper. */
+static int
+overlay_make_in (struct overlay_making *making, inode_t *directory, const char *name)
+{
+    struct client *client = overlay_caller (making->act);
+    const struct mknod_call *mknod = making->call->args;
+    const struct mkdir_call *mkdir = making->call->args;
+    const struct symlink_call *symlink = making->call->args;
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    int r;
+
+    switch (making->call->op) {
+    case FOP_mknod:
+        r = sync_mknod (client, &loc, mknod->mode, mknod->rdev, mknod->umask, NULL,
+                        &making->made.mknod);
+        break;
+    case FOP_mkdir:
+        r = sync_mkdir (client, &loc, mkdir->mode, mkdir->umask, NULL, &making->made.mkdir);
+        break;
+    case FOP_symlink:
+        r = sync_symlink (client, symlink->linkpath, &loc, symlink->umask, NULL,
+                          &making->made.symlink);
+        break;
+    default:
+        r = overlay_make_file (making, client, &loc);
+    }
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* --- the stage ---------------------------------------------------------------------------------- */
+
+static int
+overlay_stage_acl (struct overlay_making *making, inode_t *stage)
+{
+    struct client *client = overlay_daemon (making->act, OVERLAY_UPPER);
+    loc_t from = { .inode = making->directory }, to = { .inode = stage };
+    struct getxattr_reply reply;
+    int r = sync_getxattr (client, &from, OVERLAY_DEFAULT_ACL, NULL, &reply);
+
+    if (r >= 0)
+        r = sync_setxattr (client, &to, reply.dict, 0, NULL, NULL);
+    else if (r == -ENODATA || r == -EOPNOTSUPP)
+        r = 0;
+    getxattr_reply_drop (&reply);
+    loc_wipe_path (&from);
+    loc_wipe_path (&to);
+    return error_or_0 (r);
+}
+
+/* The daemon of an ordinary user can change no owner, and acts for that user alone. */
+static int
+overlay_stage_owner (struct overlay_making *making, inode_t *stage)
+{
+    struct client *client = overlay_daemon (making->act, OVERLAY_UPPER);
+    const call_stack_t *root = making->call->frame->root;
+    loc_t loc = { .inode = stage };
+    struct iatt set, parent;
+    int r = overlay_stat_upper (making->act, making->loc->parent, &parent);
+
+    if (r < 0)
+        return r;
+    set = (struct iatt){ .ia_uid = root->uid, .ia_gid = root->gid, .ia_prot = 0700 };
+    if (parent.ia_prot & S_ISGID) {
+        set.ia_gid = parent.ia_gid;
+        set.ia_prot |= S_ISGID;
+    }
+    r = sync_setattr (client, &loc, &set, IATT_UID | IATT_GID, NULL, NULL);
+    if (r >= 0 || r == -EPERM)
+        r = sync_setattr (client, &loc, &set, IATT_MODE, NULL, NULL);
+    loc_wipe_path (&loc);
+    return r < 0 ? r : overlay_stage_acl (making, stage);
+}
+
+/* A directory can't replace a whiteout: they change places. */
+static int
+overlay_unstage (struct overlay_making *making, inode_t *stage, const struct overlay_name *at)
+{
+    struct overlay_act *act = making->act;
+    inode_t **made = overlay_made_inode (making);
+    const bool directory = making->call->op == FOP_mkdir;
+    struct answer fields = { 0 };
+    struct overlay_move move = { stage, "new", NULL, making->directory, making->loc->name,
+                                 at->upper };
+    inode_t *linked;
+    int r = 0;
+
+    reply_fields (making->call->op, &making->made, &fields);
+    linked = inode_link (*made, stage, "new", fields.buf);
+    inode_unref (*made);
+    *made = move.inode = linked;
+    if (directory)
+        r = overlay_mark_set (act, linked, "opaque");
+    if (r == 0)
+        r = overlay_move (act, &move, directory ? RENAME_EXCHANGE : 0, fields.buf);
+    return r;
+}
+
+static int
+overlay_make_staged (struct overlay_making *making, const struct overlay_name *at)
+{
+    struct overlay_act *act = making->act;
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    g_autofree char *name = overlay_work_name (act->this);
+    g_autoptr (inode_t) stage = NULL;
+    int r = overlay_may_change (act, making->loc->parent, NULL);
+
+    if (r == 0)
+        r = sync_name_mkdir (client, overlay_work (act), name, 0700, &stage);
+    if (r < 0)
+        return r;
+    r = overlay_stage_owner (making, stage);
+    if (r == 0)
+        r = overlay_make_in (making, stage, "new");
+    if (r == 0)
+        r = overlay_unstage (making, stage, at);
+    sync_name_remove_tree (client, overlay_fds (act, OVERLAY_UPPER), overlay_work (act), name);
+    return r;
+}
+
+/* --- the operation ------------------------------------------------------------------------------ */
+
+#define OVERLAY_EXISTS 1
+
+/* The lowers of a new directory's name, if any, are not to be merged with it. */
+static int
+overlay_make_at (struct overlay_making *making)
+{
+    struct overlay_act *act = making->act;
+    const loc_t *loc = making->loc;
+    g_auto (overlay_name_t) at = { 0 };
+    int r = overlay_is_dead (act->this, loc->parent) ? -ENOENT
+                                                     : overlay_name_look (act, loc->parent,
+                                                                          loc->name, &at);
+
+    if (r < 0)
+        return r;
+    if (overlay_name_shows (&at))
+        return making->call->op == FOP_create && !(making->call->flags & O_EXCL) ? OVERLAY_EXISTS
+                                                                                  : -EEXIST;
+    return at.whiteout ? overlay_make_staged (making, &at)
+                       : overlay_make_in (making, making->directory, loc->name);
+}
+
+/* Enters the new object in the tables, and gives the answer its inode above. */
+static void
+overlay_made_enter (struct overlay_making *making, inode_t *known, struct answer *fields)
+{
+    xlator_t *this = making->act->this;
+    inode_t **made = overlay_made_inode (making);
+    g_autoptr (inode_t) linked =
+        inode_link (*made, making->directory, making->loc->name, fields->buf);
+    inode_t *above = overlay_above (known, making->act->above,
+                                    making->call->op == FOP_link ? &known->gfid
+                                                                 : &fields->buf->ia_gfid);
+
+    realm_join (this, above, OVERLAY_UPPER, linked);
+    inode_unref (*made);
+    *made = above;
+    overlay_iatt_above (this, above, OVERLAY_UPPER, fields->buf);
+}
+
+static void
+overlay_made_fd (struct overlay_making *making)
+{
+    struct create_reply *reply = &making->made.create;
+    fd_t *fd = making->call->fd;
+
+    if (making->call->op != FOP_create)
+        return;
+    realm_fd_join (making->act->this, fd, OVERLAY_UPPER, making->opened);
+    fd->closes_silently = making->opened->closes_silently;
+    if (!fd->inode)
+        fd->inode = inode_ref (reply->inode);
+    fd_unref (reply->fd);
+    reply->fd = fd_ref (fd);
+}
+
+/* The attributes of the stage are not those of the directory. */
+static void
+overlay_made_parents (struct overlay_making *making, struct answer *fields)
+{
+    struct iatt now;
+
+    if (!fields->preparent || !fields->postparent)
+        return;
+    if (overlay_stat_upper (making->act, making->loc->parent, &now) < 0)
+        return;
+    overlay_iatt_above (making->act->this, making->loc->parent, OVERLAY_UPPER, &now);
+    *fields->preparent = *fields->postparent = now;
+}
+
+static void
+overlay_made_answer (struct overlay_making *making, inode_t *known)
+{
+    const struct call *call = making->call;
+    struct answer fields = { 0 };
+
+    reply_fields (call->op, &making->made, &fields);
+    overlay_made_enter (making, known, &fields);
+    overlay_made_parents (making, &fields);
+    overlay_made_fd (making);
+    reply_unwind (call->op, &making->made, call->frame, CALL_SITE);
+    reply_drop (call->op, &making->made);
+}
+
+/* --- create of a name that exists --------------------------------------------------------------- */
+
+/* Opens the file through the overlay itself, as the caller. */
+static void
+overlay_create_opens (struct overlay_act *act, const struct call *call)
+{
+    struct client *client = client_new_internal (act->this, act->this);
+    const struct create_call *args = call->args;
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    loc_t loc = { 0 };
+    int r = sync_name_look (client, call->loc->parent, call->loc->name, &inode, &buf);
+
+    client_free (client);
+    client = client_new (act->this);
+    client->uid = call->frame->root->uid;
+    client->gid = call->frame->root->gid;
+    client->pid = call->frame->root->pid;
+    client->checked = call->frame->root->checked;
+    if (client->uid != 0)
+        client->ngroups = MAX (stack_groups (call->frame->root, &client->groups), 0);
+    if (r == 0) {
+        loc.inode = inode;
+        if (!args->fd->inode)
+            args->fd->inode = inode_ref (inode);
+        r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
+        loc_wipe_path (&loc);
+    }
+    client_free (client);
+    if (r < 0)
+        call_fail (call, -r);
+    else
+        STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, &buf, NULL, NULL, NULL);
+}
+
+void
+overlay_make (struct overlay_act *act, const struct call *call)
+{
+    struct overlay_making making = { .act = act, .call = call, .loc = call->loc };
+    inode_t *parent = call->loc->parent;
+    int r = overlay_copy_up (act->this, parent);
+
+    if (r == 0) {
+        making.directory = realm_below (act->this, parent, OVERLAY_UPPER);
+        overlay_turns_take (act->this, parent, NULL);
+        r = overlay_make_at (&making);
+        overlay_turns_give (act->this, parent, NULL);
+    }
+    if (r == OVERLAY_EXISTS)
+        overlay_create_opens (act, call);
+    else if (r < 0)
+        call_fail (call, -r);
+    else
+        overlay_made_answer (&making, call->loc->inode);
+    fd_unref (making.opened);
+}
+
+/* --- link --------------------------------------------------------------------------------------- */
+
+static int
+overlay_link_in (struct overlay_making *making, struct client *client, inode_t *directory,
+                 const char *name)
+{
+    inode_t *below = realm_below (making->act->this, making->call->loc->inode, OVERLAY_UPPER);
+    loc_t from = { .inode = below };
+    loc_t to = { .name = name, .parent = directory, .inode = below };
+    int r = sync_link (client, &from, &to, NULL, &making->made.link);
+
+    loc_wipe_path (&from);
+    loc_wipe_path (&to);
+    return error_or_0 (r);
+}
+
+static int
+overlay_link_at (struct overlay_making *making)
+{
+    struct overlay_act *act = making->act;
+    const loc_t *loc = making->loc;
+    g_auto (overlay_name_t) at = { 0 };
+    g_autofree char *there = overlay_work_name (act->this);
+    struct overlay_move move = { overlay_work (act), there, NULL, making->directory, loc->name,
+                                 NULL };
+    int r = overlay_is_dead (act->this, loc->parent) ? -ENOENT
+                                                     : overlay_name_look (act, loc->parent,
+                                                                          loc->name, &at);
+
+    if (r < 0 || overlay_name_shows (&at))
+        return r < 0 ? r : -EEXIST;
+    if (!at.whiteout)
+        return overlay_link_in (making, overlay_caller (act), making->directory, loc->name);
+    r = overlay_may_change (act, loc->parent, NULL);
+    if (r == 0)
+        r = overlay_link_in (making, overlay_daemon (act, OVERLAY_UPPER), overlay_work (act),
+                             there);
+    move.inode = realm_below (act->this, making->call->loc->inode, OVERLAY_UPPER);
+    move.victim = at.upper;
+    return r < 0 ? r : overlay_move (act, &move, 0, NULL);
+}
+
+void
+overlay_link (struct overlay_act *act, const struct call *call)
+{
+    struct overlay_making making = { .act = act, .call = call, .loc = call->newloc };
+    inode_t *parent = call->newloc->parent;
+    int r = call->loc->inode->ia_type == IA_IFDIR ? -EPERM
+                                                  : overlay_copy_up (act->this, call->loc->inode);
+
+    if (r == 0)
+        r = overlay_copy_up (act->this, parent);
+    if (r == 0) {
+        making.directory = realm_below (act->this, parent, OVERLAY_UPPER);
+        overlay_turns_take (act->this, parent, NULL);
+        r = overlay_link_at (&making);
+        overlay_turns_give (act->this, parent, NULL);
+    }
+    if (r < 0)
+        call_fail (call, -r);
+    else
+        overlay_made_answer (&making, call->loc->inode);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Operations that change names, on a thread of core/work. */
+#include "overlay.h"
+#include "names.h"
+
+void
+overlay_names (const struct call *call)
+{
+    struct overlay_act act;
+    inode_t *any = call->newloc ? call->newloc->parent : call->loc->parent;
+
+    overlay_act_begin (&act, call->this, call->frame, any);
+    if (call->op == FOP_unlink || call->op == FOP_rmdir)
+        overlay_remove (&act, call);
+    else if (call->op == FOP_rename)
+        overlay_rename (&act, call);
+    else if (call->op == FOP_link)
+        overlay_link (&act, call);
+    else
+        overlay_make (&act, call);
+    overlay_act_end (&act);
+}
+
+int
+overlay_look_above (struct overlay_act *act, inode_t *parent, const char *name, inode_t *known,
+                    inode_t **ret_inode)
+{
+    struct client *client;
+    struct iatt buf;
+    int r;
+
+    if (known) {
+        *ret_inode = inode_ref (known);
+        return 0;
+    }
+    client = client_new_internal (act->this, act->this);
+    r = sync_name_look (client, parent, name, ret_inode, &buf);
+    client_free (client);
+    return r;
+}
+
+bool
+overlay_is_dead (xlator_t *this, inode_t *directory)
+{
+    return __atomic_load_n (&overlay_inode_get (this, directory)->dead, __ATOMIC_RELAXED);
+}
+
+/* --- attributes of directories ------------------------------------------------------------------ */
+
+static void
+overlay_parent_stat (struct overlay_act *act, inode_t *parent, struct iatt *ret_buf, bool *ret_has)
+{
+    *ret_has = act->this->wants_above & WANTS_PARENT_ATTRIBUTES
+               && overlay_stat_upper (act, parent, ret_buf) == 0;
+    if (*ret_has)
+        overlay_iatt_above (act->this, parent, OVERLAY_UPPER, ret_buf);
+}
+
+void
+overlay_parent_before (struct overlay_act *act, inode_t *parent, struct overlay_parent *ret)
+{
+    ret->inode = parent;
+    overlay_parent_stat (act, parent, &ret->pre, &ret->has_pre);
+}
+
+void
+overlay_parent_after (struct overlay_act *act, struct overlay_parent *parent)
+{
+    if (parent->has_pre)
+        overlay_parent_stat (act, parent->inode, &parent->post, &parent->has_post);
+}
+
+/* --- moves of names in the upper ---------------------------------------------------------------- */
+
+int
+overlay_move (struct overlay_act *act, const struct overlay_move *move, uint32_t flags,
+              struct iatt *ret_buf)
+{
+    loc_t from = { .name = move->name, .parent = move->directory, .inode = move->inode };
+    loc_t to = { .name = move->newname, .parent = move->newdirectory, .inode = move->victim };
+    struct rename_reply reply;
+    int r = sync_rename (overlay_daemon (act, OVERLAY_UPPER), &from, &to, flags, NULL, &reply);
+
+    if (r >= 0) {
+        inode_rename (move->directory, move->name, move->newdirectory, move->newname,
+                      flags & RENAME_EXCHANGE);
+        if (ret_buf)
+            *ret_buf = reply.buf;
+    }
+    rename_reply_drop (&reply);
+    loc_wipe_path (&from);
+    loc_wipe_path (&to);
+    return error_or_0 (r);
+}
+
+int
+overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name)
+{
+    inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct mknod_reply reply;
+    int r = sync_mknod (overlay_daemon (act, OVERLAY_UPPER), &loc, S_IFCHR, 0, 0, NULL, &reply);
+
+    if (r >= 0)
+        inode_unref (inode_link (reply.inode, directory, name, &reply.buf));
+    mknod_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* A directory that goes has nothing but whiteouts. */
+int
+overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
+                   const struct overlay_name *at)
+{
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
+    inode_t *work = overlay_work (act);
+    g_autofree char *there = overlay_work_name (act->this);
+    const struct overlay_move move = { directory, name, at->upper, work, there, NULL };
+    int r = overlay_move (act, &move, at->lower ? RENAME_WHITEOUT : 0, NULL);
+
+    if (r < 0)
+        return r;
+    if (at->upper->ia_type == IA_IFDIR)
+        r = sync_name_remove_tree (client, overlay_fds (act, OVERLAY_UPPER), work, there);
+    else
+        r = sync_name_remove (client, work, there, at->upper);
+    if (r < 0)
+        gf_log (act->this, GF_LOG_WARNING, "'%s' stays in the work directory: %s", there,
+                g_strerror (-r));
+    return 0;
+}

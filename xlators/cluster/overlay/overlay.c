@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* cluster/overlay: options, init and fini, and where each operation goes. */
+#include "overlay.h"
+
+static int
+overlay_path_check (const char *text, char **ret_allowed)
+{
+    g_auto (GStrv) names = g_strsplit (text, "/", -1);
+    bool good = *text && *text != '/';
+
+    for (char **name = names; *name; name++)
+        good &= **name && !name_is_dots (*name);
+    if (good)
+        return 0;
+    *ret_allowed = g_strdup ("must be a path in the first subvolume, without a '/' at its begin "
+                             "and end, and without '.' and '..': layers/0");
+    return -EINVAL;
+}
+
+static const struct xlator_option overlay_options[] = {
+    { OPTION ("upper", STRING, overlay_private_t, upper, "layers/0"),
+      .check = overlay_path_check,
+      .help = "the directory of the first subvolume that gets the changes" },
+    { OPTION ("work-directory", STRING, overlay_private_t, work_directory, "work"),
+      .check = overlay_path_check,
+      .help = "the directory of the first subvolume for unfinished copies, on the upper's file "
+              "system" },
+    {},
+};
+
+static void
+overlay_any_fop (const struct call *call)
+{
+    static const opset_t on_thread =
+        OPS_CHANGE_NAMES | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp);
+    const struct overlay_local *local = overlay_local_of (call->frame);
+    const bool started = __atomic_load_n (&overlay_priv (call->this)->started, __ATOMIC_ACQUIRE);
+
+    if (!started || (opset_has (on_thread, call->op) && !local->on_thread)) {
+        overlay_local_of (call->frame)->on_thread = opset_has (on_thread, call->op);
+        overlay_to_thread (call);
+    } else if (opset_has (OPS_CHANGE_NAMES, call->op)) {
+        overlay_names (call);
+    } else if (opset_has (on_thread, call->op)) {
+        overlay_list (call);
+    } else if (call->op == FOP_lookup) {
+        overlay_lookup (call);
+    } else {
+        overlay_pass (call);
+    }
+}
+
+static void
+overlay_local_drop (xlator_t *this, void *data)
+{
+    struct overlay_local *local = data;
+
+    sequence_clear (&local->sequence);
+    overlay_lookup_drop (local);
+    inode_unref (local->inode);
+}
+
+/* --- init, notify, fini ------------------------------------------------------------------------- */
+
+static void
+overlay_layers_make (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    g_autofree char *work = g_strconcat ("/", priv->work_directory, NULL);
+    g_autofree char *upper = g_strconcat ("/", priv->upper, NULL);
+
+    for (const xlator_list_t *child = this->children; child; child = child->next) {
+        priv->layers = g_renew (struct overlay_layer, priv->layers, priv->n + 2);
+        priv->layers[priv->n] = (struct overlay_layer){ .xlator = child->xlator };
+        realm_slot_new (this, child->xlator, priv->n == 0 ? upper : "/");
+        priv->n++;
+    }
+    priv->layers[priv->n] = (struct overlay_layer){ .xlator = FIRST_CHILD (this) };
+    realm_slot_new (this, FIRST_CHILD (this), work);
+}
+
+static int
+overlay_init (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    struct random_source source = { random_seed () };
+
+    pthread_mutex_init (&priv->lock, NULL);
+    thread_cond_init (&priv->changed);
+    priv->turns = g_hash_table_new (NULL, NULL);
+    priv->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
+    work_use ();
+    overlay_layers_make (this);
+    if (strcmp (priv->upper, priv->work_directory) == 0) {
+        option_refuse (this, "work-directory", "must be another directory than the upper, '%s'",
+                       priv->upper);
+        return -EINVAL;
+    }
+    return overlay_init_probe (this);
+}
+
+static void
+overlay_notify (xlator_t *this, enum xlator_event event, void *data)
+{
+    if (event == XLATOR_PARENT_DOWN)
+        overlay_tasks_wait (this);
+    realm_notify (this, event, data);
+}
+
+static void
+overlay_fini (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    if (!priv->turns)
+        return;
+    overlay_tasks_wait (this);
+    work_leave ();
+    g_hash_table_unref (priv->turns);
+    g_free (priv->instance);
+    g_free (priv->layers);
+    pthread_cond_destroy (&priv->changed);
+    pthread_mutex_destroy (&priv->lock);
+}
+
+/* --- reports ------------------------------------------------------------------------------------ */
+
+static void
+overlay_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    const unsigned slot = inode ? overlay_slot (this, inode) : priv->n;
+
+    if (slot == priv->n) {
+        g_string_append (out, "is not known to come from a layer\n");
+        return;
+    }
+    g_string_append_printf (out, "comes from %s, volume '%s'%s\n",
+                            slot == OVERLAY_UPPER ? "the upper" : "a lower",
+                            priv->layers[slot].xlator->name,
+                            overlay_is_merged (this, inode) && inode->ia_type == IA_IFDIR
+                                ? ", merged with those below" : "");
+    if (slot != OVERLAY_UPPER)
+        g_string_append_printf (out, "a change copies it to '%s' of volume '%s' first (upper)\n",
+                                priv->upper, priv->layers[OVERLAY_UPPER].xlator->name);
+}
+
+static void
+overlay_dump (xlator_t *this, GString *out)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    g_string_append_printf (out, "layers=%u\ntasks=%u\nstarted=%d\nprefix=%s\n", priv->n,
+                            priv->tasks, priv->started, priv->prefix ? priv->prefix : "");
+    pthread_mutex_unlock (&priv->lock);
+}
+
+const struct xlator_api xlator_api = {
+    .abi = XLATOR_ABI,
+    .type = "cluster/overlay",
+    .about = "shows directories one over the other, and keeps all changes in the first",
+    .children = { .min = 2, .max = -1 },
+    .realms = true,
+    .touches = TOUCHES_NAMES | TOUCHES_METADATA,
+    .wants = WANTS_INODE | WANTS_FD,
+    .priv_size = sizeof (overlay_private_t),
+    .options = overlay_options,
+    .init = overlay_init,
+    .fini = overlay_fini,
+    .notify = overlay_notify,
+    .local_drop = overlay_local_drop,
+    .any_fop = overlay_any_fop,
+    .any_fop_cbk = overlay_pass_cbk,
+    .cbks = { .forget = overlay_inode_forget, .releasedir = overlay_list_forget },
+    .dumpops = { .priv = overlay_dump, .explain = overlay_explain },
+};

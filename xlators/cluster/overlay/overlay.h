@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * cluster/overlay: a view of directories, one over the other. Changes go to the first one, the
+ * upper; the others, the lowers, are only read.
+ *
+ *   view        /a      /b (changed)   /c (removed)   /d (new)
+ *   upper               b              c = whiteout   d           slot 0: folder F, layers/0
+ *   lower       a       b              c                          slots 1 and on
+ *
+ * An inode above has an inode below in each layer that has the object: a file in one layer, or, from
+ * its copy on, in the upper as well; a directory in all layers that are merged. The first slot with
+ * an inode has what the view shows.
+ *
+ *   - Operations on an inode go to that slot (pass.c). One that changes something of a lower's
+ *     object waits until the object is copied to the upper (copy-up.c). An fd is opened in a slot
+ *     when it is first used there, so that open files see the change.
+ *   - Operations that change names are straight functions on a thread of core/work (names.c). They
+ *     hold the turns of the directories that they change.
+ *   - The lookup of a name is a sequence through the layers (lookup.c).
+ *   - Formats are those of the kernel's overlayfs: whiteouts are character devices 0:0, opaque
+ *     directories and the like are marked in extended attributes (marks.c).
+ *
+ * Order: a thread that holds turns waits for no copy. A thread that copies holds no turn, except to
+ * give the finished copy its name.
+ */
+#ifndef WINDLASS_OVERLAY_H
+#define WINDLASS_OVERLAY_H
+
+#include "xlator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OVERLAY_UPPER 0 /* slot of the upper */
+
+struct overlay_layer {
+    xlator_t *xlator; /* a child */
+    uint64_t dev;     /* of its root; set at the start */
+    uint64_t seed;    /* of inode numbers; 0: they pass unchanged. Set at the start */
+};
+
+typedef struct {
+    char *upper, *work_directory; /* options: paths in the first child */
+    unsigned n;                   /* slots of layers; slot n is the work directory */
+    struct overlay_layer *layers;
+    const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set at init */
+    char *instance;               /* begins the names of this translator's copies in work */
+
+    pthread_mutex_t lock;         /* guards what follows, and the contexts of inodes */
+    pthread_cond_t changed;       /* a start, a copy, a turn or a task has ended */
+    bool started;                 /* the roots of the slots are known. Atomic */
+    bool starting;
+    int start_error;              /* of the last start, for the log */
+    unsigned tasks;               /* tasks on threads of core/work */
+    uint64_t serial;              /* of the last name in work */
+    GHashTable *turns;            /* inodes of directories that threads change */
+} overlay_private_t;
+
+/* The context of an inode above; private.lock, except where atomic. */
+struct overlay_inode {
+    uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
+    bool queued;         /* a task will copy the object for the waiters */
+    bool copying;        /* a thread copies the object */
+    bool dead;           /* a removed directory: no name can be made in it */
+    unsigned lost_names; /* names of a lower's file that were removed in the view */
+    GQueue waiters;      /* of call_stub_t */
+};
+
+enum overlay_phase { OVERLAY_LOOK, OVERLAY_MARKS, OVERLAY_STAT };
+
+/* The local of a call. */
+struct overlay_local {
+    struct sequence sequence; /* of a lookup */
+    bool on_thread;           /* the call has come to a thread of core/work */
+    inode_t *inode;           /* that the answer is about, with a reference; or NULL */
+    unsigned slot;            /* where the call was wound, or where the lookup is */
+
+    /* a lookup */
+    loc_t loc;                /* as asked, with references */
+    enum overlay_phase phase;
+    inode_t **below;          /* by slot, with references */
+    unsigned first;           /* the slot that has what the view shows; n: none yet */
+    struct iatt buf;          /* of it */
+    bool done;                /* no further layer counts */
+    gfid_t origin;            /* gfid that the upper's mark tells; null: none */
+    uint64_t number;          /* st_ino that the upper's mark tells; 0: none */
+};
+
+static inline overlay_private_t *
+overlay_priv (const xlator_t *this)
+{
+    return this->private;
+}
+
+/* --- inodes.c: inodes above and below --------------------------------------------------------- */
+
+/* Returns the first slot that has the inode; the number of slots: none has it. */
+unsigned overlay_slot (xlator_t *this, inode_t *inode);
+bool overlay_is_merged (xlator_t *this, inode_t *inode); /* in more than one layer */
+
+struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
+void overlay_inode_forget (xlator_t *this, inode_t *inode);
+
+/* Returns the inode above with the gfid: given if that has it or none yet, else the known one, else
+ * a new one. With a reference. */
+inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid);
+
+/* Returns the inode number above of an object of a slot. */
+uint64_t overlay_number (xlator_t *this, unsigned slot, uint64_t number);
+
+/* Changes attributes of an object of a slot to those that the inode has above. */
+void overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct iatt *iatt);
+
+/* Whether the attributes are those of a whiteout. */
+bool overlay_is_whiteout (const struct iatt *iatt);
+
+/* --- tasks.c: calls that go on on a thread, turns --------------------------------------------- */
+
+struct overlay_local *overlay_local_of (call_frame_t *frame);
+
+/* Sets the call aside and has a thread continue it by api->any_fop, with local->on_thread. */
+void overlay_to_thread (const struct call *call);
+
+/* Counts a task; the end of the graph waits for it. */
+void overlay_task_begin (xlator_t *this);
+void overlay_task_end (xlator_t *this);
+void overlay_tasks_wait (xlator_t *this);
+
+/* Waits until no other thread has the turn of one or two directories, and takes it. b may be NULL,
+ * or a. */
+void overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b);
+void overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b);
+
+/* --- act.c: what a straight function needs ---------------------------------------------------- */
+
+struct overlay_act {
+    xlator_t *this;
+    call_frame_t *frame;      /* of the call; NULL: a copy */
+    struct itable *above;     /* the table above */
+    struct client **daemons;  /* by slot: requests as the daemon; made when first used */
+    struct client *caller;    /* to the upper, as the caller; made when first used */
+};
+
+void overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame,
+                        inode_t *any);
+void overlay_act_end (struct overlay_act *act);
+struct client *overlay_daemon (struct overlay_act *act, unsigned slot);
+struct client *overlay_caller (struct overlay_act *act);
+const struct fd_maker *overlay_fds (const struct overlay_act *act, unsigned slot);
+
+inode_t *overlay_work (struct overlay_act *act); /* the work directory */
+char *overlay_work_name (xlator_t *this);        /* a new name in it; g_free it */
+
+/* What the layers have of a name. */
+struct overlay_name {
+    inode_t *upper; /* with a reference; a whiteout, too; NULL: nothing */
+    struct iatt upper_buf;
+    bool whiteout;
+    unsigned lower; /* the first lower that shows the name; 0: none */
+    inode_t *lower_inode; /* with a reference */
+    struct iatt lower_buf;
+};
+
+int overlay_name_look (struct overlay_act *act, inode_t *parent, const char *name,
+                       struct overlay_name *ret_name);
+void overlay_name_clear (struct overlay_name *name);
+
+typedef struct overlay_name overlay_name_t;
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (overlay_name_t, overlay_name_clear)
+
+static inline bool
+overlay_name_shows (const struct overlay_name *name)
+{
+    return !name->whiteout && (name->upper || name->lower);
+}
+
+/* Attributes of what a name shows. */
+static inline const struct iatt *
+overlay_name_buf (const struct overlay_name *name)
+{
+    return name->upper ? &name->upper_buf : &name->lower_buf;
+}
+
+/* Returns 0, or -EACCES or -EPERM if the caller may not change names in the directory, or not
+ * remove the object. For what the daemon then does in the caller's place. victim may be NULL. */
+int overlay_may_change (struct overlay_act *act, inode_t *parent, const struct iatt *victim);
+
+int overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *ret_buf);
+
+/* --- marks.c: marks of the kernel's format ---------------------------------------------------- */
+
+bool overlay_mark_is (const char *name); /* an attribute that the view hides */
+
+/* The mark of this translator: "trusted.overlay.windlass" and its value, the gfid and the inode
+ * number (big-endian) that a copy goes on to have. */
+#define OVERLAY_IDENTITY_SIZE 24
+char *overlay_mark_name (const xlator_t *this, const char *mark);
+bool overlay_identity_read (const dict_t *dict, const char *key, gfid_t *ret_gfid,
+                            uint64_t *ret_number);
+int overlay_identity_set (struct overlay_act *act, inode_t *below, const gfid_t *gfid,
+                          uint64_t number);
+int overlay_identity_get (struct overlay_act *act, inode_t *below, gfid_t *ret_gfid,
+                          uint64_t *ret_number);
+bool overlay_is_opaque (const dict_t *dict, const char *key);
+int overlay_mark_set (struct overlay_act *act, inode_t *below, const char *mark);
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+int overlay_init_probe (xlator_t *this); /* start.c: tries what the upper must be able to do */
+int overlay_start (xlator_t *this, inode_t *any);
+
+void overlay_lookup (const struct call *call);
+void overlay_lookup_drop (struct overlay_local *local);
+
+void overlay_pass (const struct call *call);
+void overlay_pass_cbk (const struct answer *answer);
+
+void overlay_list (const struct call *call); /* on a thread */
+void overlay_list_forget (xlator_t *this, fd_t *fd);
+
+/* The names of a merged directory, in the order of their offsets. */
+struct overlay_entry {
+    uint64_t hash, number;
+    uint32_t type;
+    char *name;
+};
+int overlay_list_read (struct overlay_act *act, inode_t *inode, GPtrArray *ret_entries);
+GPtrArray *overlay_entries_new (void);
+
+/* Copies the object to the upper, with its parents, unless it is there. Waits. */
+int overlay_copy_up (xlator_t *this, inode_t *inode);
+/* Sets the call aside until the object is in the upper. */
+void overlay_copy_up_wait (const struct call *call, inode_t *inode);
+
+/* Copies the bytes of a lower's file to a new file of work. */
+int overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
+                       uint64_t size);
+int overlay_copy_attributes (struct overlay_act *act, unsigned slot, inode_t *from,
+                             const struct iatt *buf, inode_t *to);
+
+void overlay_names (const struct call *call); /* on a thread */
+void overlay_make (struct overlay_act *act, const struct call *call);
+void overlay_link (struct overlay_act *act, const struct call *call);
+void overlay_remove (struct overlay_act *act, const struct call *call);
+void overlay_rename (struct overlay_act *act, const struct call *call);
+
+/* Makes a whiteout for a name of which the upper has nothing. */
+int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
+/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. Then removes
+ * it from work with all that is in it. */
+int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
+                       const struct overlay_name *at);
+/* Returns 0, or -ENOTEMPTY if the merged directory shows a name. */
+int overlay_is_empty (struct overlay_act *act, inode_t *directory);
+
+#endif

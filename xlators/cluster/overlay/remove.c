@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* unlink and rmdir. A name that has lowers gets a whiteout. */
+#include "names.h"
+
+#include <linux/stat.h>
+
+/* A removal: what the name stands for, and the directory of rmdir. */
+struct overlay_removal {
+    const loc_t *loc;
+    bool directory;
+    inode_t *victim; /* above, with a reference; NULL: not known, and a file */
+    struct overlay_name at;
+};
+
+static int
+overlay_removal_check (struct overlay_act *act, const struct overlay_removal *removal)
+{
+    const struct iatt *buf = overlay_name_buf (&removal->at);
+    const bool is_directory = buf->ia_type == IA_IFDIR;
+
+    if (!overlay_name_shows (&removal->at))
+        return -ENOENT;
+    if (removal->directory != is_directory)
+        return is_directory ? -EISDIR : -ENOTDIR;
+    if (buf->ia_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+        return -EPERM;
+    return is_directory ? overlay_is_empty (act, removal->victim) : 0;
+}
+
+static int
+overlay_remove_plainly (struct overlay_act *act, const struct overlay_removal *removal)
+{
+    inode_t *directory = realm_below (act->this, removal->loc->parent, OVERLAY_UPPER);
+    const char *name = removal->loc->name;
+
+    return sync_name_remove (overlay_caller (act), directory, name, removal->at.upper);
+}
+
+static int
+overlay_remove_name (struct overlay_act *act, const struct overlay_removal *removal)
+{
+    const struct overlay_name *at = &removal->at;
+    const loc_t *loc = removal->loc;
+    int r = -ENOTEMPTY;
+
+    if (at->upper && !at->lower)
+        r = overlay_remove_plainly (act, removal);
+    if (r != -ENOTEMPTY)
+        return r;
+    r = overlay_may_change (act, loc->parent, overlay_name_buf (at));
+    if (r < 0)
+        return r;
+    return at->upper ? overlay_take_away (act, loc->parent, loc->name, at)
+                     : overlay_whiteout (act, loc->parent, loc->name);
+}
+
+static void
+overlay_removed (struct overlay_act *act, const struct overlay_removal *removal)
+{
+    struct overlay_inode *ctx = removal->victim ? overlay_inode_get (act->this, removal->victim)
+                                                : NULL;
+
+    if (ctx && removal->directory)
+        __atomic_store_n (&ctx->dead, true, __ATOMIC_RELAXED);
+    else if (ctx && !removal->at.upper)
+        __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
+}
+
+static int
+overlay_remove_at (struct overlay_act *act, struct overlay_removal *removal)
+{
+    const loc_t *loc = removal->loc;
+    int r = overlay_is_dead (act->this, loc->parent)
+                ? -ENOENT
+                : overlay_name_look (act, loc->parent, loc->name, &removal->at);
+
+    if (r == 0)
+        r = overlay_removal_check (act, removal);
+    if (r == 0)
+        r = overlay_remove_name (act, removal);
+    if (r == 0)
+        overlay_removed (act, removal);
+    return r;
+}
+
+static void
+overlay_remove_answer (const struct call *call, struct overlay_parent *parent)
+{
+    struct iatt *pre = parent->has_post ? &parent->pre : NULL;
+    struct iatt *post = parent->has_post ? &parent->post : NULL;
+
+    if (call->op == FOP_unlink)
+        STACK_UNWIND (unlink, call->frame, 0, 0, pre, post, NULL);
+    else
+        STACK_UNWIND (rmdir, call->frame, 0, 0, pre, post, NULL);
+}
+
+/* The directory's own turn keeps names from being made in it meanwhile. */
+void
+overlay_remove (struct overlay_act *act, const struct call *call)
+{
+    struct overlay_removal removal = { .loc = call->loc, .directory = call->op == FOP_rmdir };
+    struct overlay_parent parent = { 0 };
+    inode_t *own = NULL;
+    int r = overlay_copy_up (act->this, call->loc->parent);
+
+    if (r == 0)
+        r = overlay_look_above (act, call->loc->parent, call->loc->name, call->loc->inode,
+                                &removal.victim);
+    if (r == 0) {
+        own = removal.directory ? removal.victim : NULL;
+        overlay_turns_take (act->this, call->loc->parent, own);
+        overlay_parent_before (act, call->loc->parent, &parent);
+        r = overlay_remove_at (act, &removal);
+        overlay_parent_after (act, &parent);
+        overlay_turns_give (act->this, call->loc->parent, own);
+    }
+    if (r < 0)
+        call_fail (call, -r);
+    else
+        overlay_remove_answer (call, &parent);
+    overlay_name_clear (&removal.at);
+    inode_unref (removal.victim);
+}

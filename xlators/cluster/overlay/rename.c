@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * rename. Both objects are in the upper first, but for an object that is replaced. A directory that
+ * has lowers can't be renamed: EXDEV, and programs copy it.
+ */
+#include "names.h"
+
+#include <linux/stat.h>
+
+struct overlay_renaming {
+    struct overlay_act *act;
+    const loc_t *from, *to;
+    uint32_t flags;
+    inode_t *subject, *victim; /* above, with references; victim may be NULL */
+    struct overlay_name at, over;
+    struct iatt buf; /* of the subject */
+};
+
+static bool
+overlay_has_lowers (xlator_t *this, inode_t *inode)
+{
+    unsigned slot = OVERLAY_UPPER + 1;
+
+    while (slot < overlay_priv (this)->n && !realm_below (this, inode, slot))
+        slot++;
+    return slot < overlay_priv (this)->n;
+}
+
+/* Brings the object of a name to the upper. */
+static int
+overlay_rename_object (struct overlay_act *act, inode_t *inode)
+{
+    if (inode->ia_type == IA_IFDIR && overlay_has_lowers (act->this, inode))
+        return -EXDEV;
+    return overlay_copy_up (act->this, inode);
+}
+
+/* Another name of a lower's file may have been copied: this one becomes a link to the copy. */
+static int
+overlay_rename_link (struct overlay_act *act, const loc_t *loc, inode_t *inode,
+                     struct overlay_name *at)
+{
+    inode_t *directory = realm_below (act->this, loc->parent, OVERLAY_UPPER);
+    inode_t *copy = realm_below (act->this, inode, OVERLAY_UPPER);
+    int r;
+
+    if (at->upper || !at->lower)
+        return 0;
+    r = copy ? sync_name_link (overlay_daemon (act, OVERLAY_UPPER), copy, directory, loc->name)
+             : -ESTALE;
+    overlay_name_clear (at);
+    *at = (struct overlay_name){ 0 };
+    return r < 0 ? r : overlay_name_look (act, loc->parent, loc->name, at);
+}
+
+/* --- checks ------------------------------------------------------------------------------------- */
+
+static int
+overlay_rename_onto (struct overlay_renaming *renaming)
+{
+    const bool directory = overlay_name_buf (&renaming->over)->ia_type == IA_IFDIR;
+    const bool moves_directory = renaming->subject->ia_type == IA_IFDIR;
+
+    if (renaming->flags & RENAME_EXCHANGE)
+        return 0;
+    if (renaming->flags & RENAME_NOREPLACE)
+        return -EEXIST;
+    if (directory != moves_directory)
+        return directory ? -EISDIR : -ENOTDIR;
+    return directory ? overlay_is_empty (renaming->act, renaming->victim) : 0;
+}
+
+static int
+overlay_rename_check (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const bool replaces = overlay_name_shows (&renaming->over);
+    int r;
+
+    if (!overlay_name_shows (&renaming->at))
+        return -ENOENT;
+    if (!replaces && renaming->flags & RENAME_EXCHANGE)
+        return -ENOENT;
+    r = overlay_may_change (act, renaming->from->parent, overlay_name_buf (&renaming->at));
+    if (r == 0)
+        r = overlay_may_change (act, renaming->to->parent,
+                                replaces ? overlay_name_buf (&renaming->over) : NULL);
+    return r == 0 && replaces ? overlay_rename_onto (renaming) : r;
+}
+
+/* --- the rename --------------------------------------------------------------------------------- */
+
+static struct overlay_move
+overlay_rename_move (const struct overlay_renaming *renaming)
+{
+    xlator_t *this = renaming->act->this;
+
+    return (struct overlay_move){
+        realm_below (this, renaming->from->parent, OVERLAY_UPPER), renaming->from->name,
+        renaming->at.upper, realm_below (this, renaming->to->parent, OVERLAY_UPPER),
+        renaming->to->name, renaming->over.upper,
+    };
+}
+
+/* A directory that comes to a name with lowers is not merged with them. */
+static int
+overlay_rename_opaque (struct overlay_act *act, inode_t *below, const struct overlay_name *over)
+{
+    return below->ia_type == IA_IFDIR && over->lower ? overlay_mark_set (act, below, "opaque") : 0;
+}
+
+static int
+overlay_rename_exchange (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const struct overlay_move move = overlay_rename_move (renaming);
+    int r = overlay_rename_opaque (act, renaming->at.upper, &renaming->over);
+
+    if (r == 0)
+        r = overlay_rename_opaque (act, renaming->over.upper, &renaming->at);
+    return r < 0 ? r : overlay_move (act, &move, RENAME_EXCHANGE, &renaming->buf);
+}
+
+/* The whiteout of the new name comes to the old one, which may need one. */
+static int
+overlay_rename_over_whiteout (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const struct overlay_move move = overlay_rename_move (renaming);
+    int r = overlay_move (act, &move, RENAME_EXCHANGE, &renaming->buf);
+
+    if (r < 0 || renaming->at.lower)
+        return r;
+    return sync_name_remove (overlay_daemon (act, OVERLAY_UPPER), move.directory, move.name,
+                             renaming->over.upper);
+}
+
+static int
+overlay_rename_directory_over (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const loc_t *to = renaming->to;
+    int r = 0;
+
+    if (!renaming->over.whiteout)
+        r = overlay_take_away (act, to->parent, to->name, &renaming->over);
+    overlay_name_clear (&renaming->over);
+    renaming->over = (struct overlay_name){ 0 };
+    return r < 0 ? r : overlay_name_look (act, to->parent, to->name, &renaming->over);
+}
+
+static int
+overlay_rename_names (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const bool directory = renaming->at.upper->ia_type == IA_IFDIR;
+    struct overlay_move move;
+    int r = overlay_rename_opaque (act, renaming->at.upper, &renaming->over);
+
+    if (r == 0 && directory && renaming->over.upper)
+        r = overlay_rename_directory_over (renaming);
+    if (r < 0)
+        return r;
+    if (directory && renaming->over.whiteout)
+        return overlay_rename_over_whiteout (renaming);
+    move = overlay_rename_move (renaming);
+    return overlay_move (act, &move, renaming->at.lower ? RENAME_WHITEOUT : 0, &renaming->buf);
+}
+
+/* --- the operation ------------------------------------------------------------------------------ */
+
+static void
+overlay_renamed (struct overlay_renaming *renaming, bool lost)
+{
+    struct overlay_inode *ctx;
+
+    overlay_iatt_above (renaming->act->this, renaming->subject, OVERLAY_UPPER, &renaming->buf);
+    if (!renaming->victim || renaming->flags & RENAME_EXCHANGE)
+        return;
+    ctx = overlay_inode_get (renaming->act->this, renaming->victim);
+    if (renaming->victim->ia_type == IA_IFDIR)
+        __atomic_store_n (&ctx->dead, true, __ATOMIC_RELAXED);
+    else if (lost)
+        __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
+}
+
+static int
+overlay_rename_look (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const bool dead = overlay_is_dead (act->this, renaming->from->parent)
+                      || overlay_is_dead (act->this, renaming->to->parent);
+    int r = dead ? -ENOENT
+                 : overlay_name_look (act, renaming->from->parent, renaming->from->name,
+                                      &renaming->at);
+
+    if (r == 0)
+        r = overlay_name_look (act, renaming->to->parent, renaming->to->name, &renaming->over);
+    if (r == 0 && !renaming->at.whiteout)
+        r = overlay_rename_link (act, renaming->from, renaming->subject, &renaming->at);
+    if (r == 0 && renaming->flags & RENAME_EXCHANGE && !renaming->over.whiteout)
+        r = overlay_rename_link (act, renaming->to, renaming->victim, &renaming->over);
+    return r;
+}
+
+/* Two names of one file stay as they are. */
+static int
+overlay_rename_at (struct overlay_renaming *renaming)
+{
+    int r = overlay_rename_look (renaming);
+    bool lost;
+
+    if (r == 0)
+        r = overlay_rename_check (renaming);
+    if (r < 0)
+        return r;
+    if (renaming->victim == renaming->subject) {
+        renaming->buf = renaming->at.upper_buf;
+        overlay_iatt_above (renaming->act->this, renaming->subject, OVERLAY_UPPER, &renaming->buf);
+        return 0;
+    }
+    lost = !renaming->over.upper && renaming->over.lower;
+    r = renaming->flags & RENAME_EXCHANGE ? overlay_rename_exchange (renaming)
+                                          : overlay_rename_names (renaming);
+    if (r == 0)
+        overlay_renamed (renaming, lost);
+    return r;
+}
+
+/* Before the turns are taken: they exclude copies. */
+static int
+overlay_rename_prepare (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const loc_t *from = renaming->from, *to = renaming->to;
+    int r = renaming->flags & RENAME_WHITEOUT ? -EINVAL : 0;
+
+    if (r == 0)
+        r = overlay_look_above (act, from->parent, from->name, from->inode, &renaming->subject);
+    if (r == 0)
+        r = overlay_look_above (act, to->parent, to->name, to->inode, &renaming->victim);
+    if (r == -ENOENT && renaming->subject && !(renaming->flags & RENAME_EXCHANGE))
+        r = 0;
+    if (r == 0)
+        r = overlay_rename_object (act, renaming->subject);
+    if (r == 0 && renaming->flags & RENAME_EXCHANGE)
+        r = overlay_rename_object (act, renaming->victim);
+    if (r == 0)
+        r = overlay_copy_up (act->this, from->parent);
+    return r < 0 ? r : overlay_copy_up (act->this, to->parent);
+}
+
+static void
+overlay_rename_answer (const struct call *call, struct overlay_renaming *renaming,
+                       struct overlay_parent *old, struct overlay_parent *new)
+{
+    STACK_UNWIND (rename, call->frame, 0, 0, &renaming->buf, old->has_post ? &old->pre : NULL,
+                  old->has_post ? &old->post : NULL, new->has_post ? &new->pre : NULL,
+                  new->has_post ? &new->post : NULL, NULL);
+}
+
+void
+overlay_rename (struct overlay_act *act, const struct call *call)
+{
+    struct overlay_renaming renaming = { .act = act, .from = call->loc, .to = call->newloc,
+                                         .flags = call->flags };
+    struct overlay_parent old = { 0 }, new = { 0 };
+    int r = overlay_rename_prepare (&renaming);
+
+    if (r == 0) {
+        overlay_turns_take (act->this, call->loc->parent, call->newloc->parent);
+        overlay_parent_before (act, call->loc->parent, &old);
+        overlay_parent_before (act, call->newloc->parent, &new);
+        r = overlay_rename_at (&renaming);
+        overlay_parent_after (act, &old);
+        overlay_parent_after (act, &new);
+        overlay_turns_give (act->this, call->loc->parent, call->newloc->parent);
+    }
+    if (r < 0)
+        call_fail (call, -r);
+    else
+        overlay_rename_answer (call, &renaming, &old, &new);
+    overlay_name_clear (&renaming.at);
+    overlay_name_clear (&renaming.over);
+    inode_unref (renaming.subject);
+    inode_unref (renaming.victim);
+}

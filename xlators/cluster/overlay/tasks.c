@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Calls that go on on a thread of core/work, and the turns of directories. */
+#include "overlay.h"
+
+struct overlay_local *
+overlay_local_of (call_frame_t *frame)
+{
+    return frame->local ? frame->local : frame_local_new (frame, sizeof (struct overlay_local));
+}
+
+void
+overlay_task_begin (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    priv->tasks++;
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+overlay_task_end (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    priv->tasks--;
+    thread_cond_broadcast (&priv->changed);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+overlay_tasks_wait (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    while (priv->tasks > 0)
+        thread_cond_wait (&priv->changed, &priv->lock);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+struct overlay_resumption {
+    struct work_item work;
+    xlator_t *this;
+    call_stub_t *stub;
+    inode_t *any; /* with a reference */
+};
+
+static void
+overlay_fail_stub (call_stub_t *stub, int error)
+{
+    call_frame_t *frame = call_stub_frame (stub);
+
+    stack_taken (frame->root);
+    call_stub_destroy (stub);
+    frame_fail (frame, error);
+}
+
+static void
+overlay_resume (struct work_item *work)
+{
+    struct overlay_resumption *task = (struct overlay_resumption *) work;
+    xlator_t *this = task->this;
+    const int r = overlay_start (this, task->any);
+
+    inode_unref (task->any);
+    if (r < 0)
+        overlay_fail_stub (task->stub, -r);
+    else
+        call_resume (task->stub);
+    g_free (task);
+    overlay_task_end (this);
+}
+
+static inode_t *
+overlay_any_inode (const struct call *call)
+{
+    if (call->fd && call->fd->inode)
+        return call->fd->inode;
+    return call->loc->inode ? call->loc->inode : call->loc->parent;
+}
+
+void
+overlay_to_thread (const struct call *call)
+{
+    struct overlay_resumption *task = g_new0 (struct overlay_resumption, 1);
+
+    task->work.run = overlay_resume;
+    task->this = call->this;
+    task->any = inode_ref (overlay_any_inode (call));
+    task->stub = call_keep (call);
+    if (!task->stub) {
+        inode_unref (task->any);
+        g_free (task);
+        call_fail (call, ENOMEM);
+        return;
+    }
+    overlay_task_begin (call->this);
+    work_put (&task->work);
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+void
+overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    while (g_hash_table_contains (priv->turns, a) || (b && g_hash_table_contains (priv->turns, b)))
+        thread_cond_wait (&priv->changed, &priv->lock);
+    g_hash_table_add (priv->turns, a);
+    if (b)
+        g_hash_table_add (priv->turns, b);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    g_hash_table_remove (priv->turns, a);
+    if (b)
+        g_hash_table_remove (priv->turns, b);
+    thread_cond_broadcast (&priv->changed);
+    pthread_mutex_unlock (&priv->lock);
+}
