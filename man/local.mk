@@ -10,6 +10,7 @@ man_MANS = \
     man/man1/windlass.1 \
     man/man5/volfile.5 \
     man/man7/cluster-distribute.7 \
+    man/man7/cluster-overlay.7 \
     man/man7/cluster-replicate.7 \
     man/man7/debug-delay-gen.7 \
     man/man7/debug-error-gen.7 \
@@ -97,6 +98,7 @@ man/man7/features-audit.7: src/windlass$(EXEEXT) xlators/features/audit.so
 man/man7/encryption-rot-13.7: src/windlass$(EXEEXT) xlators/encryption/rot-13.so
 man/man7/meta-meta.7: src/windlass$(EXEEXT) xlators/meta/meta.so
 man/man7/features-read-only.7: src/windlass$(EXEEXT) xlators/features/read-only.so
+man/man7/cluster-overlay.7: src/windlass$(EXEEXT) xlators/cluster/overlay.so
 man/man7/features-subdirectory.7: src/windlass$(EXEEXT) xlators/features/subdirectory.so
 man/man7/features-trash.7: src/windlass$(EXEEXT) xlators/features/trash.so
 man/man7/features-utime.7: src/windlass$(EXEEXT) xlators/features/utime.so
