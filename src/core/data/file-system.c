@@ -116,15 +116,12 @@ file_system_ask (int fd, struct file_system_says *ret)
     return true;
 }
 
-bool
+void
 file_system_ask_directory (int dir, struct file_system_says *ret)
 {
-    unsigned char uuid[16];
-
-    if (!file_system_uuid (dir, uuid))
-        return false;
-    ret->id = gfid_of_bytes (uuid, sizeof uuid);
-    return true;
+    ret->has_uuid = file_system_uuid (dir, ret->uuid);
+    if (ret->has_uuid && gfid_is_null (&ret->id))
+        ret->id = gfid_of_bytes (ret->uuid, sizeof ret->uuid);
 }
 
 /* --- which file systems are mounted ----------------------------------------------------------- */
@@ -253,7 +250,9 @@ fs_learn_locked (uint64_t dev, const struct file_system_says *says, GHashTable *
     fs = g_hash_table_lookup (file_systems.by_key, &key);
     if (!fs) {
         fs = g_new (struct file_system, 1);
-        *fs = (struct file_system){ .dev = dev, .id = says->id, .key = key };
+        *fs = (struct file_system){ .dev = dev, .id = says->id, .key = key,
+                                    .has_uuid = says->has_uuid };
+        memcpy (fs->uuid, says->uuid, sizeof fs->uuid);
         g_hash_table_insert (file_systems.by_key, &fs->key, fs);
     }
     fs_give_dev_locked (fs, dev);

@@ -24,6 +24,8 @@ struct file_system {
     gfid_t id;    /* made of what it says of itself; null: nothing */
     gfid_t key;   /* different for each file system of the process. The same after a restart if id
                    * is not null and no other mounted file system says the same */
+    bool has_uuid;          /* the UUID could be asked for when it was met first */
+    unsigned char uuid[16]; /* as the kernel knows it */
     bool gone;    /* another file system has its device now. Atomic */
     uint16_t moves; /* how often it came under another device. Descriptors from before lead to what
                      * was unmounted, or to a disk that is gone. Atomic */
@@ -32,13 +34,16 @@ struct file_system {
 /* What a file system says of itself. */
 struct file_system_says {
     gfid_t id;       /* null: nothing */
+    bool has_uuid;
+    unsigned char uuid[16];
     bool subvolumes; /* its files have devices that no mount has, one for each subvolume: btrfs */
 };
 
-/* Asks through fd, any descriptor (O_PATH is enough). Returns false if the answer takes a directory
- * of the file system that is open for reading: then file_system_ask_directory gives ret->id. */
+/* Asks through fd, any descriptor (O_PATH is enough). Returns false if ret->id takes a directory of
+ * the file system that is open for reading: file_system_ask_directory adds it, if there is none
+ * yet, and the UUID. */
 bool file_system_ask (int fd, struct file_system_says *ret);
-bool file_system_ask_directory (int dir, struct file_system_says *ret);
+void file_system_ask_directory (int dir, struct file_system_says *ret);
 
 /* Stores the UUID that the kernel knows the file system by (s_uuid), as overlayfs records it.
  * Returns false if there is none that can be asked for, or only zeros. dir: a directory, open for

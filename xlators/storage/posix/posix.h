@@ -173,6 +173,7 @@ typedef struct posix_private {
     bool dumps_core;          /* the daemon dumps core, and has to stay able to after a change of
                                  identity */
     bool has_reserve;         /* atomic */
+    bool said_no_handles;     /* atomic */
     bool ready;               /* init has initialised the locks */
     struct posix_cache cache;
     struct posix_descriptors descriptors;

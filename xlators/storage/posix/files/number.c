@@ -27,7 +27,7 @@ number_learn (xlator_t *this, int fd, uint64_t dev)
     struct file_system_says says;
     GHashTable *mounted;
 
-    if (!file_system_ask (fd, &says))
+    if (!file_system_ask (fd, &says) || !file_system_of (dev))
         number_ask_directory (this, fd, &says);
     mounted = file_systems_mounted ();
     fs = file_system_learn (dev, &says, mounted);

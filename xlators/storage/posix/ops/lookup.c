@@ -115,6 +115,89 @@ lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_f
     return -ESTALE;
 }
 
+/* --- by origin -------------------------------------------------------------------------------- */
+
+bool
+posix_origin (const struct posix_inode *pi, unsigned char bytes[ORIGIN_MAX], size_t *ret_size)
+{
+    struct origin origin = { .type = pi->handle_type, .size = pi->handle_size };
+
+    if (!pi->fs->has_uuid || origin.size == 0 || origin.size > sizeof origin.handle)
+        return false;
+    memcpy (origin.uuid, pi->fs->uuid, sizeof origin.uuid);
+    memcpy (origin.handle, pi->handle, origin.size);
+    *ret_size = origin_encode (&origin, bytes);
+    return *ret_size > 0;
+}
+
+/* Said once, by the first call. */
+static void
+lookup_say_no_handles (xlator_t *this)
+{
+    posix_private_t *priv = posix_priv (this);
+
+    if (!__atomic_exchange_n (&priv->said_no_handles, true, __ATOMIC_RELAXED))
+        gf_log (this, GF_LOG_WARNING,
+                "files of '%s' can't be found by the origins that overlays record: that takes root "
+                "(CAP_DAC_READ_SEARCH), a file system that has file handles, and 'handles' must "
+                "not be 'descriptor'; this is said once",
+                priv->directory);
+}
+
+/* Opens the object that the handle stands for, as the daemon. */
+static int
+lookup_open_origin (xlator_t *this, const struct origin *origin)
+{
+    const struct file_system *fs = posix_priv (this)->root->fs;
+    struct posix_ident ident = { .handle_type = origin->type, .handle_size = origin->size };
+    struct posix_inode *wanted;
+    int fd;
+
+    if (!fs->has_uuid || memcmp (fs->uuid, origin->uuid, sizeof fs->uuid) != 0)
+        return -EXDEV;
+    ident.fs = fs;
+    memcpy (ident.handle, origin->handle, origin->size);
+    wanted = posix_inode_new (&ident);
+    fd = posix_handle_open (this, wanted, O_PATH);
+    g_free (wanted);
+    return fd == -EINVAL ? -ESTALE : fd; /* a handle that the file system can't read */
+}
+
+/* A handle leads to any file of the file system. Only of a directory it can be told whether it is
+ * in the root. */
+static int
+lookup_origin (xlator_t *this, inode_t *given, const void *bytes, size_t size,
+               struct posix_found *found)
+{
+    struct origin origin;
+    struct stat st;
+    int r = origin_decode (bytes, size, &origin), fd;
+
+    if (r < 0)
+        return -EINVAL;
+    if (!posix_priv (this)->by_handle) {
+        lookup_say_no_handles (this);
+        return -EOPNOTSUPP;
+    }
+    fd = lookup_open_origin (this, &origin);
+    if (fd < 0)
+        return fd;
+    r = fstat (fd, &st) == 0 ? 0 : -ESTALE;
+    if (r == 0 && lookup_is_root (this, &st)) {
+        close (fd);
+        return lookup_inode (this, itable_root (given->table), found);
+    }
+    if (r == 0 && S_ISDIR (st.st_mode) && !lookup_below_root (this, fd))
+        r = -ESTALE;
+    if (r < 0) {
+        close (fd);
+        return r;
+    }
+    return lookup_adopt (this, fd, given->table, given, found);
+}
+
+/* --- by name ---------------------------------------------------------------------------------- */
+
 static int
 lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_found *found)
 {
@@ -131,8 +214,14 @@ lookup_name (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_found
 }
 
 static int
-lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, struct posix_found *found)
+lookup_any (call_frame_t *frame, xlator_t *this, loc_t *loc, const dict_t *xdata,
+            struct posix_found *found)
 {
+    size_t size;
+    const void *origin = xdata ? dict_get (xdata, XDATA_ORIGIN, &size) : NULL;
+
+    if (origin && !loc->name && loc->inode)
+        return lookup_origin (this, loc->inode, origin, size, found);
     if (!loc->name || !loc->parent)
         return lookup_inode (this, loc->inode, found);
     if (strcmp (loc->name, ".") == 0)
@@ -146,7 +235,7 @@ void
 posix_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     g_auto (posix_found_t) found = { 0 };
-    int r = lookup_any (frame, this, loc, &found);
+    int r = lookup_any (frame, this, loc, xdata, &found);
     g_autoptr (dict_t) content = r == 0 ? posix_content (frame, this, &found, xdata) : NULL;
 
     STACK_UNWIND (lookup, frame, POSIX_RET (r), r < 0 ? NULL : found.inode,

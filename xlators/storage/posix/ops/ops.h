@@ -65,6 +65,11 @@ int posix_look (xlator_t *this, int dirfd, const char *name, struct itable *tabl
 
 /* --- the operations, by file ----------------------------------------------------------------- */
 
+/* Stores the bytes of the inode's origin (core/data/origin.h) and their number. Returns false if
+ * the file has no handle, or if the UUID of its file system is not known. */
+bool posix_origin (const struct posix_inode *pi, unsigned char bytes[ORIGIN_MAX],
+                   size_t *ret_size);
+
 lookup_fop posix_lookup;
 
 stat_fop posix_stat;

@@ -154,14 +154,35 @@ xattr_add_names (call_frame_t *frame, xlator_t *this, const char *names, size_t 
             dict_set (dict, name, "", 0);
 }
 
+/* The virtual attribute: no system call, and the caller's rights play no part, as with
+ * name_to_handle_at(2). */
+static int
+xattr_get_origin (xlator_t *this, inode_t *inode, dict_t **ret_dict)
+{
+    const struct posix_inode *pi = posix_inode_get (this, inode);
+    unsigned char bytes[ORIGIN_MAX];
+    size_t size;
+
+    if (!pi)
+        return -ESTALE;
+    if (!posix_origin (pi, bytes, &size))
+        return -ENODATA;
+    *ret_dict = dict_new ();
+    dict_set (*ret_dict, XDATA_ORIGIN, bytes, size);
+    return 0;
+}
+
 static int
 xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name,
            dict_t **ret_dict)
 {
     g_auto (xattr_target_t) target = NO_TARGET;
     g_autofree char *bytes = NULL;
-    ssize_t n = xattr_begin (frame, this, inode, fd, &target);
+    ssize_t n;
 
+    if (name && strcmp (name, XDATA_ORIGIN) == 0)
+        return xattr_get_origin (this, inode, ret_dict);
+    n = xattr_begin (frame, this, inode, fd, &target);
     if (n == 0 && name && xattr_is_hidden (this, frame, name))
         n = -ENODATA;
     if (n == 0)
