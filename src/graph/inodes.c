@@ -24,7 +24,8 @@ xlator_forget (xlator_t *xl, inode_t *inode)
         audit->context_left (xl, "forget", inode_ctx_get (inode, xl));
 }
 
-/* realm NULL: an inode of the mount. */
+/* Tells the translators of a realm that one of its inodes ends. realm NULL: an inode of the mount,
+ * and the translators that are in no realm. */
 static void
 inode_leave (const struct graph *graph, const struct realm *realm, inode_t *inode)
 {
@@ -112,8 +113,9 @@ realm_begin (struct graph *graph, xlator_t *boundary, xlator_t *child)
     return realm;
 }
 
-/* xlators is ordered from the top down: the parents are done before their children. All parents of
- * a translator lead to one realm (needs.c). */
+/* Sets the realm of each translator. graph->xlators lists parents before their children, so the
+ * parent's realm is known by then. One parent is enough: realm_check (needs.c) has refused a graph
+ * in which two parents would give a translator different realms. */
 static void
 realms_find (struct graph *graph)
 {

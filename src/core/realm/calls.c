@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* The operations whose answer has the fd that the call brought along, new. */
+/* The operations that open a file: the caller makes a new fd, and the answer contains it. */
 #define FOP(name) | (0
 #define RET(kind, name) || KIND_##kind == KIND_FD
 #define END(name) ? OPSET_OF (FOP_##name) : 0)
@@ -23,8 +23,9 @@ realm_of_slot (const xlator_t *this, unsigned slot)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* An inode that the realm doesn't have. A lookup, and an operation that makes an object, get a new
- * one, as from any caller. */
+/* Makes an inode in the realm's table for a name whose inode is not known there. A lookup, and an
+ * operation that makes an object, need a new inode: the bridge makes one for them above in the same
+ * way. Returns NULL for any other operation. */
 static inode_t *
 realm_call_made (struct realm_call *below, const loc_t *loc)
 {

@@ -46,7 +46,8 @@ realm_invalidate (xlator_t *this, const struct invalidation *below)
     inode_unref (above.inode);
 }
 
-/* The gfid alone tells the object: which child sent the event is not known. */
+/* The event names the object by its gfid, and does not say which child has sent it. So each slot is
+ * asked for an inode above with that gfid, and the first one that is found gets the event. */
 static void
 realm_contended (xlator_t *this, const struct lock_contention *below)
 {

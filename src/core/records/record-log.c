@@ -23,7 +23,7 @@ struct waiting_line {
     char text[];
 };
 
-/* Whoever waits for room. */
+/* A function that record_log_on_room has registered. */
 struct record_waiter {
     void (*fn) (void *data);
     void *data;
@@ -101,8 +101,9 @@ record_keep_locked (struct record_log *log, enum line_kind kind, const GString *
     record_set_full_locked (log);
 }
 
-/* Writes a line while none waits. Returns false if the log has taken nothing of it. The rest of a
- * line of which it took the beginning waits, and the log is full: nothing may be between. */
+/* Writes a line. No other line may wait at the time. Returns false if the log has taken no byte of
+ * it. If the log has taken the beginning alone, the rest waits and the log counts as full, so that
+ * no other line comes between the two parts. */
 static bool
 record_put_locked (struct record_log *log, enum line_kind kind, const GString *text)
 {
@@ -117,8 +118,8 @@ record_put_locked (struct record_log *log, enum line_kind kind, const GString *t
     return done > 0;
 }
 
-/* A record that was begun before others were lost may be lost after them, so numbers come in any
- * order. */
+/* Counts a record as lost. Two threads may lose their records in another order than they have taken
+ * their numbers, so the first and the last number of the gap are the lowest and the highest. */
 static void
 record_lose_locked (struct record_log *log, uint64_t number)
 {
@@ -156,7 +157,8 @@ record_log_write (struct record_log *log, const char *body, bool keep)
     number = record_log_number (log);
     g_string_append_printf (line, "{\"unwind\":%" PRIu64 ",%s}\n", number, body);
     if (log->full || !record_put_locked (log, LINE_RECORD, line)) {
-        /* A record after a lost one is lost, too: the gap is told in one place. */
+        /* Once a record is lost, all that follow are, until the log has room: so one record of the
+         * gap tells them all. */
         if (keep && log->gap.lost == 0 && log->waiting_size < WAITING_MAX)
             record_keep_locked (log, LINE_RECORD, line);
         else
@@ -219,7 +221,8 @@ record_put_waiting_locked (struct record_log *log)
     return true;
 }
 
-/* Writes the record of the gap. A gap whose record is begun is told: the rest of the line waits. */
+/* Writes the record of the gap. As soon as the log has taken the beginning of that record, the gap
+ * is over: the rest of the line waits. */
 static void
 record_put_gap_locked (struct record_log *log)
 {
@@ -286,8 +289,9 @@ record_log_off_room (struct record_log *log, void *data)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The last line of a file may be torn, if a daemon was killed on a full disk: the next line begins
- * after a newline. Of a line whose beginning is in the old file, the new one gets the whole. */
+/* Prepares the lines that wait for a file that was just opened. If its last line is torn, because a
+ * daemon was killed while the disk was full, a newline goes first. A line whose beginning was
+ * written to the old file is written to the new file as a whole. */
 static void
 record_begin_lines_locked (struct record_log *log, bool whole)
 {
@@ -343,7 +347,7 @@ record_log_reopen (struct record_log *log)
     return r;
 }
 
-/* Says once that the file grows on, since it can't be rotated. */
+/* Logs once that a rotation has failed, and that the file therefore grows beyond its size. */
 static void
 record_say_rotation (const struct record_log *log, int r, bool failed_before)
 {

@@ -32,12 +32,13 @@ struct record_log;
 struct record_log *record_log_open (enum record_target target, int directory, const char *name);
 void record_log_unref (struct record_log *log); /* takes NULL */
 
-/* Sets the size in bytes after which a new file is begun, 0: never; and how many older ones are
- * kept. If several translators share the log, the last call counts. */
+/* Sets the size in bytes from which the log begins a new file (0: never), and how many older files
+ * it keeps. If several translators share the log, the values of the last call hold. */
 void record_log_rotate_at (struct record_log *log, uint64_t max_size, int keep);
 
-/* Begins a file by its name again, after a rotation from outside. Returns 0, or a negative errno as
- * record_file_open: the old file stays in use. Not by a thread that serves requests. */
+/* Opens the file of the log's name again, after another program, such as logrotate, has renamed the
+ * old one. Returns 0, or a negative errno as record_file_open does: the log then goes on in the old
+ * file. A thread that serves requests must not call it. */
 int record_log_reopen (struct record_log *log);
 
 /* Returns the next number. */
@@ -53,8 +54,8 @@ void record_log_note (struct record_log *log, const char *body);
 
 bool record_log_is_full (const struct record_log *log);
 
-/* Has fn called, on the thread of the log, whenever the log is no longer full; or no more. After
- * record_log_off_room fn is not running. */
+/* record_log_on_room: from now on the thread of the log calls fn each time when a full log has room
+ * again. record_log_off_room ends that for data. After it has returned, fn is not running. */
 void record_log_on_room (struct record_log *log, void (*fn) (void *data), void *data);
 void record_log_off_room (struct record_log *log, void *data);
 
@@ -74,14 +75,15 @@ int record_file_open (int directory, const char *name, uint64_t *ret_size);
  * process has it, -EPERM as record_file_open. */
 int record_file_lock (int directory, const char *name);
 
-/* Returns what users are told of a negative errno of these. */
+/* Returns the text for users of a negative errno that one of these functions has returned. */
 const char *record_file_problem (int r);
 
-/* Puts a new, empty file in the place of name, which stands for the open file old: name
- * becomes name.1, name.1 becomes name.2 and so on, up to the first number that is free; name.KEEP
- * goes. Returns the descriptor of the new file, or a negative errno: then no file is lost, and the
- * next call goes on where this one has stopped. If name stands for another file than old, opens
- * that one. *ret_size: its size. */
+/* Renames name to name.1, name.1 to name.2 and so on, up to the first number that no file has, and
+ * removes name.KEEP. Then makes a new, empty file with the name. Returns its descriptor, or a
+ * negative errno: no file is lost then, and the next call continues where this one has stopped.
+ * old: the descriptor of the log's present file. If another program has given the name to another
+ * file, nothing is renamed, and that file is opened. *ret_size: the size of the file that was
+ * opened. */
 int record_file_rotate (int directory, const char *name, int keep, int old, uint64_t *ret_size);
 
 /* Returns the highest number in the last records of name, or of name.1 if it has none; 0: none. */
