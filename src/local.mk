@@ -104,6 +104,7 @@ src_libcore_a_SOURCES = \
     %D%/core/records/record-logs.c \
     %D%/core/realm/answers.c \
     %D%/core/realm/calls.c \
+    %D%/core/realm/copy-between.c \
     %D%/core/realm/events.c \
     %D%/core/realm/internal.h \
     %D%/core/realm/keys.c \
@@ -262,6 +263,7 @@ pkgincluderules_HEADERS = \
     %D%/core/rules/rules.h
 pkgincluderealmdir = $(pkgincludedir)/core/realm
 pkgincluderealm_HEADERS = \
+    %D%/core/realm/copy-between.h \
     %D%/core/realm/realm.h
 pkgincludecachedir = $(pkgincludedir)/core/cache
 pkgincludecache_HEADERS = \

@@ -54,7 +54,8 @@
 #include "core/cache/lru.h"
 #include "core/cache/pages.h"
 
-/* Inodes and names of their own below a translator. */
+/* Inodes and names of their own below a translator; copies between two children. */
+#include "core/realm/copy-between.h"
 #include "core/realm/realm.h"
 
 /* Rules: which requests a translator treats in a way of its own. */

@@ -103,6 +103,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_power_cut_random.c \
     %D%/graph/test_quick_read.c \
     %D%/graph/test_read_only.c \
+    %D%/graph/test_copy_between.c \
     %D%/graph/test_posix_origin.c \
     %D%/graph/test_realm.c \
     %D%/graph/test_readdir_ahead.c \

@@ -110,7 +110,7 @@ sync_is_held (void)
 /* Returns a new request, which a pause waits for from now on. The request is in use before the gate
  * is read: whoever holds calls passes a barrier, and then looks for requests in use. */
 static call_stack_t *
-client_stack_new (struct client *client)
+stack_new_past_gate (struct client *client)
 {
     call_stack_t *root = stack_new (&client->xlator);
 
@@ -135,17 +135,11 @@ client_groups (call_stack_t *root)
     return root->ngroups;
 }
 
-static struct sync_waiter *
-client_begin (struct client *client, enum fop op, void *reply, call_stack_t **ret_root)
+call_stack_t *
+client_stack_new (struct client *client, enum fop op)
 {
-    struct sync_waiter *waiter = g_new0 (struct sync_waiter, 1);
-    call_stack_t *root = client_stack_new (client);
+    call_stack_t *root = stack_new_past_gate (client);
 
-    pthread_mutex_init (&waiter->lock, NULL);
-    thread_cond_init (&waiter->answered);
-    waiter->reply = reply;
-    waiter->client = client;
-    __atomic_add_fetch (&client->refs, 1, __ATOMIC_RELAXED);
     root->op = op;
     root->uid = client->uid;
     root->gid = client->gid;
@@ -157,8 +151,21 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     root->ngroups = client->ngroups;
     root->groups = (gid_t *) client->groups;
     root->find_groups = client_groups;
-    root->maker.asked = waiter;
-    *ret_root = root;
+    return root;
+}
+
+static struct sync_waiter *
+client_begin (struct client *client, enum fop op, void *reply, call_stack_t **ret_root)
+{
+    struct sync_waiter *waiter = g_new0 (struct sync_waiter, 1);
+
+    pthread_mutex_init (&waiter->lock, NULL);
+    thread_cond_init (&waiter->answered);
+    waiter->reply = reply;
+    waiter->client = client;
+    __atomic_add_fetch (&client->refs, 1, __ATOMIC_RELAXED);
+    *ret_root = client_stack_new (client, op);
+    (*ret_root)->maker.asked = waiter;
     return waiter;
 }
 

@@ -47,6 +47,10 @@ void sync_go_on (void);
 bool sync_is_held (void);
 extern __thread bool sync_unheld;
 
+/* Returns a request of the client, for a translator that is asked by a function and not by a wind.
+ * stack_done ends it. */
+call_stack_t *client_stack_new (struct client *client, enum fop op);
+
 /* sync_lookup (client, loc, xdata, &reply) returns op_ret, or -errno. reply may be NULL; otherwise
  * drop it, also after a failure. */
 #define FOP(name) int sync_##name (struct client *client

@@ -26,8 +26,9 @@ taking_part (xlator_t *xl, enum fop op)
     }
 }
 
+/* inode: as the realm of top has it. */
 static enum data_view
-passthrough_view_of (xlator_t *xl, inode_t *inode, const char **ret_why)
+passthrough_view_from (const xlator_t *top, xlator_t *xl, inode_t *inode, const char **ret_why)
 {
     const struct xlator_passthrough *says = &xl->api->passthrough;
 
@@ -45,8 +46,22 @@ passthrough_view_of (xlator_t *xl, inode_t *inode, const char **ret_why)
         return DATA_SEEN;
     }
     if (says->view)
-        return says->view (xl, realm_inode_of (xl, inode), ret_why);
+        return says->view (xl, realm_inode_from (top, xl, inode), ret_why);
     return says->lend ? DATA_UNSEEN : DATA_SEEN;
+}
+
+xlator_t *
+passthrough_lender (xlator_t *top, inode_t *inode, enum fop op)
+{
+    xlator_t *at = taking_part (top, op);
+    const char *why;
+
+    while (passthrough_view_from (top, at, inode, &why) == DATA_UNSEEN) {
+        if (!at->children)
+            return at->api->passthrough.lend ? at : NULL;
+        at = taking_part (FIRST_CHILD (at), op);
+    }
+    return NULL;
 }
 
 static xlator_t *
@@ -55,7 +70,7 @@ in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, const char **ret_why,
 {
     xlator_t *at = taking_part (top, op);
 
-    while (passthrough_view_of (at, inode, ret_why) < DATA_SEEN) {
+    while (passthrough_view_from (top, at, inode, ret_why) < DATA_SEEN) {
         if (!at->children) {
             *ret_storage = at;
             return at->api->passthrough.lend ? NULL : at;
@@ -132,7 +147,7 @@ tell_on (enum fop op, xlator_t *top, fd_t *fd)
         const bool told = op == FOP_writev && (at->api->any_fop || at->api->fops.readv);
 
         if (!told && at->api->passthrough.past
-            && passthrough_view_of (at, fd->inode, &why) == DATA_COUNTED)
+            && passthrough_view_from (top, at, fd->inode, &why) == DATA_COUNTED)
             at->api->passthrough.past (at, realm_fd_of (at, fd));
     }
 }

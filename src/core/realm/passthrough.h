@@ -20,6 +20,11 @@
 xlator_t *passthrough_in_the_way (xlator_t *top, inode_t *inode, const char **ret_why,
                                   xlator_t **ret_storage);
 
+/* Returns the storage that lends the file for reads or writes (op is FOP_readv or FOP_writev) that
+ * the daemon makes past the translators from top down. NULL: storage lends none, or a translator on
+ * the way changes, counts, delays or keeps data. inode: as the realm of top has it. */
+xlator_t *passthrough_lender (xlator_t *top, inode_t *inode, enum fop op);
+
 /* Returns whether a translator from top on has to see each read and write of the file (DATA_EACH),
  * or each lookup and stat. */
 bool passthrough_sees_each (xlator_t *top, inode_t *inode);

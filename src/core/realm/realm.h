@@ -166,6 +166,8 @@ bool realm_up (xlator_t *this, const struct invalidation *below, struct invalida
 /* Returns the inode of xl's realm that belongs to an inode of the mount, lent as that is; or NULL.
  * realm_fd_of does the same for an open fd. Both return their argument if xl is in no realm. */
 inode_t *realm_inode_of (const xlator_t *xl, inode_t *inode);
+/* The same for an inode of the realm that `from` is in, a translator above xl. */
+inode_t *realm_inode_from (const xlator_t *from, const xlator_t *xl, inode_t *inode);
 fd_t *realm_fd_of (const xlator_t *xl, fd_t *fd);
 
 /* Returns whether a translator below the boundary has a reference to the fd there of an open fd of

@@ -157,19 +157,32 @@ realm_above (xlator_t *this, unsigned slot, inode_t *given, inode_t *below)
 
 /* --- for the graph and reports ---------------------------------------------------------------- */
 
-inode_t *
-realm_inode_of (const xlator_t *xl, inode_t *inode)
+/* base: the realm of inode; NULL: the mount. */
+static inode_t *
+realm_inode_down (const struct realm *base, const xlator_t *xl, inode_t *inode)
 {
-    xlator_t *const boundary = xl->realm ? xl->realm->boundary : NULL;
+    xlator_t *const boundary = xl->realm != base && xl->realm ? xl->realm->boundary : NULL;
     inode_t *above, *below = NULL;
 
     if (!boundary || !inode)
         return inode;
-    above = realm_inode_of (boundary, inode);
+    above = realm_inode_down (base, boundary, inode);
     for (unsigned i = 0; above && !below && i < boundary->slots->n; i++)
         if (realm_slot_of (boundary, i)->child->realm == xl->realm)
             below = realm_below (boundary, above, i);
     return below;
+}
+
+inode_t *
+realm_inode_of (const xlator_t *xl, inode_t *inode)
+{
+    return realm_inode_down (NULL, xl, inode);
+}
+
+inode_t *
+realm_inode_from (const xlator_t *from, const xlator_t *xl, inode_t *inode)
+{
+    return realm_inode_down (from->realm, xl, inode);
 }
 
 fd_t *
