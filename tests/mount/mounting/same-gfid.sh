@@ -11,7 +11,7 @@ loops=()
 detach () {
     [ ${#loops[@]} = 0 ] || losetup -d "${loops[@]}" 2>/dev/null
 }
-trap 'detach; cleanup' EXIT
+trap 'status=$?; detach; (exit $status); cleanup' EXIT
 
 # mount_disk DISK FOLDER: through a device that no disk of this test had before: those stay attached.
 mount_disk () {
@@ -25,7 +25,7 @@ gfid () { # PATH
 }
 gfids () { # FOLDER
     local name
-    for name in file folder folder/link fifo; do
+    for name in file folder folder/inner fifo; do
         echo "$name $(gfid "$1/$name")"
     done
 }
@@ -39,14 +39,14 @@ for type in ext4 xfs btrfs; do
     tried+=("$type")
     mkdir "$BACK/folder" "$BACK/below"
     echo text >"$BACK/file"
-    ln -s ../file "$BACK/folder/link"
+    echo inner >"$BACK/folder/inner"
     mkfifo "$BACK/fifo"
     stack
     mount_volfile "$VOL"
     before=$(gfids "$MNT")
     device=$(stat -c %d "$BACK/file")
     expect "files with a gfid" 4 "$(grep -c ' [0-9a-f-]\{36\}$' <<<"$before")"
-    expect "different gfids" 4 "$(cut -d' ' -f2 <<<"$before" | sort -u | wc -l)"
+        expect "different gfids" 4 "$(cut -d' ' -f2 <<<"$before" | sort -u | wc -l)"
     unmount
     umount "$BACK"
 
@@ -69,13 +69,15 @@ for type in ext4 xfs btrfs; do
         expect "the original's gfids" "$before" "$(gfids "$MNT/disk")"
         [ "$(gfid "$MNT/copy/file")" != "$(gfid "$MNT/disk/file")" ] || fail "copies have one gfid"
 
-        # The file system comes back under another device while the mount goes on.
-        umount "$BACK/copy" "$BACK/disk"
+        # The disk comes back under another device while the mount goes on, and has files of the
+        # earlier one open.
+        umount -l "$BACK/copy" "$BACK/disk" || fail "umount -l"
         wait_until "! [ -e '$MNT/disk/file' ]"
         mount_disk disk "$BACK/disk"
         wait_until "[ -e '$MNT/disk/file' ]"
         expect "gfids on a third device" "$before" "$(gfids "$MNT/disk")"
-        expect "the file" text "$(cat "$MNT/disk/file")"
+        echo "written on the third device" >"$BACK/disk/file"
+        wait_until "grep -q third '$MNT/disk/file'"
     fi
     unmount
     umount "$BACK"/* 2>/dev/null
