@@ -104,6 +104,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_quick_read.c \
     %D%/graph/test_read_only.c \
     %D%/graph/test_copy_between.c \
+    %D%/graph/test_follow.c \
     %D%/graph/test_posix_origin.c \
     %D%/graph/test_realm.c \
     %D%/graph/test_readdir_ahead.c \
@@ -187,6 +188,7 @@ test_modules = \
     tests/xlators/test/pass.so \
     tests/xlators/test/restless.so \
     tests/xlators/test/pause.so \
+    tests/xlators/test/pick.so \
     tests/xlators/test/last.so \
     tests/xlators/test/slow.so \
     tests/xlators/test/thick.so \

@@ -26,6 +26,18 @@ taking_part (xlator_t *xl, enum fop op)
     }
 }
 
+/* Returns the child of xl that has the file; NULL: that is not known. inode: as the realm of top
+ * has it. */
+static xlator_t *
+passthrough_child (const xlator_t *top, xlator_t *xl, inode_t *inode)
+{
+    inode_t *below;
+
+    if (xl->api->passthrough.follow)
+        return xl->api->passthrough.follow (xl, realm_inode_from (top, xl, inode), &below);
+    return xl->api->realms && xl->children->next ? NULL : FIRST_CHILD (xl);
+}
+
 /* inode: as the realm of top has it. */
 static enum data_view
 passthrough_view_from (const xlator_t *top, xlator_t *xl, inode_t *inode, const char **ret_why)
@@ -41,7 +53,7 @@ passthrough_view_from (const xlator_t *top, xlator_t *xl, inode_t *inode, const 
         *ret_why = "is looked at, by windlass trace, stats or the like";
         return DATA_SEEN;
     }
-    if (xl->api->realms && xl->children->next) {
+    if (xl->children && !passthrough_child (top, xl, inode)) {
         *ret_why = "finds the file in one of several subvolumes";
         return DATA_SEEN;
     }
@@ -59,7 +71,7 @@ passthrough_lender (xlator_t *top, inode_t *inode, enum fop op)
     while (passthrough_view_from (top, at, inode, &why) == DATA_UNSEEN) {
         if (!at->children)
             return at->api->passthrough.lend ? at : NULL;
-        at = taking_part (FIRST_CHILD (at), op);
+        at = taking_part (passthrough_child (top, at, inode), op);
     }
     return NULL;
 }
@@ -75,7 +87,7 @@ in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, const char **ret_why,
             *ret_storage = at;
             return at->api->passthrough.lend ? NULL : at;
         }
-        at = taking_part (FIRST_CHILD (at), op);
+        at = taking_part (passthrough_child (top, at, inode), op);
     }
     return at;
 }
@@ -139,16 +151,17 @@ passthrough_sees_flush (xlator_t *top, inode_t *inode)
 static void
 tell_on (enum fop op, xlator_t *top, fd_t *fd)
 {
+    xlator_t *at = top, *child = top;
     const char *why;
 
-    for (xlator_t *at = taking_part (top, op); at->children;
-         at = taking_part (FIRST_CHILD (at), op)) {
+    while (child && (at = taking_part (child, op))->children) {
         /* A translator that implements readv was told on the route of reads. */
         const bool told = op == FOP_writev && (at->api->any_fop || at->api->fops.readv);
 
         if (!told && at->api->passthrough.past
             && passthrough_view_from (top, at, fd->inode, &why) == DATA_COUNTED)
             at->api->passthrough.past (at, realm_fd_of (at, fd));
+        child = passthrough_child (top, at, fd->inode);
     }
 }
 

@@ -15,8 +15,8 @@
 /* Returns the translator that has to see reads and writes of the file (inode NULL: of any file),
  * and in *ret_why the reason: a constant text, the end of a sentence about that translator. Returns
  * NULL if no translator below top has to see them; *ret_storage is then the translator that lends
- * the file, as the inode that realm_inode_of returns for it. A boundary with several children is
- * always in the way. */
+ * the file, as the inode that realm_inode_of returns for it. A boundary with several children is in
+ * the way unless its xlator_passthrough.follow tells which one has the file. */
 xlator_t *passthrough_in_the_way (xlator_t *top, inode_t *inode, const char **ret_why,
                                   xlator_t **ret_storage);
 

@@ -157,20 +157,35 @@ realm_above (xlator_t *this, unsigned slot, inode_t *given, inode_t *below)
 
 /* --- for the graph and reports ---------------------------------------------------------------- */
 
+/* The inode of `above` in the realm of xl, which lies below the boundary: that of the child which
+ * has the file, if that is in this realm. */
+static inode_t *
+realm_inode_followed (xlator_t *boundary, const xlator_t *xl, inode_t *above)
+{
+    const struct xlator_passthrough *says = &boundary->api->passthrough;
+    inode_t *below = NULL;
+    const xlator_t *child = says->follow ? says->follow (boundary, above, &below) : NULL;
+
+    if (child && child->realm == xl->realm)
+        return below;
+    below = NULL;
+    for (unsigned i = 0; !below && i < boundary->slots->n; i++)
+        if (realm_slot_of (boundary, i)->child->realm == xl->realm)
+            below = realm_below (boundary, above, i);
+    return below;
+}
+
 /* base: the realm of inode; NULL: the mount. */
 static inode_t *
 realm_inode_down (const struct realm *base, const xlator_t *xl, inode_t *inode)
 {
     xlator_t *const boundary = xl->realm != base && xl->realm ? xl->realm->boundary : NULL;
-    inode_t *above, *below = NULL;
+    inode_t *above;
 
     if (!boundary || !inode)
         return inode;
     above = realm_inode_down (base, boundary, inode);
-    for (unsigned i = 0; above && !below && i < boundary->slots->n; i++)
-        if (realm_slot_of (boundary, i)->child->realm == xl->realm)
-            below = realm_below (boundary, above, i);
-    return below;
+    return above ? realm_inode_followed (boundary, xl, above) : NULL;
 }
 
 inode_t *
