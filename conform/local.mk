@@ -46,6 +46,7 @@ src_windlass_conform_SOURCES = \
     %D%/inprocess/classes.c \
     %D%/inprocess/counts.c \
     %D%/inprocess/dump.c \
+    %D%/inprocess/failing.c \
     %D%/inprocess/fault.c \
     %D%/inprocess/finding.c \
     %D%/inprocess/inprocess.c \

@@ -211,6 +211,7 @@ struct crossing {
     enum fop op;
     int64_t begin; /* of its request, by clock_now */
     bool bottom, top;
+    bool asked; /* at the top, of a request that the case makes; a translator may make others */
     const struct call_site *wound; /* where it was wound */
     const struct call_site *last_wound; /* the callee's last wind that was answered, or NULL */
     const void *last_callback; /* and the callback that got the answer */
@@ -253,6 +254,9 @@ bool inspect_settle (bool gave_up);
  * g_free. */
 void inspect_fail (unsigned nth);
 char *inspect_failed (void);
+/* Returns whether a call is the one that fails. Calls that a translator makes count, in the case's
+ * request or in one of its own. */
+bool inspect_fails (const struct crossing *crossing);
 
 /* The case is given up since no answer came in time: reports the translator, and what could not be
  * done. */

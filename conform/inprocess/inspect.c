@@ -59,6 +59,8 @@ crossing_new (const struct call *call)
     crossing->begin = call->frame->root->begin;
     crossing->bottom = crossing_at_bottom (crossing->callee);
     crossing->top = !crossing->parent;
+    crossing->asked = crossing->top && !call->frame->root->internal
+                   && strcmp (call->frame->root->frames[0].this->type, "client") == 0;
     crossing->wound = call->frame->wind_from;
     crossing->marked = dict_has (call->xdata, MARK_DOWN);
     crossing->offset = call->offset;
@@ -113,46 +115,6 @@ inspect_wind (struct crossing *crossing, const struct call *call, struct loan *l
     call_wind (&loan->call, crossing->callee, crossing);
 }
 
-/* --- injected failure ----------------------------------------------------------------------- */
-
-static struct {
-    int left;   /* calls until the failing one, inclusive. Atomic */
-    char *text; /* its description; written by the thread that decreased left to 0 */
-} failing_call;
-
-void
-inspect_fail (unsigned nth)
-{
-    g_clear_pointer (&failing_call.text, g_free);
-    __atomic_store_n (&failing_call.left, (int) nth, __ATOMIC_RELEASE);
-}
-
-char *
-inspect_failed (void)
-{
-    return __atomic_load_n (&failing_call.left, __ATOMIC_ACQUIRE) > 0
-             ? NULL
-             : g_steal_pointer (&failing_call.text);
-}
-
-/* For calls that a translator makes, in the case's request or in one of its own. */
-static bool
-inspect_fails (const struct crossing *crossing)
-{
-    const xlator_t *asks = crossing->frame->root->frames[0].this;
-
-    if (__atomic_load_n (&failing_call.left, __ATOMIC_ACQUIRE) <= 0
-        || (crossing->top && strcmp (asks->type, "client") == 0))
-        return false;
-    if (__atomic_sub_fetch (&failing_call.left, 1, __ATOMIC_ACQ_REL) != 0)
-        return false;
-    failing_call.text = g_strdup_printf ("%s to '%s' (%s), from %s:%d, failed with EIO",
-                                         fop_name (crossing->op), crossing->callee->name,
-                                         crossing->callee->type, crossing->wound->file,
-                                         crossing->wound->line);
-    return true;
-}
-
 static void inspect_close (struct crossing *crossing, const struct answer *answer, bool marked);
 
 static void
@@ -202,12 +164,12 @@ inspect_any_fop (const struct call *call)
         inspect_answer_failure (crossing, call);
         return;
     }
-    if (top && !variant->quiet) {
+    if (crossing->asked && !variant->quiet) {
         g_mutex_lock (&crossings.lock);
         *changed_text[call->op] = '\0';
         g_mutex_unlock (&crossings.lock);
     }
-    if (top && variant->interrupt_before)
+    if (crossing->asked && variant->interrupt_before)
         stack_interrupt (call->frame->root);
     if (inspect_lightly (call->op)) {
         call_wind (call, crossing->callee, crossing);
@@ -313,10 +275,10 @@ inspect_close (struct crossing *crossing, const struct answer *answer, bool mark
 
     crossing->error = answer->op_ret < 0 ? answer->op_errno : 0;
     __atomic_store_n (&crossing->closed, true, __ATOMIC_RELEASE);
-    if (!parent) {
+    if (crossing->asked)
         inspect_remember (answer);
+    if (!parent)
         return;
-    }
     parent->last_wound = crossing->wound;
     parent->last_callback = (const void *) crossing->frame->ret;
     parent->faulty |= crossing->faulty;
@@ -335,7 +297,7 @@ inspect_hand (struct loan *loan)
 {
     struct crossing *crossing = loan->crossing;
 
-    if (variant->interrupt_held && crossing->bottom)
+    if (variant->interrupt_held && crossing->bottom && !crossing->frame->root->internal)
         stack_interrupt (crossing->frame->root);
     inspect_close (crossing, &loan->answer, loan->marked);
     answer_pass (&loan->answer);
