@@ -130,7 +130,8 @@ void inode_rename (inode_t *oldparent, const char *oldname, inode_t *newparent, 
  * its open files in the old one. inode_link gives it no name again, and enters none below it.
  * Answering calls about the inode as those about a removed file is the translator's part.
  *
- * A request under way may be about to link the inode: call this inside a pause (core/work/pause.h).
+ * A request under way may be about to link the inode: use pause_detach, inside a pause
+ * (core/work/pause.h), which calls this.
  * The kernel learns of it by an invalidation of each name. Not for the root; takes an inode that is
  * detached already. */
 void inode_detach (inode_t *inode);

@@ -68,6 +68,9 @@ enum xlator_event {
     XLATOR_PAUSE, /* upwards, data is a struct pause: whoever makes the requests of the graph holds
                    * them back while a function of the translator runs. Sent by pause_run alone:
                    * core/work/pause.h */
+    XLATOR_DETACHED, /* upwards, data is an inode_t that a translator below has detached in a pause
+                      * (inode_detach): a boundary detaches its inode above. Sent by pause_detach
+                      * alone */
     XLATOR_CHILD_DOWN, /* upwards: storage is not available; it may come back */
     XLATOR_GONE, /* upwards: storage is gone for good, and the mount ends */
     XLATOR_INVALIDATE, /* upwards, data is a struct invalidation: cached state is no longer valid.

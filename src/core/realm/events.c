@@ -65,6 +65,23 @@ realm_contended (xlator_t *this, const struct lock_contention *below)
     }
 }
 
+/* The inode above goes with that below, unless it has another one by now. */
+static void
+realm_detached (xlator_t *this, const inode_t *below)
+{
+    for (unsigned i = 0; i < this->slots->n; i++) {
+        const struct realm_slot *slot = realm_slot_of (this, i);
+        g_autoptr (inode_t) inode = slot->child->realm->itable == below->table
+                                      ? realm_find_above (this, slot, &below->gfid)
+                                      : NULL;
+
+        if (!inode || inode == itable_root (inode->table) || realm_below (this, inode, i) != below)
+            continue;
+        inode_detach (inode);
+        xlator_pass_on (this, XLATOR_DETACHED, inode);
+    }
+}
+
 void
 realm_notify (xlator_t *this, enum xlator_event event, void *data)
 {
@@ -72,6 +89,8 @@ realm_notify (xlator_t *this, enum xlator_event event, void *data)
         realm_invalidate (this, data);
     else if (event == XLATOR_LOCK_CONTENDED)
         realm_contended (this, data);
+    else if (event == XLATOR_DETACHED)
+        realm_detached (this, data);
     else
         xlator_pass_on (this, event, data);
 }

@@ -154,7 +154,8 @@ void realm_answered_pass_at (struct realm_answered *above, const struct call_sit
 
 /* For api->notify of a boundary, or called by it: passes an event on. An invalidation, or a
  * contended lock, from below goes up for the inode above that has its gfid. If there is none, no
- * translator above keeps anything of the object, and the event ends here. */
+ * translator above keeps anything of the object, and the event ends here. An inode above is
+ * detached with the one below. */
 void realm_notify (xlator_t *this, enum xlator_event event, void *data);
 
 /* The same for one event: fills in the event above; false: it ends here. realm_up takes a reference

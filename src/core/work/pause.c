@@ -36,6 +36,13 @@ pause_invalidate (struct pause *pause, const struct invalidation *gone)
     g_array_append_val (pause->told, copy);
 }
 
+void
+pause_detach (struct pause *pause, inode_t *inode)
+{
+    inode_detach (inode);
+    xlator_pass_on (pause->asker, XLATOR_DETACHED, inode);
+}
+
 static void
 pause_tell (xlator_t *this, struct pause *pause)
 {

@@ -8,7 +8,8 @@
  *   {
  *       struct layers *layers = data;
  *
- *       ... changes the layers, and detaches inodes ...
+ *       ... changes the layers ...
+ *       pause_detach (pause, inode);
  *       pause_invalidate (pause, &(struct invalidation){ .inode = directory, .name = name,
  *                                                        .what = INVALIDATE_NAMES });
  *       return 0;
@@ -84,6 +85,10 @@ struct pause {
  * for, without a lock. Returns what run returns; -EAGAIN if requests were under way for too long;
  * -ESHUTDOWN if the mount ends; run was not called then. */
 int pause_run (xlator_t *this, struct pause *pause);
+
+/* For run: detaches an inode (inode_detach) of the realm of the translator that asks, and with it
+ * those of the realms above. */
+void pause_detach (struct pause *pause, inode_t *inode);
 
 /* For run: has an invalidation go upwards from this when the pause is over. Copies it. */
 void pause_invalidate (struct pause *pause, const struct invalidation *gone);

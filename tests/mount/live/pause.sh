@@ -131,6 +131,22 @@ unmount
 wait $pauses
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
 
+# --- through a realm ------------------------------------------------------------------------------
+
+mkdir -p "$BACK/sub/folder"
+stack test/pause features/subdirectory,path=/sub
+mount_volfile "$VOL" --entry-timeout=100 --attribute-timeout=100
+echo text >"$MNT/folder/file"
+exec 3<"$MNT/folder/file"
+expect_match "a discard in a realm" '1 discarded' \
+    "$("$WINDLASS" pause discard "$MNT" /sub/folder)"
+expect "an open file in a realm" text "$(cat <&3)"
+expect "the name in a realm" text "$(cat "$MNT/folder/file")"
+dump=$(cat "$("$WINDLASS" tell "$MNT" - statedump)")
+expect "detached inodes of the mount" 2 "$(grep -c '^detached=1$' <<<"$dump")"
+exec 3<&-
+unmount
+
 # --- a request in the way -------------------------------------------------------------------------
 
 # test/blocks does not set a call aside that waits for a lock: it keeps the thread.

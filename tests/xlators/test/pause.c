@@ -75,7 +75,7 @@ order_discard (struct order *order, const char *path)
     if (!at)
         return;
     inode_each_name (at, order_name_void, order);
-    inode_detach (at);
+    pause_detach (order->pause, at);
     inode_unref (at);
     order->discarded++;
 }
