@@ -23,7 +23,6 @@ src_libcore_a_SOURCES = \
     %D%/core/base/path-question.c \
     %D%/core/base/path-question.h \
     %D%/core/base/printable.c \
-    %D%/core/base/printable.h \
     %D%/core/base/process.c \
     %D%/core/base/rundir.c \
     %D%/core/base/safe-open.c \
@@ -196,6 +195,7 @@ pkgincludebase_HEADERS = \
     %D%/core/base/json.h \
     %D%/core/base/log-journal.h \
     %D%/core/base/log.h \
+    %D%/core/base/printable.h \
     %D%/core/base/process.h \
     %D%/core/base/replaceable.h \
     %D%/core/base/rundir.h \

@@ -78,6 +78,10 @@ doctor_checks = \
     src/cli/doctor/src_windlass-tools.$(OBJEXT) \
     src/cli/run/src_windlass-namespace.$(OBJEXT)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
+    xlators/cluster/overlay/diff.c \
+    xlators/cluster/overlay/diff-object.c \
+    xlators/cluster/overlay/diff-print.c \
+    xlators/cluster/overlay/line-diff.c \
     %D%/graph/brick_world.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \
@@ -94,6 +98,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_limit.c \
     %D%/graph/test_load.c \
     %D%/graph/test_open_behind.c \
+    %D%/graph/test_overlay_diff.c \
     %D%/graph/test_posix.c \
     %D%/graph/test_posix_acl.c \
     %D%/graph/test_posix_acl_cases.c \

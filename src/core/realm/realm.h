@@ -84,6 +84,9 @@ void realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 void realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root);
 bool realm_slot_has_root (const xlator_t *this, unsigned slot);
 
+/* Returns the root of the table above, lent as long as the graph is active. */
+inode_t *realm_root_above (const xlator_t *this);
+
 /* Returns the fd below of an open fd above, lent as long as that is; or NULL. */
 fd_t *realm_fd (xlator_t *this, fd_t *fd, unsigned slot);
 

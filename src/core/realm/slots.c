@@ -107,6 +107,12 @@ realm_fd (xlator_t *this, fd_t *fd, unsigned slot)
     return realm_entry_get (realm_entry (fd_ctx_get_at (fd, this->slots->fd_slot), slot));
 }
 
+inode_t *
+realm_root_above (const xlator_t *this)
+{
+    return itable_root (this->slots->above);
+}
+
 void
 realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root)
 {

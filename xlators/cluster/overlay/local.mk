@@ -3,9 +3,19 @@ xlatorclusterexec_PROGRAMS += xlators/cluster/overlay.so
 
 xlators_cluster_overlay_so_SOURCES = \
     %D%/act.c \
+    %D%/commands.c \
+    %D%/commands.h \
     %D%/copy-data.c \
     %D%/copy-up.c \
+    %D%/diff-object.c \
+    %D%/diff-print.c \
+    %D%/diff-print.h \
+    %D%/diff.c \
+    %D%/diff.h \
+    %D%/discard.c \
     %D%/inodes.c \
+    %D%/line-diff.c \
+    %D%/line-diff.h \
     %D%/listing.c \
     %D%/lookup.c \
     %D%/make.c \

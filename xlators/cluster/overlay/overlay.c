@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cluster/overlay: options, init and fini, and where each operation goes. */
-#include "overlay.h"
+#include "commands.h"
 
 static int
 overlay_path_check (const char *text, char **ret_allowed)
@@ -90,6 +90,7 @@ overlay_init (xlator_t *this)
     priv->turns = g_hash_table_new (NULL, NULL);
     priv->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
+    jobs_init (this);
     overlay_layers_make (this);
     if (strcmp (priv->upper, priv->work_directory) == 0) {
         option_refuse (this, "work-directory", "must be another directory than the upper, '%s'",
@@ -102,8 +103,12 @@ overlay_init (xlator_t *this)
 static void
 overlay_notify (xlator_t *this, enum xlator_event event, void *data)
 {
-    if (event == XLATOR_PARENT_DOWN)
+    if (event == XLATOR_ENDING)
+        jobs_end (this);
+    if (event == XLATOR_PARENT_DOWN) {
+        jobs_wait (this);
         overlay_tasks_wait (this);
+    }
     realm_notify (this, event, data);
 }
 
@@ -114,6 +119,7 @@ overlay_fini (xlator_t *this)
 
     if (!priv->turns)
         return;
+    jobs_fini (this);
     overlay_tasks_wait (this);
     work_leave ();
     g_hash_table_unref (priv->turns);
@@ -174,4 +180,5 @@ const struct xlator_api xlator_api = {
     .any_fop_cbk = overlay_pass_cbk,
     .cbks = { .forget = overlay_inode_forget, .releasedir = overlay_list_forget },
     .dumpops = { .priv = overlay_dump, .explain = overlay_explain },
+    .commands = overlay_commands,
 };

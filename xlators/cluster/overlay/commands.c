@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The commands, as they are given; what they print of the changes. */
+#include "commands.h"
+
+#include <unistd.h>
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static void
+overlay_order_free (void *data)
+{
+    struct overlay_order *order = data;
+
+    g_strfreev (order->paths);
+    g_free (order->groups);
+    g_free (order);
+}
+
+static struct overlay_order *
+overlay_order_new (xlator_t *this, const struct xlator_asked *asked)
+{
+    struct overlay_order *order = g_new0 (struct overlay_order, 1);
+
+    order->this = this;
+    order->uid = geteuid () == 0 ? asked->uid : geteuid ();
+    order->gid = geteuid () == 0 ? asked->gid : getegid ();
+    order->pid = asked->pid;
+    order->ngroups = (int) asked->ngroups;
+    order->groups = g_memdup2 (asked->groups, asked->ngroups * sizeof *asked->groups);
+    return order;
+}
+
+static int
+overlay_order_option (struct overlay_order *order, const char *text)
+{
+    if (strcmp (text, "--json") == 0)
+        order->style = DIFF_JSON;
+    else if (strcmp (text, "--name-status") == 0)
+        order->style = DIFF_NAME_STATUS;
+    else if (strcmp (text, "--patch") == 0)
+        order->style = DIFF_PATCH;
+    else
+        return -EINVAL;
+    order->json = order->style == DIFF_JSON;
+    return 0;
+}
+
+/* A path is one from the root of the mount, with or without a '/' before it. */
+static int
+overlay_order_path (const char *text, GPtrArray *paths, GString *answer)
+{
+    g_auto (GStrv) names = g_strsplit (text, "/", -1);
+    g_autoptr (GString) path = g_string_new (NULL);
+
+    for (char **name = names; *name; name++) {
+        if (name_is_dots (*name)) {
+            g_string_printf (answer, "a path must not have '.' and '..' in it, got '%s'", text);
+            return -EINVAL;
+        }
+        if (**name)
+            g_string_append_printf (path, "/%s", *name);
+    }
+    if (!*text) {
+        g_string_assign (answer, "an argument is empty; without one, all changes are meant");
+        return -EINVAL;
+    }
+    g_ptr_array_add (paths, g_strdup (path->len > 0 ? path->str : "/"));
+    return 0;
+}
+
+/* Options come first, and end with "--". */
+static int
+overlay_order_read (struct overlay_order *order, const struct xlator_asked *asked, GString *answer)
+{
+    g_auto (GStrv) words = xlator_arguments (asked);
+    GPtrArray *paths = g_ptr_array_new ();
+    char **word = words;
+    int r = 0;
+
+    for (; r == 0 && *word && strcmp (*word, "--") != 0; word++)
+        r = overlay_order_option (order, *word);
+    for (word += *word != NULL; r == 0 && *word; word++)
+        r = overlay_order_path (*word, paths, answer);
+    g_ptr_array_add (paths, NULL);
+    order->paths = (char **) g_ptr_array_free (paths, FALSE);
+    if (r < 0 && answer->len == 0)
+        g_string_assign (answer, "unknown option");
+    return r;
+}
+
+static int
+overlay_order_run (struct job *job, void *data)
+{
+    struct overlay_order *order = data;
+    const int r = overlay_start (order->this, realm_root_above (order->this));
+
+    if (r < 0)
+        job_refuse (job, "the layers of volume '%s' can't be reached: %s", order->this->name,
+                    g_strerror (-r));
+    return r < 0 ? r : order->carry_out (job, order);
+}
+
+static int
+overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *answer,
+                     const char *name,
+                     int (*carry_out) (struct job *job, struct overlay_order *order))
+{
+    struct overlay_order *order = overlay_order_new (this, asked);
+    const struct job_plan plan = { .name = name, .about = "overlay", .run = overlay_order_run,
+                                   .free = overlay_order_free, .data = order, .asked = asked };
+    const int r = overlay_order_read (order, asked, answer);
+
+    order->carry_out = carry_out;
+    if (r == 0)
+        return job_answers (this, &plan, answer);
+    overlay_order_free (order);
+    return r;
+}
+
+/* --- the layers ------------------------------------------------------------------------------- */
+
+static struct client *
+overlay_order_client (const struct overlay_order *order, xlator_t *child)
+{
+    struct client *client = client_new_internal (order->this, child);
+
+    client->pid = order->pid;
+    if (geteuid () != 0)
+        return client;
+    client->uid = order->uid;
+    client->gid = order->gid;
+    client->ngroups = order->ngroups;
+    client->groups = order->groups;
+    return client;
+}
+
+int
+overlay_order_walk (const struct overlay_order *order, struct job *job,
+                    int (*fn) (const struct diff_change *change, void *data), void *data)
+{
+    const overlay_private_t *priv = overlay_priv (order->this);
+    g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, priv->n);
+    const struct diff_plan plan = { .layers = layers, .n_layers = priv->n, .paths = order->paths,
+                                    .job = job, .fn = fn, .data = data };
+    int r;
+
+    for (unsigned i = 0; i < priv->n; i++) {
+        xlator_t *child = priv->layers[i].xlator;
+
+        layers[i] = (struct diff_layer){ overlay_order_client (order, child), child->fd_maker,
+                                         realm_below (order->this, realm_root_above (order->this),
+                                                      i) };
+    }
+    r = diff_walk (&plan);
+    for (unsigned i = 0; i < priv->n; i++)
+        client_free (layers[i].client);
+    return r;
+}
+
+/* --- diff ------------------------------------------------------------------------------------- */
+
+struct diff_telling {
+    struct job *job;
+    enum diff_style style;
+    unsigned n;
+};
+
+static int
+diff_tell (const struct diff_change *change, void *data)
+{
+    struct diff_telling *telling = data;
+    g_autoptr (GString) text = g_string_new (NULL);
+    const int r = diff_print (change, telling->style, text);
+
+    if (r < 0) {
+        job_refuse (telling->job, "'%s' can't be read: %s", change->path, g_strerror (-r));
+        return r;
+    }
+    if (telling->style == DIFF_JSON)
+        job_print (telling->job, telling->n > 0 ? ",\n" : "\n");
+    telling->n++;
+    job_print (telling->job, "%s", text->str);
+    return 0;
+}
+
+static int
+overlay_diff (struct job *job, struct overlay_order *order)
+{
+    struct diff_telling telling = { job, order->style, 0 };
+    int r;
+
+    if (order->json)
+        job_print (job, "[");
+    r = overlay_order_walk (order, job, diff_tell, &telling);
+    if (order->json)
+        job_print (job, "\n]\n");
+    return r;
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+struct status_counts {
+    unsigned added, changed, removed, renamed;
+};
+
+static int
+status_count (const struct diff_change *change, void *data)
+{
+    struct status_counts *counts = data;
+
+    counts->added += change->kind == 'A';
+    counts->removed += change->kind == 'D';
+    counts->renamed += change->kind == 'R';
+    counts->changed += change->kind == 'M' || change->kind == 'T';
+    return 0;
+}
+
+static void
+status_print_json (struct job *job, const overlay_private_t *priv,
+                   const struct status_counts *counts)
+{
+    struct json json = { .out = g_string_new (NULL) };
+
+    json_open (&json, NULL, '{');
+    json_string (&json, "volume", priv->layers[OVERLAY_UPPER].xlator->name);
+    json_string (&json, "upper", priv->upper);
+    json_open (&json, "lowers", '[');
+    for (unsigned i = 1; i < priv->n; i++)
+        json_string (&json, NULL, priv->layers[i].xlator->name);
+    json_close (&json, ']');
+    json_number (&json, "added", counts->added);
+    json_number (&json, "changed", counts->changed);
+    json_number (&json, "removed", counts->removed);
+    json_number (&json, "renamed", counts->renamed);
+    json_close (&json, '}');
+    job_print (job, "%s\n", json.out->str);
+    g_string_free (json.out, TRUE);
+}
+
+static int
+overlay_status (struct job *job, struct overlay_order *order)
+{
+    const overlay_private_t *priv = overlay_priv (order->this);
+    struct status_counts counts = { 0 };
+    const int r = overlay_order_walk (order, job, status_count, &counts);
+
+    if (r < 0)
+        return r;
+    if (order->json) {
+        status_print_json (job, priv, &counts);
+        return 0;
+    }
+    job_print (job, "changes are in '%s' of volume '%s'\n", priv->upper,
+               priv->layers[OVERLAY_UPPER].xlator->name);
+    for (unsigned i = 1; i < priv->n; i++)
+        job_print (job, "volume '%s' is only read\n", priv->layers[i].xlator->name);
+    job_print (job, "%u added, %u changed, %u removed, %u renamed\n", counts.added, counts.changed,
+               counts.removed, counts.renamed);
+    return 0;
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
+
+static int
+command_status (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "status", overlay_status);
+}
+
+static int
+command_diff (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "diff", overlay_diff);
+}
+
+static int
+command_discard (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "discard", overlay_discard);
+}
+
+#define ROW_JSON { "json", NULL, "print JSON" }
+
+static const struct xlator_command_option overlay_status_options[] = { ROW_JSON, {} };
+static const struct xlator_command_option overlay_diff_options[] = {
+    ROW_JSON,
+    { "name-status", NULL, "print a letter and the path, as git diff does" },
+    { "patch", NULL, "print the lines of text that differ, for patch -p1" },
+    {},
+};
+
+const struct xlator_command overlay_commands[] = {
+    { "status", "tell where the changes are, and how many there are", .run = command_status,
+      .arguments = "[PATH...]", .options = overlay_status_options, .job = true },
+    { "diff", "list what the view has changed: all, or at these paths and below",
+      .run = command_diff, .arguments = "[PATH...]", .options = overlay_diff_options,
+      .job = true },
+    { "discard", "undo the changes of the view: all, or those at these paths and below",
+      .run = command_discard, .arguments = "[PATH...]", .job = true },
+    {},
+};

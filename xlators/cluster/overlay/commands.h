@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass overlay status, diff and discard. */
+#ifndef WINDLASS_OVERLAY_COMMANDS_H
+#define WINDLASS_OVERLAY_COMMANDS_H
+
+#include "diff-print.h"
+#include "overlay.h"
+
+extern const struct xlator_command overlay_commands[];
+
+/* A command as it was given; lives as long as its job. */
+struct overlay_order {
+    xlator_t *this;
+    enum diff_style style;
+    bool json;
+    char **paths; /* the arguments; each begins with '/', and has no other slash at its end */
+    uid_t uid;    /* of the user who asks, with gid, groups and pid */
+    gid_t gid;
+    pid_t pid;
+    int ngroups;
+    gid_t *groups;
+    int (*carry_out) (struct job *job, struct overlay_order *order);
+};
+
+/* Walks the changes of all layers, as the user who asks: the struct's fn and data are given. */
+int overlay_order_walk (const struct overlay_order *order, struct job *job,
+                        int (*fn) (const struct diff_change *change, void *data), void *data);
+
+/* --- discard.c --- */
+int overlay_discard (struct job *job, struct overlay_order *order);
+
+#endif

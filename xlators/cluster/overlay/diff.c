@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The walk of the topmost layer. Beside each of its directories the walk has a place: the
+ * directories of the layers below that the overlay would merge there, if the topmost layer were not
+ * there. So each name of the topmost layer is compared with what the place shows under it.
+ */
+#include "diff.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct walk {
+    const struct diff_plan *plan;
+    const struct diff_layer *below; /* the layers below the topmost one */
+    unsigned n;                     /* their number */
+};
+
+/* --- places in the layers below --------------------------------------------------------------- */
+
+/* What the layers below show at a path. Of an object that is no directory only `top` counts. */
+struct place {
+    struct diff_object top; /* inode NULL: nothing is there; else a reference */
+    inode_t **merged;       /* of each layer below: its directory, with a reference; or NULL */
+};
+
+static void
+place_clear (const struct walk *walk, struct place *place)
+{
+    inode_unref (place->top.inode);
+    for (unsigned i = 0; place->merged && i < walk->n; i++)
+        inode_unref (place->merged[i]);
+    g_free (place->merged);
+    *place = (struct place){ 0 };
+}
+
+static bool
+place_is_directory (const struct place *place)
+{
+    return place->top.inode && place->top.buf.ia_type == IA_IFDIR;
+}
+
+static bool
+error_is_absent (int r)
+{
+    return r == -ENOENT || r == -ENOTDIR;
+}
+
+/* The roots of the layers below. */
+static void
+place_root (const struct walk *walk, struct place *place)
+{
+    *place = (struct place){ .merged = g_new0 (inode_t *, walk->n + 1) };
+    for (unsigned i = 0; i < walk->n; i++)
+        place->merged[i] = inode_ref (walk->below[i].root);
+    if (walk->n > 0) {
+        place->top.layer = &walk->below[0];
+        place->top.inode = inode_ref (walk->below[0].root);
+        place->top.buf.ia_type = IA_IFDIR;
+    }
+}
+
+static int place_look (const struct walk *walk, const struct place *at, const char *name,
+                       unsigned from, struct place *place);
+static int place_resolve (const struct walk *walk, const struct place *beside,
+                          const char *redirect, unsigned from, struct place *place);
+
+/* Enters what a layer has under the name. Returns 1 if the layers below it still count; 0 if not;
+ * or a negative errno. */
+static int
+place_enter (const struct walk *walk, unsigned layer, const struct diff_object *object,
+             struct place *place)
+{
+    const int whiteout = diff_is_whiteout (object);
+
+    if (whiteout != 0)
+        return MIN (whiteout, 0);
+    if (place->top.inode && object->buf.ia_type != IA_IFDIR)
+        return 0;
+    if (!place->top.inode) {
+        place->top = *object;
+        inode_ref (object->inode);
+    }
+    if (object->buf.ia_type != IA_IFDIR)
+        return 0;
+    if (!place->merged)
+        place->merged = g_new0 (inode_t *, walk->n + 1);
+    place->merged[layer] = inode_ref (object->inode);
+    return 1;
+}
+
+/* The layers below `layer` count for the directory: at the same name, or where a redirect says. */
+static int
+place_go_on (const struct walk *walk, const struct place *at, const char *name, unsigned layer,
+             const struct diff_object *object, struct place *place)
+{
+    g_autofree char *redirect = NULL;
+    const int opaque = diff_is_opaque (object);
+    int r = opaque < 0 ? opaque : diff_redirect (object, &redirect);
+
+    if (r < 0 || opaque)
+        return r;
+    return redirect ? place_resolve (walk, at, redirect, layer + 1, place)
+                    : place_look (walk, at, name, layer + 1, place);
+}
+
+/* Adds to the place what layers from `from` on have under a name of the directories in `at`. */
+static int
+place_look (const struct walk *walk, const struct place *at, const char *name, unsigned from,
+            struct place *place)
+{
+    for (unsigned i = from; i < walk->n; i++) {
+        g_autoptr (inode_t) inode = NULL;
+        struct diff_object object = { .layer = &walk->below[i] };
+        int r = -ENOENT;
+
+        if (at->merged && at->merged[i])
+            r = sync_name_look (walk->below[i].client, at->merged[i], name, &inode, &object.buf);
+        if (error_is_absent (r))
+            continue;
+        object.inode = inode;
+        r = r < 0 ? r : place_enter (walk, i, &object, place);
+        return r <= 0 ? r : place_go_on (walk, at, name, i, &object, place);
+    }
+    return 0;
+}
+
+/* Adds what layers from `from` on have where a redirect leads: a path from the root, or another
+ * name in the directory. */
+static int
+place_resolve (const struct walk *walk, const struct place *beside, const char *redirect,
+               unsigned from, struct place *place)
+{
+    g_auto (GStrv) names = g_strsplit (redirect, "/", -1);
+    struct place at;
+    int r = 0;
+
+    if (*redirect != '/')
+        return place_look (walk, beside, redirect, from, place);
+    place_root (walk, &at);
+    for (char **name = names; r == 0 && *name; name++) {
+        struct place next = { 0 };
+        const char *const *rest = (const char *const *) name + 1;
+        bool last = true;
+
+        for (; *rest; rest++)
+            last &= !**rest;
+        if (!**name)
+            continue;
+        r = place_look (walk, &at, *name, from, last ? place : &next);
+        if (last)
+            break;
+        place_clear (walk, &at);
+        at = next;
+    }
+    place_clear (walk, &at);
+    return r;
+}
+
+/* --- what is told ----------------------------------------------------------------------------- */
+
+static bool
+path_is_in_or_above (const char *path, const char *wanted, bool *ret_in)
+{
+    const size_t size = strlen (path), length = strlen (wanted);
+    const size_t both = MIN (size, length);
+
+    *ret_in = size >= length;
+    return strncmp (path, wanted, both) == 0
+        && (size == length || (size > length ? path : wanted)[both] == '/');
+}
+
+/* Returns whether the path is to be told; *ret_below: whether paths below it may be. */
+static bool
+walk_wants (const struct walk *walk, const char *path, bool *ret_below)
+{
+    bool wants = false;
+
+    *ret_below = !walk->plan->paths || !*walk->plan->paths;
+    if (*ret_below)
+        return true;
+    for (char **wanted = walk->plan->paths; *wanted; wanted++) {
+        g_autofree char *bare = g_strdup (*wanted);
+        bool in;
+
+        g_strchomp (bare);
+        while (g_str_has_suffix (bare, "/"))
+            bare[strlen (bare) - 1] = '\0';
+        if (!*bare) {
+            *ret_below = wants = true;
+        } else if (path_is_in_or_above (path, bare, &in)) {
+            *ret_below = true;
+            wants |= in;
+        }
+    }
+    return wants;
+}
+
+/* A change of an object that both sides have, or the object comes or goes. */
+static int
+walk_tell (const struct walk *walk, char kind, const char *path, const char *from,
+           const struct diff_object *before, const struct diff_object *after)
+{
+    struct diff_change change = { kind, path, from, 0, before, after };
+    bool below;
+    int r = 0;
+
+    if (!walk_wants (walk, path, &below) && !(from && walk_wants (walk, from, &below)))
+        return 0;
+    if (kind == 'M' || kind == 'R')
+        r = diff_compare (before, after, &change.what);
+    if (r < 0 || (kind == 'M' && change.what == 0))
+        return r;
+    return walk->plan->fn (&change, walk->plan->data);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+/* A directory of the topmost layer, the place beside it, and its path: "" is the root. */
+struct walk_directory {
+    struct diff_object upper;
+    struct place place;
+    char *path;
+    bool opaque; /* names of the place that the topmost layer lacks are removed */
+};
+
+static void
+walk_directory_free (const struct walk *walk, struct walk_directory *directory)
+{
+    inode_unref (directory->upper.inode);
+    place_clear (walk, &directory->place);
+    g_free (directory->path);
+    g_free (directory);
+}
+
+/* A directory of the topmost layer; its place is set, and moves to the todo list. */
+static int
+walk_enter (const struct walk *walk, const struct diff_object *upper, const char *path, bool opaque,
+            struct place *place, GQueue *found)
+{
+    struct walk_directory *directory;
+    bool below;
+
+    (void) walk_wants (walk, path, &below);
+    if (!below)
+        return 0;
+    directory = g_new (struct walk_directory, 1);
+    *directory = (struct walk_directory){ *upper, *place, g_strdup (path), opaque };
+    *place = (struct place){ 0 };
+    inode_ref (upper->inode);
+    g_queue_push_tail (found, directory);
+    return 0;
+}
+
+/* A directory that comes from another place in the layers below. */
+static int
+walk_renamed (const struct walk *walk, const struct walk_directory *in,
+              const struct diff_object *upper, const char *path, const char *redirect,
+              GQueue *found)
+{
+    g_autofree char *from = *redirect == '/' ? g_strdup (redirect)
+                                             : g_strconcat (in->path, "/", redirect, NULL);
+    struct place place = { 0 };
+    int r = place_resolve (walk, &in->place, redirect, 0, &place);
+
+    if (r == 0 && place_is_directory (&place))
+        r = walk_tell (walk, 'R', path, from, &place.top, upper);
+    else if (r == 0)
+        r = walk_tell (walk, 'A', path, NULL, NULL, upper);
+    if (r == 0)
+        r = walk_enter (walk, upper, path, false, &place, found);
+    place_clear (walk, &place);
+    return r;
+}
+
+static int
+walk_folder (const struct walk *walk, const struct walk_directory *in,
+             const struct diff_object *upper, const char *path, struct place *place,
+             GQueue *found)
+{
+    g_autofree char *redirect = NULL;
+    const int opaque = diff_is_opaque (upper);
+    int r = opaque < 0 ? opaque : diff_redirect (upper, &redirect);
+
+    if (r < 0)
+        return r;
+    if (redirect)
+        return walk_renamed (walk, in, upper, path, redirect, found);
+    r = walk_tell (walk, !place->top.inode ? 'A' : place_is_directory (place) ? 'M' : 'T', path,
+                   NULL, place->top.inode ? &place->top : NULL, upper);
+    if (r == 0 && !place_is_directory (place))
+        place_clear (walk, place);
+    return r < 0 ? r : walk_enter (walk, upper, path, opaque, place, found);
+}
+
+/* Any object but a directory or a whiteout. */
+static int
+walk_object (const struct walk *walk, const struct diff_object *upper, const char *path,
+             const struct place *place)
+{
+    const struct diff_object *before = place->top.inode ? &place->top : NULL;
+
+    return walk_tell (walk, !before ? 'A' : before->buf.ia_type == upper->buf.ia_type ? 'M' : 'T',
+                      path, NULL, before, upper);
+}
+
+/* A name that the topmost layer has. */
+static int
+walk_name (const struct walk *walk, const struct walk_directory *in, const char *name,
+           GQueue *found)
+{
+    g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
+    g_autoptr (inode_t) inode = NULL;
+    struct diff_object upper = { .layer = walk->plan->layers };
+    struct place place = { 0 };
+    int whiteout = 0;
+    int r = sync_name_look (upper.layer->client, in->upper.inode, name, &inode, &upper.buf);
+
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    upper.inode = inode;
+    r = place_look (walk, &in->place, name, 0, &place);
+    whiteout = r < 0 ? r : diff_is_whiteout (&upper);
+    if (whiteout < 0)
+        r = whiteout;
+    else if (whiteout)
+        r = place.top.inode ? walk_tell (walk, 'D', path, NULL, &place.top, NULL) : 0;
+    else if (upper.buf.ia_type == IA_IFDIR)
+        r = walk_folder (walk, in, &upper, path, &place, found);
+    else
+        r = walk_object (walk, &upper, path, &place);
+    place_clear (walk, &place);
+    return r;
+}
+
+/* A name that only the layers below have, in a directory that hides them. */
+static int
+walk_hidden_name (const struct walk *walk, const struct walk_directory *in, const char *name)
+{
+    g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
+    struct place place = { 0 };
+    int r = place_look (walk, &in->place, name, 0, &place);
+
+    if (r == 0 && place.top.inode)
+        r = walk_tell (walk, 'D', path, NULL, &place.top, NULL);
+    place_clear (walk, &place);
+    return r;
+}
+
+static gint
+name_order (gconstpointer a, gconstpointer b)
+{
+    return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* The names in the directory, sorted; *ret_upper: the set of those of the topmost layer. */
+static int
+walk_names (const struct walk *walk, const struct walk_directory *in, GPtrArray *names,
+            GHashTable *upper)
+{
+    int r = sync_names_list (in->upper.layer->client, in->upper.layer->fds, in->upper.inode, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        g_hash_table_add (upper, names->pdata[i]);
+    for (unsigned i = 0; r == 0 && in->opaque && in->place.merged && i < walk->n; i++)
+        if (in->place.merged[i])
+            r = sync_names_list (walk->below[i].client, walk->below[i].fds, in->place.merged[i],
+                                 names);
+    g_ptr_array_sort (names, name_order);
+    return r;
+}
+
+static int
+walk_directory (const struct walk *walk, const struct walk_directory *in, GQueue *found)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (GHashTable) upper = g_hash_table_new (g_str_hash, g_str_equal);
+    int r = walk_names (walk, in, names, upper);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        const char *name = names->pdata[i];
+
+        if (i > 0 && strcmp (name, names->pdata[i - 1]) == 0)
+            continue;
+        r = g_hash_table_contains (upper, name) ? walk_name (walk, in, name, found)
+                                                : walk_hidden_name (walk, in, name);
+    }
+    return r;
+}
+
+/* The way is kept on the heap: a tree may be deeper than a thread's stack. */
+int
+diff_walk (const struct diff_plan *plan)
+{
+    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1 };
+    struct diff_object root = { .layer = plan->layers, .inode = plan->layers[0].root };
+    GQueue todo = G_QUEUE_INIT, found = G_QUEUE_INIT;
+    struct walk_directory *directory;
+    struct place place;
+    int r;
+
+    place_root (&walk, &place);
+    r = walk_enter (&walk, &root, "", false, &place, &todo);
+    while ((directory = g_queue_pop_head (&todo))) {
+        if (r == 0 && plan->job && !job_next (plan->job))
+            r = -EINTR;
+        if (r == 0)
+            r = walk_directory (&walk, directory, &found);
+        walk_directory_free (&walk, directory);
+        while (!g_queue_is_empty (&found))
+            g_queue_push_head (&todo, g_queue_pop_tail (&found));
+    }
+    place_clear (&walk, &place);
+    return r;
+}

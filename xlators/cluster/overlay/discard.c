@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass overlay discard: the view shows what the lowers have, for all names or for some.
+ *
+ * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each, and
+ * the inodes that had a part in it are detached: files that programs have open go on as removed
+ * ones. What moved to work is removed afterwards. Before the pause nothing is changed, so a path
+ * that can't be discarded costs nothing.
+ */
+#include "commands.h"
+
+#define DISCARD_PATIENCE INT64_C (10000000000) /* nanoseconds for which tasks may go on */
+
+/* A name of the upper that goes. */
+struct discard_name {
+    char *path;     /* in the view */
+    char *name;     /* the last name of it */
+    inode_t *upper; /* its directory in the upper, with a reference */
+    inode_t *inode; /* the object in the upper, a whiteout too, with a reference */
+    char *away;     /* its name in work once it has moved; else NULL */
+};
+
+struct discard {
+    struct overlay_act act;
+    GPtrArray *names;    /* of struct discard_name */
+    bool all;            /* also what has changed of the root itself */
+    struct pause *pause;
+    int error;           /* of the first name that could not move, which `failed` names */
+    const char *failed;
+};
+
+static void
+discard_name_free (void *data)
+{
+    struct discard_name *name = data;
+
+    inode_unref (name->upper);
+    inode_unref (name->inode);
+    g_free (name->path);
+    g_free (name->name);
+    g_free (name->away);
+    g_free (name);
+}
+
+/* --- which names ------------------------------------------------------------------------------ */
+
+static inode_t *
+discard_upper_root (const struct discard *discard)
+{
+    return realm_below (discard->act.this, itable_root (discard->act.above), OVERLAY_UPPER);
+}
+
+/* Adds a name of a directory of the upper. Returns 0, or a negative errno: -ENOENT if the upper has
+ * nothing there. */
+static int
+discard_add (struct discard *discard, inode_t *upper, const char *name, const char *path)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    struct discard_name *one;
+    inode_t *inode;
+    struct iatt buf;
+    const int r = sync_name_look (client, upper, name, &inode, &buf);
+
+    if (r < 0)
+        return r;
+    one = g_new0 (struct discard_name, 1);
+    *one = (struct discard_name){ g_strdup (path), g_strdup (name), inode_ref (upper), inode };
+    g_ptr_array_add (discard->names, one);
+    return 0;
+}
+
+static int
+discard_add_all (struct discard *discard)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    inode_t *root = discard_upper_root (discard);
+    int r = sync_names_list (client, overlay_fds (&discard->act, OVERLAY_UPPER), root, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        g_autofree char *path = g_strconcat ("/", names->pdata[i], NULL);
+
+        r = discard_add (discard, root, names->pdata[i], path);
+    }
+    discard->all = true;
+    return r;
+}
+
+static int
+discard_add_path (struct discard *discard, const char *path)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    g_autoptr (inode_t) at = inode_ref (discard_upper_root (discard));
+    char **name = names;
+    struct iatt buf;
+    int r = 0;
+
+    for (; r == 0 && name[1]; name++) {
+        inode_t *next = NULL;
+
+        r = sync_name_look (client, at, *name, &next, &buf);
+        if (r < 0)
+            break;
+        inode_unref (at);
+        at = next;
+        r = at->ia_type == IA_IFDIR ? 0 : -ENOENT;
+    }
+    return r < 0 ? r : discard_add (discard, at, *name, path);
+}
+
+/* A path below another one goes with that. */
+static bool
+discard_is_below_another (char **paths, const char *path)
+{
+    for (; *paths; paths++)
+        if (*paths != path && g_str_has_prefix (path, *paths)
+            && (path[strlen (*paths)] == '/' || (!path[strlen (*paths)] && *paths < path)))
+            return true;
+    return false;
+}
+
+static int
+discard_find (struct discard *discard, struct job *job, const struct overlay_order *order)
+{
+    int r = 0;
+
+    for (char **path = order->paths; *path; path++)
+        if (strcmp (*path, "/") == 0)
+            return discard_add_all (discard);
+    if (!*order->paths)
+        return discard_add_all (discard);
+    for (char **path = order->paths; r == 0 && *path; path++) {
+        if (discard_is_below_another (order->paths, *path))
+            continue;
+        r = discard_add_path (discard, *path);
+        if (r == -ENOENT || r == -ENOTDIR)
+            job_refuse (job, "the view has changed nothing at '%s'; nothing was discarded", *path);
+        else if (r < 0)
+            job_refuse (job, "'%s': %s; nothing was discarded", *path, g_strerror (-r));
+    }
+    return r;
+}
+
+/* --- in the pause ----------------------------------------------------------------------------- */
+
+/* Returns the inode above of a path, with a reference, and its directory; NULL if no program, nor
+ * the kernel, knows it. */
+static inode_t *
+discard_above (const struct discard *discard, const char *path, inode_t **ret_parent)
+{
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    inode_t *at = inode_ref (itable_root (discard->act.above));
+
+    *ret_parent = NULL;
+    for (char **name = names; at && *name; name++) {
+        inode_t *next = inode_grep (at, *name);
+
+        inode_unref (*ret_parent);
+        *ret_parent = at;
+        at = next;
+        if (!at && name[1])
+            g_clear_pointer (ret_parent, inode_unref);
+    }
+    return at;
+}
+
+struct discard_dead {
+    const struct discard *discard;
+    GQueue todo; /* of inode_t, with references */
+};
+
+static void
+discard_dead_child (inode_t *parent, const char *name, void *data)
+{
+    struct discard_dead *dead = data;
+    inode_t *child = inode_grep (parent, name);
+
+    if (child)
+        g_queue_push_tail (&dead->todo, child);
+}
+
+/* No name can be made in directories that are detached. */
+static void
+discard_mark_dead (const struct discard *discard, inode_t *inode)
+{
+    xlator_t *this = discard->act.this;
+    overlay_private_t *priv = overlay_priv (this);
+    struct discard_dead dead = { discard, G_QUEUE_INIT };
+
+    g_queue_push_tail (&dead.todo, inode_ref (inode));
+    while ((inode = g_queue_pop_head (&dead.todo))) {
+        if (inode->ia_type == IA_IFDIR) {
+            struct overlay_inode *ctx = overlay_inode_get (this, inode);
+
+            pthread_mutex_lock (&priv->lock);
+            ctx->dead = true;
+            pthread_mutex_unlock (&priv->lock);
+            inode_each_child (inode, discard_dead_child, &dead);
+        }
+        inode_unref (inode);
+    }
+}
+
+static void
+discard_forget (struct discard *discard, const struct discard_name *name)
+{
+    inode_t *parent;
+    g_autoptr (inode_t) inode = discard_above (discard, name->path, &parent);
+
+    if (inode) {
+        discard_mark_dead (discard, inode);
+        pause_detach (discard->pause, inode);
+    }
+    if (parent)
+        pause_invalidate (discard->pause,
+                          &(struct invalidation){ .inode = parent, .name = name->name,
+                                                  .what = INVALIDATE_NAMES
+                                                        | INVALIDATE_ATTRIBUTES });
+    inode_unref (parent);
+}
+
+static int
+discard_move (struct discard *discard, struct discard_name *name)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    g_autofree char *away = overlay_work_name (discard->act.this);
+    const int r = sync_name_rename (client, name->inode, name->upper, name->name,
+                                    overlay_work (&discard->act), away, 0);
+
+    if (r < 0)
+        return r;
+    name->away = g_steal_pointer (&away);
+    discard_forget (discard, name);
+    return 0;
+}
+
+/* The root stays; it gets the attributes of the first lower's again. */
+static int
+discard_root (struct discard *discard)
+{
+    struct client *client = overlay_daemon (&discard->act, 1);
+    inode_t *root = itable_root (discard->act.above);
+    inode_t *lower = realm_below (discard->act.this, root, 1);
+    loc_t loc = { .inode = lower };
+    struct stat_reply reply;
+    int r = sync_stat (client, &loc, NULL, &reply);
+
+    if (r >= 0)
+        r = overlay_copy_attributes (&discard->act, 1, lower, &reply.buf,
+                                     discard_upper_root (discard));
+    stat_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    pause_invalidate (discard->pause, &(struct invalidation){ .inode = root,
+                                                              .what = INVALIDATE_ALL });
+    return error_or_0 (r);
+}
+
+static bool
+discard_tasks_run (const struct discard *discard)
+{
+    overlay_private_t *priv = overlay_priv (discard->act.this);
+    unsigned tasks;
+
+    pthread_mutex_lock (&priv->lock);
+    tasks = priv->tasks;
+    pthread_mutex_unlock (&priv->lock);
+    return tasks > 0;
+}
+
+/* While a task runs it may copy to the upper, or answer a call that is set aside for it: the pause
+ * does not wait for those, so it comes again later. */
+static int
+discard_in_pause (struct pause *pause, void *data)
+{
+    struct discard *discard = data;
+
+    if (discard_tasks_run (discard))
+        return -EBUSY;
+    discard->pause = pause;
+    for (guint i = 0; i < discard->names->len && discard->error == 0; i++) {
+        struct discard_name *name = discard->names->pdata[i];
+
+        discard->error = discard_move (discard, name);
+        discard->failed = name->path;
+    }
+    if (discard->error == 0 && discard->all) {
+        discard->error = discard_root (discard);
+        discard->failed = "/";
+    }
+    return discard->error;
+}
+
+static int
+discard_pause (struct discard *discard, struct job *job)
+{
+    const int64_t until = clock_now () + DISCARD_PATIENCE;
+    struct pause pause = { .run = discard_in_pause, .data = discard, .job = job };
+    int r;
+
+    while ((r = pause_run (discard->act.this, &pause)) == -EBUSY && clock_now () < until)
+        overlay_tasks_wait (discard->act.this);
+    if (r == -EBUSY)
+        job_refuse (job, "files were copied to the upper all the time; nothing was discarded");
+    else if (pause.hindrance)
+        job_refuse (job, "%s; nothing was discarded", pause.hindrance);
+    else if (r < 0)
+        job_refuse (job, "'%s': %s; what comes before it is discarded", discard->failed,
+                    g_strerror (-r));
+    pause_clear (&pause);
+    return r;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static unsigned
+discard_clean (struct discard *discard)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    const struct fd_maker *fds = overlay_fds (&discard->act, OVERLAY_UPPER);
+    unsigned n = 0;
+
+    for (guint i = 0; i < discard->names->len; i++) {
+        const struct discard_name *name = discard->names->pdata[i];
+
+        if (!name->away)
+            continue;
+        n++;
+        (void) sync_name_remove_tree (client, fds, overlay_work (&discard->act), name->away);
+    }
+    return n;
+}
+
+int
+overlay_discard (struct job *job, struct overlay_order *order)
+{
+    struct discard discard = { .names = g_ptr_array_new_with_free_func (discard_name_free) };
+    int r;
+
+    overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
+    r = discard_find (&discard, job, order);
+    if (r == 0)
+        r = discard_pause (&discard, job);
+    job_print (job, "%u names discarded\n", discard_clean (&discard));
+    overlay_act_end (&discard.act);
+    g_ptr_array_unref (discard.names);
+    return r;
+}
