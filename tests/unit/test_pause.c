@@ -305,6 +305,41 @@ job_that_calls (struct job *job, void *data)
 }
 
 /* A job that works makes its calls to the end of a piece, even if a hold has begun. */
+/* As overlay does: the call of a caller goes on with a client of its own. */
+static void
+client_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
+{
+    struct client *client = client_new (FIRST_CHILD (this));
+    struct iatt buf = { .ia_size = 1 };
+
+    stat_once (client);
+    client_free (client);
+    STACK_UNWIND (stat, frame, 0, 0, &buf, NULL);
+}
+
+static const struct xlator_api client_stat_api = {
+    .type = "test/client-stat", .fops = { .stat = client_stat }
+};
+
+START_TEST (a_client_below_the_top_is_not_held_up)
+{
+    pthread_t thread;
+
+    pause_world_new ();
+    pause_world.asker.api = &client_stat_api;
+    xlator_route (&pause_world.asker);
+    xlator_route (&pause_world.top);
+    ck_assert (!thread_new (&thread, "caller", pause_caller_run, NULL));
+    for (unsigned i = 0; i < 50; i++) {
+        wait_for_calls (calls_made () + 3);
+        ck_assert_int_eq (pause_for (&pause_world.asker, 10000 * MS, NULL), 0);
+    }
+    __atomic_store_n (&pause_world.stop, true, __ATOMIC_RELEASE);
+    thread_join (thread);
+    pause_world_free ();
+}
+END_TEST
+
 START_TEST (a_job_pauses_the_graph_and_other_jobs_end_their_piece)
 {
     int number;
@@ -341,6 +376,7 @@ TEST_PROGRAM (test_pause)
     tcase_add_test (tcase, a_call_that_the_asker_resumes_counts_again);
     tcase_add_test (tcase, a_wait_for_a_lock_of_the_caller_does_not_count);
     tcase_add_test (tcase, the_function_may_make_calls_and_invalidations_come_afterwards);
+    tcase_add_test (tcase, a_client_below_the_top_is_not_held_up);
     tcase_add_test (tcase, a_job_pauses_the_graph_and_other_jobs_end_their_piece);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

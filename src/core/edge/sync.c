@@ -107,6 +107,14 @@ sync_is_held (void)
     return __atomic_load_n (&sync_gate.holds, __ATOMIC_ACQUIRE) > 0;
 }
 
+/* Calls below the top belong to a request, or are made by a translator for itself: a pause waits for
+ * those, and must not hold them up. */
+static bool
+client_is_held (const struct client *client)
+{
+    return !client->internal && !sync_unheld && !FIRST_CHILD (&client->xlator)->parents;
+}
+
 /* Returns a new request, which a pause waits for from now on. The request is in use before the gate
  * is read: whoever holds calls passes a barrier, and then looks for requests in use. */
 static call_stack_t *
@@ -115,7 +123,7 @@ stack_new_past_gate (struct client *client)
     call_stack_t *root = stack_new (&client->xlator);
 
     thread_keep_order ();
-    while (G_UNLIKELY (sync_is_held ()) && !client->internal && !sync_unheld) {
+    while (G_UNLIKELY (sync_is_held ()) && client_is_held (client)) {
         stack_done (root);
         pthread_mutex_lock (&sync_gate.lock);
         while (sync_is_held ())

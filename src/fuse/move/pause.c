@@ -103,7 +103,6 @@ pause_hold (struct bridge *bridge, struct pause_files *files, struct pause *paus
     g_autoptr (GString) answer = g_string_new (NULL);
     int64_t since;
 
-    sync_hold ();
     pause->result = hold_idle (bridge, &plan, &since, answer);
     if (pause->result == 0) {
         pause_call (pause, since);
@@ -111,7 +110,6 @@ pause_hold (struct bridge *bridge, struct pause_files *files, struct pause *paus
     } else {
         pause->hindrance = g_strchomp (g_strdup (answer->str));
     }
-    sync_go_on ();
 }
 
 static struct client *
