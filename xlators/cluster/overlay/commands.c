@@ -68,18 +68,19 @@ overlay_order_path (const char *text, GPtrArray *paths, GString *answer)
     return 0;
 }
 
-/* Options come first, and end with "--". */
+/* Options of a command that has some come first, and end with "--". */
 static int
-overlay_order_read (struct overlay_order *order, const struct xlator_asked *asked, GString *answer)
+overlay_order_read (struct overlay_order *order, const struct xlator_asked *asked, bool options,
+                    GString *answer)
 {
     g_auto (GStrv) words = xlator_arguments (asked);
     GPtrArray *paths = g_ptr_array_new ();
     char **word = words;
     int r = 0;
 
-    for (; r == 0 && *word && strcmp (*word, "--") != 0; word++)
+    for (; options && r == 0 && *word && strcmp (*word, "--") != 0; word++)
         r = overlay_order_option (order, *word);
-    for (word += *word != NULL; r == 0 && *word; word++)
+    for (word += options && *word; r == 0 && *word; word++)
         r = overlay_order_path (*word, paths, answer);
     g_ptr_array_add (paths, NULL);
     order->paths = (char **) g_ptr_array_free (paths, FALSE);
@@ -108,7 +109,7 @@ overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *
     struct overlay_order *order = overlay_order_new (this, asked);
     const struct job_plan plan = { .name = name, .about = "overlay", .run = overlay_order_run,
                                    .free = overlay_order_free, .data = order, .asked = asked };
-    const int r = overlay_order_read (order, asked, answer);
+    const int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
 
     order->carry_out = carry_out;
     if (r == 0)

@@ -4,8 +4,8 @@
  *
  * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each, and
  * the inodes that had a part in it are detached: files that programs have open go on as removed
- * ones. What moved to work is removed afterwards. Before the pause nothing is changed, so a path
- * that can't be discarded costs nothing.
+ * ones. What moved to work is removed afterwards. All names are looked up before the first one
+ * moves, so a path that can't be discarded costs nothing.
  */
 #include "commands.h"
 
@@ -22,11 +22,12 @@ struct discard_name {
 
 struct discard {
     struct overlay_act act;
-    GPtrArray *names;    /* of struct discard_name */
-    bool all;            /* also what has changed of the root itself */
+    struct job *job;
+    const struct overlay_order *order;
+    GPtrArray *names;  /* of struct discard_name */
+    bool all;          /* also what has changed of the root itself */
     struct pause *pause;
-    int error;           /* of the first name that could not move, which `failed` names */
-    const char *failed;
+    bool refused;      /* job_refuse has told the reason */
 };
 
 static void
@@ -64,7 +65,8 @@ discard_add (struct discard *discard, inode_t *upper, const char *name, const ch
     if (r < 0)
         return r;
     one = g_new0 (struct discard_name, 1);
-    *one = (struct discard_name){ g_strdup (path), g_strdup (name), inode_ref (upper), inode };
+    *one = (struct discard_name){ g_strdup (path), g_strdup (name), inode_ref (upper), inode,
+                                  NULL };
     g_ptr_array_add (discard->names, one);
     return 0;
 }
@@ -121,24 +123,33 @@ discard_is_below_another (char **paths, const char *path)
 }
 
 static int
-discard_find (struct discard *discard, struct job *job, const struct overlay_order *order)
+discard_find_path (struct discard *discard, const char *path)
 {
+    const int r = discard_add_path (discard, path);
+
+    discard->refused = r < 0;
+    if (r == -ENOENT || r == -ENOTDIR)
+        job_refuse (discard->job, "the view has changed nothing at '%s'; nothing was discarded",
+                    path);
+    else if (r < 0)
+        job_refuse (discard->job, "'%s': %s; nothing was discarded", path, g_strerror (-r));
+    return r;
+}
+
+static int
+discard_find (struct discard *discard)
+{
+    char **const paths = discard->order->paths;
     int r = 0;
 
-    for (char **path = order->paths; *path; path++)
+    for (char **path = paths; *path; path++)
         if (strcmp (*path, "/") == 0)
             return discard_add_all (discard);
-    if (!*order->paths)
+    if (!*paths)
         return discard_add_all (discard);
-    for (char **path = order->paths; r == 0 && *path; path++) {
-        if (discard_is_below_another (order->paths, *path))
-            continue;
-        r = discard_add_path (discard, *path);
-        if (r == -ENOENT || r == -ENOTDIR)
-            job_refuse (job, "the view has changed nothing at '%s'; nothing was discarded", *path);
-        else if (r < 0)
-            job_refuse (job, "'%s': %s; nothing was discarded", *path, g_strerror (-r));
-    }
+    for (char **path = paths; r == 0 && *path; path++)
+        if (!discard_is_below_another (paths, *path))
+            r = discard_find_path (discard, *path);
     return r;
 }
 
@@ -268,45 +279,53 @@ discard_tasks_run (const struct discard *discard)
     return tasks > 0;
 }
 
+static int
+discard_move_all (struct discard *discard)
+{
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < discard->names->len; i++) {
+        struct discard_name *name = discard->names->pdata[i];
+
+        r = discard_move (discard, name);
+        if (r < 0)
+            job_refuse (discard->job, "'%s': %s; %u other names were discarded", name->path,
+                        g_strerror (-r), i);
+        discard->refused |= r < 0;
+    }
+    return r == 0 && discard->all ? discard_root (discard) : r;
+}
+
 /* While a task runs it may copy to the upper, or answer a call that is set aside for it: the pause
  * does not wait for those, so it comes again later. */
 static int
 discard_in_pause (struct pause *pause, void *data)
 {
     struct discard *discard = data;
+    int r;
 
     if (discard_tasks_run (discard))
         return -EBUSY;
     discard->pause = pause;
-    for (guint i = 0; i < discard->names->len && discard->error == 0; i++) {
-        struct discard_name *name = discard->names->pdata[i];
-
-        discard->error = discard_move (discard, name);
-        discard->failed = name->path;
-    }
-    if (discard->error == 0 && discard->all) {
-        discard->error = discard_root (discard);
-        discard->failed = "/";
-    }
-    return discard->error;
+    r = discard_find (discard);
+    return r < 0 ? r : discard_move_all (discard);
 }
 
 static int
-discard_pause (struct discard *discard, struct job *job)
+discard_pause (struct discard *discard)
 {
     const int64_t until = clock_now () + DISCARD_PATIENCE;
-    struct pause pause = { .run = discard_in_pause, .data = discard, .job = job };
+    struct pause pause = { .run = discard_in_pause, .data = discard, .job = discard->job };
     int r;
 
-    while ((r = pause_run (discard->act.this, &pause)) == -EBUSY && clock_now () < until)
+    while ((r = pause_run (discard->act.this, &pause)) == -EBUSY && !discard->refused
+           && clock_now () < until)
         overlay_tasks_wait (discard->act.this);
-    if (r == -EBUSY)
-        job_refuse (job, "files were copied to the upper all the time; nothing was discarded");
-    else if (pause.hindrance)
-        job_refuse (job, "%s; nothing was discarded", pause.hindrance);
-    else if (r < 0)
-        job_refuse (job, "'%s': %s; what comes before it is discarded", discard->failed,
-                    g_strerror (-r));
+    if (pause.hindrance)
+        job_refuse (discard->job, "%s; nothing was discarded", pause.hindrance);
+    else if (r == -EBUSY && !discard->refused)
+        job_refuse (discard->job, "files were copied to the upper all the time; nothing was "
+                                  "discarded");
     pause_clear (&pause);
     return r;
 }
@@ -334,13 +353,12 @@ discard_clean (struct discard *discard)
 int
 overlay_discard (struct job *job, struct overlay_order *order)
 {
-    struct discard discard = { .names = g_ptr_array_new_with_free_func (discard_name_free) };
+    struct discard discard = { .job = job, .order = order,
+                               .names = g_ptr_array_new_with_free_func (discard_name_free) };
     int r;
 
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
-    r = discard_find (&discard, job, order);
-    if (r == 0)
-        r = discard_pause (&discard, job);
+    r = discard_pause (&discard);
     job_print (job, "%u names discarded\n", discard_clean (&discard));
     overlay_act_end (&discard.act);
     g_ptr_array_unref (discard.names);
