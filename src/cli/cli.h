@@ -95,6 +95,8 @@ int cli_doctor (const struct cli_command *command, int argc, char **argv);
 int cli_new (const struct cli_command *command, int argc, char **argv);
 int cli_rules (const struct cli_command *command, int argc, char **argv);
 int cli_run (const struct cli_command *command, int argc, char **argv);
+/* windlass overlay status without a mount point: the views that run overlay has kept. */
+int kept_views_list (void);
 /* For `windlass help`: the list of presets; one preset. CLI_USAGE, and nothing is printed: there is
  * no such preset. */
 int cli_help_presets (void);

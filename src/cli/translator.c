@@ -334,6 +334,9 @@ cli_translator_run (const struct cli_command *command, int argc, char **argv)
     given = given_new (this->api->commands, more);
     if (!cli_parse (&shown, &argc, argv, NULL, (const GOptionEntry *) (void *) more->data))
         return CLI_USAGE;
+    if (argc == 2 && strcmp (this->api->type, "cluster/overlay") == 0
+        && strcmp (argv[1], "status") == 0)
+        return kept_views_list ();
     row = row_find (this, argc, argv);
     if (!row)
         return CLI_USAGE;

@@ -61,7 +61,7 @@ new_write (const struct cli_command *command, const struct run_words *words, con
     struct made_volfile made = { 0 };
     struct cli_output output;
 
-    if (volfile_make (command, words->preset, place, words->words, &words->graph, &made) < 0)
+    if (volfile_make (command, words->preset, place, NULL, words->words, &words->graph, &made) < 0)
         return CLI_USAGE;
     new_append_head (out, words->preset, &made);
     new_append_text (out, made.text);

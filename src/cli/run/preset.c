@@ -295,6 +295,12 @@ preset_is_of_host (const struct preset *preset)
     return strstr (preset->text, "@HOST@");
 }
 
+bool
+preset_has_state (const struct preset *preset)
+{
+    return strstr (preset->text, "@STATE@");
+}
+
 const struct preset_flag *
 preset_flag_find (const struct preset *preset, const char *name)
 {

@@ -41,6 +41,7 @@ struct run_view {
     char *volfile;   /* the path of its file */
     struct made_volfile made;
     struct view_daemon daemon;
+    struct kept_view kept; /* its state is NULL: nothing can be kept */
 };
 
 /* --- the directory -------------------------------------------------------------------------- */
@@ -294,10 +295,30 @@ run_start (struct run_view *view)
     return r;
 }
 
+/* The command, and what comes after it. */
 static int
-run_words (const struct cli_command *command, const struct run_words *words)
+run_view (struct run_view *view, char **command)
 {
-    struct run_view view = { .command = command, .preset = words->preset->name };
+    bool lost;
+    int status;
+
+    if (view->kept.state)
+        kept_view_write (&view->kept, view->made.text);
+    status = run_command (view, command);
+    left_tell (view->daemon.pid);
+    lost = view->daemon.ended;
+    if (view->kept.state && !lost)
+        kept_view_answer (&view->kept, view->where, status);
+    status = run_finish (view, status);
+    view->daemon.ended = lost;
+    return status;
+}
+
+static int
+run_words (const struct cli_command *command, const struct run_words *words,
+           const struct kept_view *kept)
+{
+    struct run_view view = { .command = command, .preset = words->preset->name, .kept = *kept };
     int status;
 
     if (preset_is_of_host (words->preset))
@@ -306,18 +327,20 @@ run_words (const struct cli_command *command, const struct run_words *words)
                            "'windlass new %s' writes its volfile",
                            view.preset, view.preset);
     status = run_find_directory (&view, words->place);
+    if (status == CLI_OK && preset_has_state (words->preset))
+        status = kept_view_begin (command, view.directory, &view.kept);
     if (status == CLI_OK
-        && volfile_make (command, words->preset, view.directory, words->words, &words->graph,
-                         &view.made)
+        && volfile_make (command, words->preset, view.directory, view.kept.changes, words->words,
+                         &words->graph, &view.made)
                < 0)
         status = CLI_USAGE;
     if (status == CLI_OK && run_start (&view) < 0)
         status = RUN_FAILED;
-    else if (status == CLI_OK) {
-        status = run_command (&view, words->command);
-        left_tell (view.daemon.pid);
-        status = run_finish (&view, status);
-    }
+    else if (status == CLI_OK)
+        status = run_view (&view, words->command);
+    else
+        view.kept.drops = true;
+    kept_view_end (&view.kept, view.daemon.ended);
     run_clear (&view);
     return status;
 }
@@ -325,11 +348,27 @@ run_words (const struct cli_command *command, const struct run_words *words)
 int
 cli_run (const struct cli_command *command, int argc, char **argv)
 {
+    struct kept_view kept = { 0 };
+    const GOptionEntry rows[] = {
+        { "keep", 0, 0, G_OPTION_ARG_STRING, &kept.keep,
+          "overlay: keep the changes under this name", "NAME" },
+        { "discard", 0, 0, G_OPTION_ARG_NONE, &kept.discard,
+          "overlay: throw the changes away at the end", NULL },
+        { "apply", 0, 0, G_OPTION_ARG_NONE, &kept.apply,
+          "overlay: not there yet; refused", NULL },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &kept.json,
+          "overlay: print the changes and the status as JSON at the end", NULL },
+        {},
+    };
     struct run_words words = { 0 };
-    int status = run_words_parse (command, argc, argv, NULL, &words);
+    int status = run_words_parse (command, argc, argv, rows, &words);
 
     if (status == CLI_OK)
-        status = run_words (command, &words);
+        status = kept_view_check (command, words.preset, &kept);
+    if (status == CLI_OK)
+        status = run_words (command, &words, &kept); /* frees what kept has */
+    else
+        g_free (kept.keep);
     run_words_clear (&words);
     return status;
 }

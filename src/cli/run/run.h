@@ -9,8 +9,9 @@
  *                                                windlass(1), such as --read-only
  *   # mount OPTION [OPTION...]                   options of windlass(1) that it always needs
  *
- * In the volumes, @DIR@ stands for the directory. A preset with @HOST@ and @PATH@ takes HOST:PATH
- * in its place, and is for `windlass new` alone.
+ * In the volumes, @DIR@ stands for the directory, and @STATE@ for a folder that gets what is changed
+ * in a view of it: overlay.c. A preset with @HOST@ and @PATH@ takes HOST:PATH in its place, and is
+ * for `windlass new` alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
 #define WINDLASS_CLI_RUN_RUN_H
@@ -47,6 +48,8 @@ GPtrArray *preset_names (void);
 
 /* Returns true if the preset takes HOST:PATH, not a directory. */
 bool preset_is_of_host (const struct preset *preset);
+/* Returns true if what is changed in a view goes to a folder of its own. */
+bool preset_has_state (const struct preset *preset);
 const struct preset_flag *preset_flag_find (const struct preset *preset, const char *name);
 /* Returns true if a line of the file belongs to the head, or names the licence: what a volfile that
  * is made from the preset has no use for. */
@@ -59,11 +62,12 @@ struct made_volfile {
     char **mount; /* options of windlass(1) that it is mounted with */
 };
 
-/* place: the directory (absolute), or HOST:PATH. words: OPTION=VALUE and --FLAG. Returns 0; or
- * -EINVAL after messages on stderr. Values of secret options are hidden in the words. */
+/* place: the directory (absolute), or HOST:PATH. state: the folder for changes; NULL: place.overlay.
+ * words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr. Values of secret
+ * options are hidden in the words. */
 int volfile_make (const struct cli_command *command, const struct preset *preset,
-                  const char *place, char **words, const struct cli_graph *options,
-                  struct made_volfile *ret_made);
+                  const char *place, const char *state, char **words,
+                  const struct cli_graph *options, struct made_volfile *ret_made);
 void made_volfile_clear (struct made_volfile *made);
 
 /* --- words.c: the command line of both --- */
@@ -84,6 +88,33 @@ void run_words_clear (struct run_words *words);
 /* Prints "windlass COMMAND: TEXT"; bytes that a terminal may not show are escaped. Returns
  * CLI_USAGE. */
 int run_refuse (const struct cli_command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* --- overlay.c: views whose changes are kept or thrown away --- */
+
+/* What `windlass run overlay` was asked for, and where its changes are. */
+struct kept_view {
+    gboolean apply, discard, json; /* options */
+    char *keep;                    /* --keep: the name; g_free it, as what follows */
+    char *name, *state;            /* the name of the view, and its folder */
+    char *changes;                 /* folder in that: the first subvolume of the overlay */
+    char *entry;                   /* the name in the list of kept views */
+    bool drops;                    /* the changes are thrown away at the end */
+};
+
+/* Refuses what does not fit. Returns CLI_OK, or CLI_USAGE after a message. */
+int kept_view_check (const struct cli_command *command, const struct preset *preset,
+                     const struct kept_view *kept);
+/* Makes the folder of a view of the directory, and enters it in the list. The same results. */
+int kept_view_begin (const struct cli_command *command, const char *directory,
+                     struct kept_view *kept);
+/* Writes the volfile beside the changes, so that a kept view can be mounted. */
+void kept_view_write (const struct kept_view *kept, const char *volfile);
+/* The command has ended with a status, and the view is still mounted: tells what has changed, and
+ * finds out what becomes of it. */
+void kept_view_answer (struct kept_view *kept, const char *where, int status);
+/* The view has ended: throws the changes away, or tells where they are. lost: its daemon has ended
+ * before, so they are kept. Frees kept. */
+void kept_view_end (struct kept_view *kept, bool lost);
 
 /* --- namespace.c: a mount namespace of its own --- */
 

@@ -85,19 +85,31 @@ text_with_host (const char *text, const char *place)
     return g_strjoinv (path, parts);
 }
 
+/* The place may contain "@STATE@", so that mark is replaced in the parts around the place. */
 static char *
-text_with_directory (const char *text, const char *place)
+text_with_directory (const char *text, const char *place, const char *state)
 {
-    g_autofree char *quoted = volfile_quoted (place);
+    g_autofree char *quoted = volfile_quoted (place), *quoted_state = volfile_quoted (state);
+    g_auto (GStrv) parts = g_strsplit (text, "@DIR@", -1);
 
-    return quoted ? text_replace (text, "@DIR@", quoted) : NULL;
+    if (!quoted || !quoted_state)
+        return NULL;
+    for (char **part = parts; *part; part++) {
+        char *with_state = text_replace (*part, "@STATE@", quoted_state);
+
+        g_free (*part);
+        *part = with_state;
+    }
+    return g_strjoinv (quoted, parts);
 }
 
 /* Returns the text of the preset with the place in it; NULL after a message. */
 static char *
-text_of_place (const struct making *making, const char *place)
+text_of_place (const struct making *making, const char *place, const char *given_state)
 {
     const struct preset *preset = making->preset;
+    g_autofree char *beside = g_strconcat (place, ".overlay", NULL);
+    const char *state = given_state ? given_state : beside;
     const bool of_host = preset_is_of_host (preset);
     const char *colon = of_host ? volfile_colon (place) : NULL;
     char *text;
@@ -107,7 +119,7 @@ text_of_place (const struct making *making, const char *place)
         return NULL;
     }
     text = of_host ? text_with_host (preset->text, place)
-                   : text_with_directory (preset->text, place);
+                   : text_with_directory (preset->text, place, state);
     if (!text)
         run_refuse (making->command,
                     "a volfile can't name '%s': it has a newline; a bind mount or a symbolic link "
@@ -433,10 +445,11 @@ making_finish (struct making *making, const char *text, const struct cli_graph *
 
 int
 volfile_make (const struct cli_command *command, const struct preset *preset, const char *place,
-              char **words, const struct cli_graph *options, struct made_volfile *ret_made)
+              const char *state, char **words, const struct cli_graph *options,
+              struct made_volfile *ret_made)
 {
     struct making making = { .command = command, .preset = preset };
-    g_autofree char *text = text_of_place (&making, place);
+    g_autofree char *text = text_of_place (&making, place, state);
     int r = -EINVAL;
 
     if (!text)

@@ -8,6 +8,7 @@ new () {
     "$WINDLASS" new "$@"
 }
 
+mkdir "$BACK.overlay" # of preset overlay
 for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
     preset=$(basename "$file" .vol)
     [ "$preset" != brick ] || continue # mounted by mount/brick/brick

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass run overlay: the changes of a view, and what becomes of them.
+ *
+ *   PARENT/.windlass-overlays/NAME/     beside DIR, if that folder can be made, so that copies may
+ *                                       share blocks with their originals; else in the list
+ *       changes/                        the first subvolume of the overlay
+ *       view.vol                        the volfile of the view
+ *       directory                       the path of DIR
+ *   $XDG_STATE_HOME/windlass/overlays/  the list of views: NAME, or a symbolic link to it
+ */
+#include "cli/run/run.h"
+
+#include "control/control.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BESIDE ".windlass-overlays"
+#define OPEN_MAX_WALK 64 /* descriptors of a walk */
+
+/* --- what was asked for ----------------------------------------------------------------------- */
+
+static bool
+view_name_is_good (const char *name)
+{
+    return *name && *name != '.' && *name != '-' && !strchr (name, '/')
+        && strlen (name) <= NAME_MAX;
+}
+
+int
+kept_view_check (const struct cli_command *command, const struct preset *preset,
+                 const struct kept_view *kept)
+{
+    if (!preset_has_state (preset) && (kept->apply || kept->discard || kept->json || kept->keep))
+        return run_refuse (command, "preset '%s' keeps no changes: --apply, --discard, --keep and "
+                                    "--json are for preset 'overlay'", preset->name);
+    if (kept->apply)
+        return run_refuse (command, "--apply is not there yet: keep the changes with --keep NAME, "
+                                    "and copy what you want from there");
+    if (kept->discard && kept->keep)
+        return run_refuse (command, "--discard and --keep contradict each other");
+    if (kept->keep && !view_name_is_good (kept->keep))
+        return run_refuse (command, "--keep takes a name without '/' that begins with neither '.' "
+                                    "nor '-', got '%s'", kept->keep);
+    return CLI_OK;
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static char *
+views_folder (void)
+{
+    return g_build_filename (g_get_user_state_dir (), "windlass", "overlays", NULL);
+}
+
+static char *
+view_generated_name (const char *directory)
+{
+    g_autofree char *base = g_path_get_basename (directory);
+    g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+    g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
+
+    return g_strdup_printf ("%.200s-%s-%d", *base == '.' || *base == '-' ? base + 1 : base, time,
+                            (int) getpid ());
+}
+
+/* Returns 0 or a negative errno. */
+static int
+view_make_state (struct kept_view *kept, const char *directory, const char *list)
+{
+    g_autofree char *parent = g_path_get_dirname (directory);
+    g_autofree char *beside = g_build_filename (parent, BESIDE, NULL);
+    const bool fits = mkdir (beside, 0700) == 0 || (errno == EEXIST && access (beside, W_OK) == 0);
+    struct stat st;
+
+    kept->entry = g_build_filename (list, kept->name, NULL);
+    if (lstat (kept->entry, &st) == 0)
+        return -EEXIST;
+    if (fits && lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()) {
+        kept->state = g_build_filename (beside, kept->name, NULL);
+        if (mkdir (kept->state, 0700) < 0 || symlink (kept->state, kept->entry) < 0)
+            return -errno;
+    } else {
+        kept->state = g_strdup (kept->entry);
+        if (mkdir (kept->state, 0700) < 0)
+            return -errno;
+    }
+    kept->changes = g_build_filename (kept->state, "changes", NULL);
+    return mkdir (kept->changes, 0700) < 0 ? -errno : 0;
+}
+
+int
+kept_view_begin (const struct cli_command *command, const char *directory, struct kept_view *kept)
+{
+    g_autofree char *list = views_folder (), *file = NULL;
+    int r = g_mkdir_with_parents (list, 0700) < 0 ? -errno : 0;
+
+    kept->name = kept->keep ? g_strdup (kept->keep) : view_generated_name (directory);
+    if (r == 0)
+        r = view_make_state (kept, directory, list);
+    if (r == -EEXIST && kept->keep) {
+        g_clear_pointer (&kept->state, g_free);
+        return run_refuse (command, "there is a kept view '%s' already; 'windlass overlay status' "
+                                    "lists them", kept->keep);
+    }
+    if (r < 0)
+        return run_refuse (command, "the folder for changes, '%s', can't be made: %s",
+                           kept->state ? kept->state : list, g_strerror (-r));
+    file = g_build_filename (kept->state, "directory", NULL);
+    (void) g_file_set_contents (file, directory, -1, NULL);
+    say_line (stderr, "windlass run: changes go to '%s'", kept->state);
+    return CLI_OK;
+}
+
+void
+kept_view_write (const struct kept_view *kept, const char *volfile)
+{
+    g_autofree char *file = g_build_filename (kept->state, "view.vol", NULL);
+    g_autoptr (GError) error = NULL;
+
+    if (!g_file_set_contents (file, volfile, -1, &error))
+        say_line (stderr, "windlass run: %s", error->message);
+}
+
+/* --- what has changed ------------------------------------------------------------------------- */
+
+static int
+changes_take (const char *bytes, size_t size, void *data, char **ret_error)
+{
+    g_string_append_len (data, bytes, (gssize) size);
+    return 0;
+}
+
+static void
+changes_progress (uint64_t done, uint64_t total, const char *unit, void *data)
+{
+}
+
+/* Returns what `windlass overlay diff` prints, with an option if that is not NULL; NULL after a
+ * message. */
+static GString *
+changes_of (const char *where, const char *option)
+{
+    GByteArray *words = g_byte_array_new ();
+    g_autoptr (GString) number = g_string_new (NULL);
+    g_autoptr (GBytes) input = NULL;
+    g_autofree char *error = NULL;
+    GString *changes = g_string_new (NULL);
+    int r;
+
+    if (option)
+        g_byte_array_append (words, (const guint8 *) option, (guint) strlen (option) + 1);
+    g_byte_array_append (words, (const guint8 *) "--", sizeof "--");
+    input = g_byte_array_free_to_bytes (words);
+    r = control_call_open (where, "cluster/overlay", "diff", false, input, number, &error);
+    if (r == 0)
+        r = control_call_job (where, g_strchomp (number->str), false, changes_take,
+                              changes_progress, changes, &error);
+    if (r == 0)
+        return changes;
+    say_line (stderr, "windlass run: the changes can't be listed: %s", error);
+    g_string_free (changes, TRUE);
+    return NULL;
+}
+
+/* Returns whether the user wants the changes to be thrown away. */
+static bool
+answer_is_discard (void)
+{
+    char line[64];
+
+    fputs ("windlass run: keep or discard these changes? [keep] ", stderr);
+    fflush (stderr);
+    return fgets (line, sizeof line, stdin) && (*line == 'd' || *line == 'D');
+}
+
+static void
+changes_print_json (const struct kept_view *kept, const char *where, int status)
+{
+    g_autoptr (GString) changes = changes_of (where, "--json");
+    g_autoptr (GString) name = g_string_new (NULL), state = g_string_new (NULL);
+    g_autoptr (GString) safe = g_string_new (NULL);
+
+    json_append_string (name, kept->name);
+    json_append_string (state, kept->state);
+    if (changes)
+        json_append_safely (safe, changes->str, changes->len);
+    printf ("{\"status\": %d, \"kept\": %s, \"name\": %s, \"state\": %s, \"changes\": %s}\n",
+            status, kept->drops ? "false" : "true", kept->drops ? "null" : name->str,
+            kept->drops ? "null" : state->str, changes ? g_strchomp (safe->str) : "null");
+    fflush (stdout);
+}
+
+void
+kept_view_answer (struct kept_view *kept, const char *where, int status)
+{
+    g_autoptr (GString) changes = changes_of (where, NULL);
+
+    if (changes && changes->len == 0) {
+        kept->drops = !kept->keep;
+        say_line (stderr, "windlass run: nothing was changed");
+    } else if (changes) {
+        if (!kept->json)
+            cli_print_safely (stderr, changes->str);
+        kept->drops = kept->discard
+                   || (!kept->keep && !kept->json && isatty (STDIN_FILENO)
+                       && isatty (STDERR_FILENO) && answer_is_discard ());
+    }
+    if (kept->json)
+        changes_print_json (kept, where, status);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* A directory may have a mode that keeps its owner out. */
+static int
+state_open_up (const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    if (type == FTW_D || type == FTW_DNR)
+        (void) chmod (path, 0700);
+    return 0;
+}
+
+static int
+state_remove (const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void) remove (path);
+    return 0;
+}
+
+static void
+state_drop (const struct kept_view *kept)
+{
+    struct stat st;
+
+    (void) nftw (kept->state, state_open_up, OPEN_MAX_WALK, FTW_PHYS);
+    (void) nftw (kept->state, state_remove, OPEN_MAX_WALK, FTW_PHYS | FTW_DEPTH);
+    if (lstat (kept->entry, &st) == 0 && S_ISLNK (st.st_mode))
+        (void) unlink (kept->entry);
+    if (lstat (kept->state, &st) == 0)
+        say_line (stderr, "windlass run: '%s' can't be removed as a whole", kept->state);
+}
+
+void
+kept_view_end (struct kept_view *kept, bool lost)
+{
+    if (kept->state && kept->drops && !lost)
+        state_drop (kept);
+    else if (kept->state)
+        say_line (stderr,
+                  "windlass run: the changes are kept as '%s'; 'windlass -f %s/view.vol MOUNTPOINT' "
+                  "mounts the view again",
+                  kept->name, kept->state);
+    g_free (kept->keep);
+    g_free (kept->name);
+    g_free (kept->state);
+    g_free (kept->changes);
+    g_free (kept->entry);
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static gint
+views_order (gconstpointer a, gconstpointer b)
+{
+    return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* An entry whose folder was removed by hand is left out. */
+static void
+views_print (const char *list, const char *name)
+{
+    g_autofree char *file = g_build_filename (list, name, "directory", NULL);
+    g_autofree char *entry = g_build_filename (list, name, NULL);
+    g_autofree char *target = g_file_read_link (entry, NULL), *directory = NULL;
+
+    if (g_file_get_contents (file, &directory, NULL, NULL))
+        say_line (stdout, "%s  %s  (changes are in %s)", name, directory,
+                  target ? target : entry);
+}
+
+int
+kept_views_list (void)
+{
+    g_autofree char *list = views_folder ();
+    g_autoptr (GDir) entries = g_dir_open (list, 0, NULL);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    const char *name;
+
+    while (entries && (name = g_dir_read_name (entries)))
+        g_ptr_array_add (names, g_strdup (name));
+    g_ptr_array_sort (names, views_order);
+    for (guint i = 0; i < names->len; i++)
+        views_print (list, names->pdata[i]);
+    return CLI_OK;
+}

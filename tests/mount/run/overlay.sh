@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# windlass run overlay: a command changes a view, and the directory stays as it is. The changes are
+# told, and are kept under a name, or thrown away; the status is the command's. A kept view is in
+# the list, and its volfile mounts it again.
+# builds: release debug
+. "$(dirname "$0")/../lib.sh"
+
+need_command python3
+need_fuse
+export XDG_STATE_HOME=$TEST_DIR/home
+mkdir -p "$TEST_DIR/place/dir/deep"
+DIR=$TEST_DIR/place/dir
+echo text >"$DIR/file"
+echo gone >"$DIR/gone"
+cp -a "$DIR" before
+same () {
+    diff -r before "$DIR" || fail "$1: the directory has changed"
+}
+run () {
+    "$WINDLASS" run overlay "$@"
+}
+change='echo new >>file; rm gone; echo made >deep/made; cat file'
+
+# --- refused --------------------------------------------------------------------------------------
+
+expect_error "^windlass run: --apply is not there yet" run --apply "$DIR" -- true
+expect_error "^windlass run: --discard and --keep contradict" run --discard --keep x "$DIR" -- true
+expect_error "begins with neither '.' nor '-', got 'a/b'" run --keep a/b "$DIR" -- true
+expect_error "preset 'plain' keeps no changes" "$WINDLASS" run --discard plain "$DIR" -- true
+expect "no view was begun" "" "$(ls -A "$TEST_DIR/place" | sed '/^dir$/d')"
+
+# --- thrown away ----------------------------------------------------------------------------------
+
+cd "$DIR" || exit 1
+said=$(run --discard . -- sh -c "$change; exit 3" 2>"$TEST_DIR/told")
+expect "the status of the command" 3 $?
+cd "$TEST_DIR" || exit 1
+expect "what the command sees" "$(printf 'text\nnew')" "$said"
+expect_match "a change" "^changed  /file \(content\)$" "$(cat told)"
+expect_match "a removal" "^removed  /gone$" "$(cat told)"
+expect_match "an addition" "^added    /deep/made$" "$(cat told)"
+same "discarded"
+expect "nothing is left" "" "$(ls -A "$TEST_DIR/place/.windlass-overlays")"
+expect "the list" "" "$("$WINDLASS" overlay status)"
+
+run "$DIR" -- cat "$DIR/file" >/dev/null 2>told
+expect_match "a command that changes nothing" "^windlass run: nothing was changed$" "$(cat told)"
+expect "nothing is left of it" "" "$(ls -A "$TEST_DIR/place/.windlass-overlays")"
+
+# --- kept -----------------------------------------------------------------------------------------
+
+(cd "$DIR" && run --keep trial . -- sh -c "$change") >/dev/null 2>told </dev/null
+same "kept"
+state=$TEST_DIR/place/.windlass-overlays/trial
+expect_match "where it is kept" "kept as 'trial'; 'windlass -f $state/view.vol MOUNTPOINT' mounts" \
+    "$(cat told)"
+expect "the list" "trial  $DIR  (changes are in $state)" "$("$WINDLASS" overlay status)"
+expect_error "there is a kept view 'trial' already" run --keep trial "$DIR" -- true
+mount_volfile "$state/view.vol"
+expect "the kept view" "$(printf 'text\nnew')" "$(cat "$MNT/file")"
+expect "its changes" "$(printf 'A\tdeep/made\nD\tgone\nM\tfile')" \
+    "$("$WINDLASS" overlay diff --name-status "$MNT" | sort)"
+unmount
+
+# Without a terminal or an answer the changes are kept under a name that is printed.
+(cd "$DIR" && run . -- sh -c "$change") >/dev/null 2>told </dev/null
+name=$(sed -n "s/.*kept as '\([^']*\)'.*/\1/p" told)
+expect_match "the name" '^dir-[0-9]{8}-[0-9]{6}-[0-9]+$' "$name"
+expect_match "it is in the list" "^$name  " "$("$WINDLASS" overlay status)"
+
+# Where no folder can be made beside the directory, the changes are in the list.
+mkdir -p shut/dir
+: >"shut/.windlass-overlays"
+echo text >shut/dir/file
+run --keep home shut/dir -- sh -c "echo new >'$TEST_DIR/shut/dir/file'" 2>told </dev/null
+expect "the directory" text "$(cat shut/dir/file)"
+expect_match "another place" "^windlass run: changes go to '$XDG_STATE_HOME/windlass/overlays/home'" \
+    "$(cat told)"
+
+# As JSON, after the output of the command.
+run --discard --json "$DIR" -- sh -c "cd '$DIR' && $change >/dev/null; exit 4" >json 2>/dev/null
+expect "the status" 4 $?
+expect "JSON" "4 False 3" "$(python3 -c 'import json
+told = json.load(open("json"))
+print(told["status"], told["kept"], len(told["changes"]))')"
+same "after all"
