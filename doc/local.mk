@@ -10,6 +10,7 @@ doc_pages = \
     %D%/figures.md \
     %D%/figures-bricks.md \
     %D%/install.md \
+    %D%/overlay.md \
     %D%/quickstart-faults.md \
     %D%/quickstart-gluster.md \
     %D%/quickstart-live.md \

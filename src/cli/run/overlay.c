@@ -82,6 +82,8 @@ view_make_state (struct kept_view *kept, const char *directory, const char *list
     struct stat st;
 
     kept->entry = g_build_filename (list, kept->name, NULL);
+    if (stat (kept->entry, &st) < 0 && errno == ENOENT)
+        (void) unlink (kept->entry); /* the link to a folder that was removed by hand */
     if (lstat (kept->entry, &st) == 0)
         return -EEXIST;
     if (fits && lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()) {

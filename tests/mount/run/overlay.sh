@@ -63,6 +63,12 @@ expect "its changes" "$(printf 'A\tdeep/made\nD\tgone\nM\tfile')" \
     "$("$WINDLASS" overlay diff --name-status "$MNT" | sort)"
 unmount
 
+# A folder that was removed by hand is out of the list, and its name is free again.
+rm -r "$state"
+expect "the list without it" "" "$("$WINDLASS" overlay status)"
+run --keep trial "$DIR" -- touch "$DIR/made" 2>told </dev/null
+expect_match "the list with it again" '^trial  ' "$("$WINDLASS" overlay status)"
+
 # Without a terminal or an answer the changes are kept under a name that is printed.
 (cd "$DIR" && run . -- sh -c "$change") >/dev/null 2>told </dev/null
 name=$(sed -n "s/.*kept as '\([^']*\)'.*/\1/p" told)
