@@ -280,7 +280,7 @@ printing_append (const struct diff_change *change, void *data)
 }
 
 static char *
-printed (const struct diff_world *w, enum diff_style style)
+printed_diff (const struct diff_world *w, enum diff_style style)
 {
     struct printing printing = { style, g_string_new (NULL) };
     const struct diff_plan plan = { .layers = w->layers, .n_layers = w->n, .fn = printing_append,
@@ -305,13 +305,13 @@ START_TEST (changes_are_printed_as_lines_as_letters_and_as_json)
     layer_mark (&w, 0, "new\n", "redirect", "old");
     layer_write (&w, 1, "kind", "");
     layer_mkdir (&w, 0, "kind");
-    lines = printed (&w, DIFF_LINES);
+    lines = printed_diff (&w, DIFF_LINES);
     ck_assert_str_eq (lines, "changed  /file (content, mode 0644 -> 0600)\n"
                              "changed  /kind/ (was a file, is a directory)\n"
                              "renamed  /old/ -> /new\\x0a/\n");
-    letters = printed (&w, DIFF_NAME_STATUS);
+    letters = printed_diff (&w, DIFF_NAME_STATUS);
     ck_assert_str_eq (letters, "M\tfile\nT\tkind\nR\told\tnew\\x0a\n");
-    json = printed (&w, DIFF_JSON);
+    json = printed_diff (&w, DIFF_JSON);
     ck_assert_ptr_nonnull (strstr (json, "\"path_encoded\": \"/new%0A\""));
     ck_assert_ptr_nonnull (strstr (json, "\"mode\": \"0600\""));
     diff_world_end (&w);
@@ -331,7 +331,7 @@ START_TEST (a_patch_has_the_lines_of_text_and_tells_the_rest)
     layer_write (&w, 0, "new", "new\n");
     layer_write (&w, 1, "gone", "gone\n");
     layer_whiteout (&w, 0, "gone");
-    patch = printed (&w, DIFF_PATCH);
+    patch = printed_diff (&w, DIFF_PATCH);
     ck_assert_str_eq (patch, "# changed  /bytes (content)\n"
                              "# its content is not text, or is too large\n"
                              "# changed  /file (content)\n"

@@ -135,21 +135,21 @@ kept_view_write (const struct kept_view *kept, const char *volfile)
 /* --- what has changed ------------------------------------------------------------------------- */
 
 static int
-changes_take (const char *bytes, size_t size, void *data, char **ret_error)
+view_changes_take (const char *bytes, size_t size, void *data, char **ret_error)
 {
     g_string_append_len (data, bytes, (gssize) size);
     return 0;
 }
 
 static void
-changes_progress (uint64_t done, uint64_t total, const char *unit, void *data)
+view_changes_progress (uint64_t done, uint64_t total, const char *unit, void *data)
 {
 }
 
 /* Returns what `windlass overlay diff` prints, with an option if that is not NULL; NULL after a
  * message. */
 static GString *
-changes_of (const char *where, const char *option)
+view_changes (const char *where, const char *option)
 {
     GByteArray *words = g_byte_array_new ();
     g_autoptr (GString) number = g_string_new (NULL);
@@ -164,8 +164,8 @@ changes_of (const char *where, const char *option)
     input = g_byte_array_free_to_bytes (words);
     r = control_call_open (where, "cluster/overlay", "diff", false, input, number, &error);
     if (r == 0)
-        r = control_call_job (where, g_strchomp (number->str), false, changes_take,
-                              changes_progress, changes, &error);
+        r = control_call_job (where, g_strchomp (number->str), false, view_changes_take,
+                              view_changes_progress, changes, &error);
     if (r == 0)
         return changes;
     say_line (stderr, "windlass run: the changes can't be listed: %s", error);
@@ -187,7 +187,7 @@ answer_is_discard (void)
 static void
 changes_print_json (const struct kept_view *kept, const char *where, int status)
 {
-    g_autoptr (GString) changes = changes_of (where, "--json");
+    g_autoptr (GString) changes = view_changes (where, "--json");
     g_autoptr (GString) name = g_string_new (NULL), state = g_string_new (NULL);
     g_autoptr (GString) safe = g_string_new (NULL);
 
@@ -204,7 +204,7 @@ changes_print_json (const struct kept_view *kept, const char *where, int status)
 void
 kept_view_answer (struct kept_view *kept, const char *where, int status)
 {
-    g_autoptr (GString) changes = changes_of (where, NULL);
+    g_autoptr (GString) changes = view_changes (where, NULL);
 
     if (changes && changes->len == 0) {
         kept->drops = !kept->keep;
@@ -258,8 +258,8 @@ kept_view_end (struct kept_view *kept, bool lost)
         state_drop (kept);
     else if (kept->state)
         say_line (stderr,
-                  "windlass run: the changes are kept as '%s'; 'windlass -f %s/view.vol MOUNTPOINT' "
-                  "mounts the view again",
+                  "windlass run: the changes are kept as '%s'; 'windlass -f %s/view.vol "
+                  "MOUNTPOINT' mounts the view again",
                   kept->name, kept->state);
     g_free (kept->keep);
     g_free (kept->name);

@@ -9,9 +9,9 @@
  *                                                windlass(1), such as --read-only
  *   # mount OPTION [OPTION...]                   options of windlass(1) that it always needs
  *
- * In the volumes, @DIR@ stands for the directory, and @STATE@ for a folder that gets what is changed
- * in a view of it: overlay.c. A preset with @HOST@ and @PATH@ takes HOST:PATH in its place, and is
- * for `windlass new` alone.
+ * In the volumes, @DIR@ stands for the directory, and @STATE@ for a folder that gets what is
+ * changed in a view of it: overlay.c. A preset with @HOST@ and @PATH@ takes HOST:PATH in its place,
+ * and is for `windlass new` alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
 #define WINDLASS_CLI_RUN_RUN_H
@@ -62,9 +62,9 @@ struct made_volfile {
     char **mount; /* options of windlass(1) that it is mounted with */
 };
 
-/* place: the directory (absolute), or HOST:PATH. state: the folder for changes; NULL: place.overlay.
- * words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr. Values of secret
- * options are hidden in the words. */
+/* place: the directory (absolute), or HOST:PATH. state: the folder for changes; NULL:
+ * place.overlay. words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr.
+ * Values of secret options are hidden in the words. */
 int volfile_make (const struct cli_command *command, const struct preset *preset,
                   const char *place, const char *state, char **words,
                   const struct cli_graph *options, struct made_volfile *ret_made);

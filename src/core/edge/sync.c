@@ -107,8 +107,8 @@ sync_is_held (void)
     return __atomic_load_n (&sync_gate.holds, __ATOMIC_ACQUIRE) > 0;
 }
 
-/* Calls below the top belong to a request, or are made by a translator for itself: a pause waits for
- * those, and must not hold them up. */
+/* Calls below the top belong to a request, or are made by a translator for itself: a pause waits
+ * for those, and must not hold them up. */
 static bool
 client_is_held (const struct client *client)
 {

@@ -39,8 +39,8 @@ struct client *client_new_internal (const xlator_t *maker, xlator_t *top);
 void client_free (struct client *client);
 
 /* A pause of a graph without a bridge (core/work/pause.h): from sync_hold to sync_go_on, calls that
- * clients make to the top of a graph, and not for a translator, wait before they make their request.
- * Calls nest. sync_is_held is for programs
+ * clients make to the top of a graph, and not for a translator, wait before they make their
+ * request. Calls nest. sync_is_held is for programs
  * that make requests without a client. A thread with sync_unheld set is never held: the pause waits
  * for it in another way, or it is the one that pauses. */
 void sync_hold (void);

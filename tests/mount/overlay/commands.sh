@@ -91,6 +91,7 @@ echo again >>"$MNT/file"
 expect_match "a change after a discard" '^M.file$' "$(changes)"
 expect "a name that the kernel knows as missing" "No such file or directory" \
     "$(cat "$MNT/gone/x" 2>&1 | sed 's/.*: //')"
+expect_error "has removed or replaced a directory above '/gone/x'" overlay discard "$MNT" gone/x
 overlay discard "$MNT" gone >/dev/null
 expect "it is there again" x "$(cat "$MNT/gone/x")"
 

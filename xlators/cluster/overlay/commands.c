@@ -263,19 +263,19 @@ overlay_status (struct job *job, struct overlay_order *order)
 /* --- the commands ----------------------------------------------------------------------------- */
 
 static int
-command_status (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+overlay_command_status (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     return overlay_order_begin (this, asked, answer, "status", overlay_status);
 }
 
 static int
-command_diff (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+overlay_command_diff (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     return overlay_order_begin (this, asked, answer, "diff", overlay_diff);
 }
 
 static int
-command_discard (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+overlay_command_discard (xlator_t *this, const struct xlator_asked *asked, GString *answer)
 {
     return overlay_order_begin (this, asked, answer, "discard", overlay_discard);
 }
@@ -291,12 +291,12 @@ static const struct xlator_command_option overlay_diff_options[] = {
 };
 
 const struct xlator_command overlay_commands[] = {
-    { "status", "tell where the changes are, and how many there are", .run = command_status,
+    { "status", "tell where the changes are, and how many there are", .run = overlay_command_status,
       .arguments = "[PATH...]", .options = overlay_status_options, .job = true },
     { "diff", "list what the view has changed: all, or at these paths and below",
-      .run = command_diff, .arguments = "[PATH...]", .options = overlay_diff_options,
+      .run = overlay_command_diff, .arguments = "[PATH...]", .options = overlay_diff_options,
       .job = true },
     { "discard", "undo the changes of the view: all, or those at these paths and below",
-      .run = command_discard, .arguments = "[PATH...]", .job = true },
+      .run = overlay_command_discard, .arguments = "[PATH...]", .job = true },
     {},
 };

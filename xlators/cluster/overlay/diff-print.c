@@ -42,7 +42,7 @@ append_also (GString *differences)
 }
 
 static void
-append_differences (GString *differences, const struct diff_change *change)
+diff_append_differences (GString *differences, const struct diff_change *change)
 {
     const struct iatt *before = change->before ? &change->before->buf : NULL;
     const struct iatt *after = change->after ? &change->after->buf : NULL;
@@ -64,7 +64,7 @@ append_differences (GString *differences, const struct diff_change *change)
 
 /* A directory has a slash at its end. */
 static void
-append_path (GString *out, const char *path, const struct diff_object *object)
+diff_append_path (GString *out, const char *path, const struct diff_object *object)
 {
     line_append (out, path, 4 * PATH_MAX);
     if (object->buf.ia_type == IA_IFDIR)
@@ -72,17 +72,17 @@ append_path (GString *out, const char *path, const struct diff_object *object)
 }
 
 static void
-print_line (const struct diff_change *change, GString *out)
+diff_print_line (const struct diff_change *change, GString *out)
 {
     g_autoptr (GString) differences = g_string_new (NULL);
 
-    append_differences (differences, change);
+    diff_append_differences (differences, change);
     g_string_append_printf (out, "%-8s ", kind_text (change->kind));
     if (change->from) {
-        append_path (out, change->from, change->before);
+        diff_append_path (out, change->from, change->before);
         g_string_append (out, " -> ");
     }
-    append_path (out, change->path, change->after ? change->after : change->before);
+    diff_append_path (out, change->path, change->after ? change->after : change->before);
     if (differences->len > 0)
         g_string_append_printf (out, " (%s)", differences->str);
     g_string_append_c (out, '\n');
@@ -109,8 +109,8 @@ object_is_file (const struct diff_object *object)
     return object && object->buf.ia_type == IA_IFREG;
 }
 
-/* Reads the text of a side; one that is missing, or no file, is empty. Returns 1 if it is text; 0 if
- * not; or a negative errno. */
+/* Reads the text of a side; one that is missing, or no file, is empty. Returns 1 if it is text; 0
+ * if not; or a negative errno. */
 static int
 side_read (const struct diff_object *object, char **ret_text, gsize *ret_size)
 {
@@ -146,7 +146,7 @@ print_patch (const struct diff_change *change, GString *out)
     gsize old_size, new_size;
     int old_is_text, new_is_text = 1;
 
-    print_line (change, g_string_append (out, "# "));
+    diff_print_line (change, g_string_append (out, "# "));
     if (!object_is_file (change->before) && !object_is_file (change->after))
         return 0;
     old_is_text = side_read (change->before, &old, &old_size);
@@ -228,7 +228,7 @@ diff_print (const struct diff_change *change, enum diff_style style, GString *ou
         print_json (change, out);
         return 0;
     default:
-        print_line (change, out);
+        diff_print_line (change, out);
         return 0;
     }
 }

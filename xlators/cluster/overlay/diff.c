@@ -59,7 +59,7 @@ place_root (const struct walk *walk, struct place *place)
     }
 }
 
-static int place_look (const struct walk *walk, const struct place *at, const char *name,
+static int place_look_below (const struct walk *walk, const struct place *at, const char *name,
                        unsigned from, struct place *place);
 static int place_resolve (const struct walk *walk, const struct place *beside,
                           const char *redirect, unsigned from, struct place *place);
@@ -100,12 +100,12 @@ place_go_on (const struct walk *walk, const struct place *at, const char *name, 
     if (r < 0 || opaque)
         return r;
     return redirect ? place_resolve (walk, at, redirect, layer + 1, place)
-                    : place_look (walk, at, name, layer + 1, place);
+                    : place_look_below (walk, at, name, layer + 1, place);
 }
 
 /* Adds to the place what layers from `from` on have under a name of the directories in `at`. */
 static int
-place_look (const struct walk *walk, const struct place *at, const char *name, unsigned from,
+place_look_below (const struct walk *walk, const struct place *at, const char *name, unsigned from,
             struct place *place)
 {
     for (unsigned i = from; i < walk->n; i++) {
@@ -135,7 +135,7 @@ place_resolve (const struct walk *walk, const struct place *beside, const char *
     int r = 0;
 
     if (*redirect != '/')
-        return place_look (walk, beside, redirect, from, place);
+        return place_look_below (walk, beside, redirect, from, place);
     place_root (walk, &at);
     for (char **name = names; r == 0 && *name; name++) {
         struct place next = { 0 };
@@ -146,7 +146,7 @@ place_resolve (const struct walk *walk, const struct place *beside, const char *
             last &= !**rest;
         if (!**name)
             continue;
-        r = place_look (walk, &at, *name, from, last ? place : &next);
+        r = place_look_below (walk, &at, *name, from, last ? place : &next);
         if (last)
             break;
         place_clear (walk, &at);
@@ -318,7 +318,7 @@ walk_name (const struct walk *walk, const struct walk_directory *in, const char 
     if (r < 0)
         return r == -ENOENT ? 0 : r;
     upper.inode = inode;
-    r = place_look (walk, &in->place, name, 0, &place);
+    r = place_look_below (walk, &in->place, name, 0, &place);
     whiteout = r < 0 ? r : diff_is_whiteout (&upper);
     if (whiteout < 0)
         r = whiteout;
@@ -338,7 +338,7 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
 {
     g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
     struct place place = { 0 };
-    int r = place_look (walk, &in->place, name, 0, &place);
+    int r = place_look_below (walk, &in->place, name, 0, &place);
 
     if (r == 0 && place.top.inode)
         r = walk_tell (walk, 'D', path, NULL, &place.top, NULL);

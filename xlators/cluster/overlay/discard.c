@@ -2,8 +2,8 @@
 /*
  * windlass overlay discard: the view shows what the lowers have, for all names or for some.
  *
- * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each, and
- * the inodes that had a part in it are detached: files that programs have open go on as removed
+ * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each,
+ * and the inodes that had a part in it are detached: files that programs have open go on as removed
  * ones. What moved to work is removed afterwards. All names are looked up before the first one
  * moves, so a path that can't be discarded costs nothing.
  */
@@ -106,7 +106,7 @@ discard_add_path (struct discard *discard, const char *path)
             break;
         inode_unref (at);
         at = next;
-        r = at->ia_type == IA_IFDIR ? 0 : -ENOENT;
+        r = at->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
     }
     return r < 0 ? r : discard_add (discard, at, *name, path);
 }
@@ -128,7 +128,10 @@ discard_find_path (struct discard *discard, const char *path)
     const int r = discard_add_path (discard, path);
 
     discard->refused = r < 0;
-    if (r == -ENOENT || r == -ENOTDIR)
+    if (r == -ENOTDIR)
+        job_refuse (discard->job, "the view has removed or replaced a directory above '%s': that "
+                                  "one can be discarded; nothing was discarded", path);
+    else if (r == -ENOENT)
         job_refuse (discard->job, "the view has changed nothing at '%s'; nothing was discarded",
                     path);
     else if (r < 0)
@@ -176,19 +179,14 @@ discard_above (const struct discard *discard, const char *path, inode_t **ret_pa
     return at;
 }
 
-struct discard_dead {
-    const struct discard *discard;
-    GQueue todo; /* of inode_t, with references */
-};
-
+/* todo: of inode_t, with references. */
 static void
-discard_dead_child (inode_t *parent, const char *name, void *data)
+discard_dead_child (inode_t *parent, const char *name, void *todo)
 {
-    struct discard_dead *dead = data;
     inode_t *child = inode_grep (parent, name);
 
     if (child)
-        g_queue_push_tail (&dead->todo, child);
+        g_queue_push_tail (todo, child);
 }
 
 /* No name can be made in directories that are detached. */
@@ -197,17 +195,17 @@ discard_mark_dead (const struct discard *discard, inode_t *inode)
 {
     xlator_t *this = discard->act.this;
     overlay_private_t *priv = overlay_priv (this);
-    struct discard_dead dead = { discard, G_QUEUE_INIT };
+    GQueue todo = G_QUEUE_INIT;
 
-    g_queue_push_tail (&dead.todo, inode_ref (inode));
-    while ((inode = g_queue_pop_head (&dead.todo))) {
+    g_queue_push_tail (&todo, inode_ref (inode));
+    while ((inode = g_queue_pop_head (&todo))) {
         if (inode->ia_type == IA_IFDIR) {
             struct overlay_inode *ctx = overlay_inode_get (this, inode);
 
             pthread_mutex_lock (&priv->lock);
             ctx->dead = true;
             pthread_mutex_unlock (&priv->lock);
-            inode_each_child (inode, discard_dead_child, &dead);
+            inode_each_child (inode, discard_dead_child, &todo);
         }
         inode_unref (inode);
     }
