@@ -27,6 +27,7 @@ struct discard {
     GPtrArray *names;  /* of struct discard_name */
     bool all;          /* also what has changed of the root itself */
     struct pause *pause;
+    int64_t held;      /* nanoseconds for which requests waited */
     bool refused;      /* job_refuse has told the reason */
 };
 
@@ -324,6 +325,7 @@ discard_pause (struct discard *discard)
     else if (r == -EBUSY && !discard->refused)
         job_refuse (discard->job, "files were copied to the upper all the time; nothing was "
                                   "discarded");
+    discard->held = pause.held;
     pause_clear (&pause);
     return r;
 }
@@ -353,11 +355,15 @@ overlay_discard (struct job *job, struct overlay_order *order)
 {
     struct discard discard = { .job = job, .order = order,
                                .names = g_ptr_array_new_with_free_func (discard_name_free) };
+    unsigned n;
     int r;
 
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
     r = discard_pause (&discard);
-    job_print (job, "%u names discarded\n", discard_clean (&discard));
+    n = discard_clean (&discard);
+    if (r == 0)
+        job_print (job, "%u names discarded; requests waited for %.1f ms\n", n,
+                   (double) discard.held / 1e6);
     overlay_act_end (&discard.act);
     g_ptr_array_unref (discard.names);
     return r;
