@@ -90,6 +90,7 @@ struct mount {
     int64_t user_id;  /* the user of the daemon; -1: not a fuse mount */
     int64_t group_id; /* the daemon's group, or -1 */
     bool allow_other; /* other users may use it */
+    bool read_only;   /* since it was mounted: -o ro */
     bool shared;      /* mounts on it appear in other mount namespaces too, and it itself did */
 };
 

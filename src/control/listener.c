@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "control/listener.h"
+#include "control/server-internal.h"
 
 #include <errno.h>
 #include <glib-unix.h>
@@ -207,7 +208,9 @@ asker_read (struct connection *connection)
 
     if (getsockopt (connection->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0)
         return false;
-    connection->asker = (struct xlator_asked){ .uid = who.uid, .gid = who.gid, .pid = who.pid };
+    connection->asker = (struct xlator_asked){ .uid = who.uid, .gid = who.gid, .pid = who.pid,
+                                               .read_only =
+                                                   connection->listener->server->mount.read_only };
     return groups_read (connection);
 }
 

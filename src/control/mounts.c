@@ -61,6 +61,7 @@ line_parse (const char *line, struct mount *ret_mount)
                                  .user_id = mounts_number_of (rest[3], "user_id"),
                                  .group_id = mounts_number_of (rest[3], "group_id"),
                                  .allow_other = mount_has_option (rest[3], "allow_other"),
+                                .read_only = mount_has_option (rest[3], "ro"),
                                  .shared = shared };
     return true;
 }

@@ -86,6 +86,10 @@ enum xlator_event {
     XLATOR_REOPEN_LOGS, /* downwards: log files may have been renamed; open them again by their
                          * names. data is a GString, which gets a line for each log that can't be
                          * opened. Sent on the main thread */
+    XLATOR_NO_SPACE, /* upwards: an operation of a caller has failed with ENOSPC or EDQUOT, in the
+                      * translator below that sends this, before the caller gets the answer. No
+                      * translator has to watch answers for it. The receiver only notes it: the
+                      * thread answers requests */
 };
 
 /* A lock of inodelk, or of entrylk, that another client waits for. Lent for the call. */
@@ -193,6 +197,7 @@ struct xlator_asked {
     pid_t pid;
     unsigned ngroups;    /* number of supplementary groups */
     const gid_t *groups; /* supplementary groups */
+    bool read_only;      /* the mount is (-o ro): the command changes nothing there */
 };
 
 /* Returns the arguments of a subcommand, NULL at the end; freed with g_strfreev. */

@@ -220,6 +220,55 @@ failure_end (struct failure *failure, const call_stack_t *root)
     failure_add (failure);
 }
 
+/* --- storage that is full --------------------------------------------------------------------- */
+
+static bool
+error_is_of_full (int op_errno)
+{
+    return op_errno == ENOSPC || op_errno == EDQUOT;
+}
+
+static const call_frame_t *full_below (const call_frame_t *frame);
+
+/* Returns the frame, or one below it, that was the first to fail since storage is full. */
+static const call_frame_t *
+full_frame (const call_frame_t *frame)
+{
+    const call_frame_t *below;
+
+    if (!is_answered (frame))
+        return NULL;
+    below = full_below (frame);
+    if (below)
+        return below;
+    return frame->failed && error_is_of_full (frame->op_errno) ? frame : NULL;
+}
+
+static const call_frame_t *
+full_below (const call_frame_t *frame)
+{
+    const call_frame_t *full = NULL;
+
+    if (frame->slot && __atomic_load_n (&frame->wound, __ATOMIC_RELAXED))
+        full = full_frame (frame->slot);
+    for (const struct strand *s = frame->root->strands; !full && s; s = s->next)
+        if (s->frames[0].parent == frame)
+            full = full_frame (&s->frames[0]);
+    return full;
+}
+
+/* A translator that makes room would be told of its own requests, too, and never end. */
+static void
+full_tell (const call_stack_t *root, int op_errno)
+{
+    const call_frame_t *full = NULL;
+
+    if (error_is_of_full (op_errno) && !root->internal)
+        full = full_below (&root->frames[0]);
+    if (full)
+        xlator_pass_on (full->this, XLATOR_NO_SPACE, NULL);
+}
+
 void
 failure_note (const call_stack_t *root, int op_errno, const struct call_site *site)
 {
@@ -230,6 +279,7 @@ failure_note (const call_stack_t *root, int op_errno, const struct call_site *si
     if (op_errno)
         add_step (failure, top, op_errno, site, below);
     failure_end (failure, root);
+    full_tell (root, op_errno);
 }
 
 void
@@ -245,6 +295,7 @@ failure_note_background (const call_stack_t *root)
     failure->op = top->slot->op;
     add_below (failure, top);
     failure_end (failure, root);
+    full_tell (root, top->slot->op_errno);
 }
 
 void

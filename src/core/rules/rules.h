@@ -171,8 +171,15 @@ void rules_ask (const struct call *call);
  * To be called before the answer is passed on. */
 void rules_learn (const struct answer *answer, inode_t *inode);
 
-/* For xlator_cbks.forget, of a translator that keeps nothing else in its context of inodes. */
+/* For xlator_cbks.forget. */
 void rules_forget (xlator_t *this, inode_t *inode);
+
+/* What the translator itself keeps of an inode, since the rules have its context: NULL if there is
+ * nothing. rules_own_make makes it if there is none, as inode_ctx_make does; rules_forget passes it
+ * to drop. */
+void *rules_own (xlator_t *this, inode_t *inode);
+void *rules_own_make (xlator_t *this, inode_t *inode,
+                      void *(*fresh) (xlator_t *this, inode_t *inode), void (*drop) (void *own));
 
 /* Returns the operations on the inode that a rule may be for, by its paths; NULL: on any inode. */
 opset_t rules_ops_for (xlator_t *this, struct rules_slot *slot, inode_t *inode);

@@ -153,7 +153,37 @@ rules_inode (xlator_t *this, inode_t *inode)
 void
 rules_forget (xlator_t *this, inode_t *inode)
 {
-    g_free (inode_ctx_get (inode, this));
+    struct rules_inode *ctx = inode_ctx_get (inode, this);
+
+    if (ctx && ctx->own)
+        ctx->drop (ctx->own);
+    g_free (ctx);
+}
+
+void *
+rules_own (xlator_t *this, inode_t *inode)
+{
+    const struct rules_inode *ctx = inode_ctx_get (inode, this);
+
+    return ctx ? __atomic_load_n (&ctx->own, __ATOMIC_ACQUIRE) : NULL;
+}
+
+void *
+rules_own_make (xlator_t *this, inode_t *inode,
+                void *(*fresh) (xlator_t *this, inode_t *inode), void (*drop) (void *own))
+{
+    struct rules_inode *ctx = rules_inode (this, inode);
+    void *own = __atomic_load_n (&ctx->own, __ATOMIC_ACQUIRE), *mine;
+
+    if (own)
+        return own;
+    mine = fresh (this, inode);
+    __atomic_store_n (&ctx->drop, drop, __ATOMIC_RELAXED); /* the same for all threads */
+    if (__atomic_compare_exchange_n (&ctx->own, &own, mine, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return mine;
+    drop (mine);
+    return own;
 }
 
 /* Returns the number of an equal verdict, which may be this one from now on; -1: there are too

@@ -28,6 +28,8 @@ struct rules_inode {
     uint64_t verdict;  /* time of the clock of names, and the number in the lowest bits; 0: none.
                         * Atomic */
     uint64_t file;     /* FILE_KNOWN, mode and owner; or FILE_FAILED; 0: not known. Atomic */
+    void *own;         /* the translator's: rules_own, or NULL. Atomic */
+    void (*drop) (void *own);
 };
 
 #define FILE_KNOWN (UINT64_C (1) << 63)

@@ -168,3 +168,30 @@ expect "restore" "restored 500 entries" "$(restore many)"
 (cd "$MNT/many" && rm {1..500})
 expect "empty" "removed 500 entries for good" "$("$WINDLASS" trash empty "$MNT")"
 unmount
+
+# An entry that got the name of an older one while the command worked stays.
+stack debug/fault features/trash,settle=10ms
+mount_volfile "$VOL"
+touch "$MNT/a" "$MNT/b"
+rm "$MNT/a" "$MNT/b"
+wait_until '[ -e "$BACK/.Trash-0/files/b" ]'
+expect_ok "$WINDLASS" fault "$MNT" - <<<'unlink path "/.Trash-0/files/a" -> delay 3s'
+"$WINDLASS" trash empty "$MNT" a b >told 2>&1 &
+emptier=$!
+wait_until '"$WINDLASS" inflight "$MNT" | grep -q unlink'
+echo young >young
+printf '[Trash Info]\nPath=b\nDeletionDate=2026-01-01T00:00:00\n' >young.trashinfo
+mv young "$BACK/.Trash-0/files/b"
+mv young.trashinfo "$BACK/.Trash-0/info/b.trashinfo"
+wait $emptier && fail "the exit status does not tell it"
+expect_match "the younger one" "^'b' stays in the trash: a younger entry has its name by now" "$(cat told)"
+expect "what is left" young "$(cat "$BACK"/.Trash-0/files/*)"
+unmount
+
+# A mount that is read-only.
+mount_volfile "$VOL" -o ro
+expect_match "list" ' b' "$("$WINDLASS" trash list "$MNT")"
+expect_error 'empty changes the trash, and the mount is read-only' "$WINDLASS" trash empty "$MNT"
+expect_error 'restore changes the trash, and the mount is read-only' "$WINDLASS" trash restore "$MNT" b
+expect "what is left" young "$(cat "$BACK"/.Trash-0/files/*)"
+unmount

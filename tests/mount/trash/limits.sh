@@ -99,4 +99,21 @@ expect_ok "$WINDLASS" fault "$MNT" - <<<'create path "/full" -> error ENOSPC'
 expect_error 'No space' touch "$MNT/full"
 wait_until '[ ! -e "$BACK/.Trash/0/info/early.trashinfo" ]'
 expect "the tree" "" "$(ls "$BACK/.Trash/0/files")"
+
+# The same for any operation that finds no space, also one whose answer trash does not see; the
+# answer is the same.
+for op in writev mkdir setxattr; do
+    mkdir -p "$BACK/.Trash/0/files/old"
+    printf '[Trash Info]\nPath=old\nDeletionDate=2001-01-01T00:00:00\n' >"$BACK/.Trash/0/info/old.trashinfo"
+    expect_ok "$WINDLASS" fault "$MNT" - <<<"$op path \"/no-space*\" -> error ENOSPC"
+    touch "$MNT/no-space"
+    case $op in
+    writev) expect_error 'No space left' dd if=/dev/zero of="$MNT/no-space" bs=4k count=1 oflag=sync conv=notrunc ;;
+    mkdir) expect_error 'No space left' mkdir "$MNT/no-space-directory" ;;
+    setxattr) expect_error 'No space left' python3 -c \
+        'import os, sys; os.setxattr(sys.argv[1], "user.a", b"b")' "$MNT/no-space" ;;
+    esac
+    wait_until '[ ! -e "$BACK/.Trash/0/info/old.trashinfo" ]'
+done
+expect_ok "$WINDLASS" fault "$MNT" - <<<""
 unmount

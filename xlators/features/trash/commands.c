@@ -149,8 +149,12 @@ visit_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *an
     const struct job_plan plan = { .name = name, .about = "trash", .unit = "names",
                                    .run = visit_order_run, .free = visit_order_free, .data = order,
                                    .asked = asked };
-    const int r = order_read (order, asked, answer);
+    int r = order_read (order, asked, answer);
 
+    if (r == 0 && asked->read_only && carry_out != trash_list) {
+        g_string_printf (answer, "%s changes the trash, and the mount is read-only (-o ro)", name);
+        r = -EROFS;
+    }
     order->carry_out = carry_out;
     if (r == 0)
         return job_answers (this, &plan, answer);

@@ -13,6 +13,7 @@
  *   they go in here.
  * - A folder of a trash counts if it is a directory that belongs to the user. No symbolic link is
  *   followed, and folders are named by inodes.
+ * - On a mount with -o ro no command changes anything: requests of a visit don't come by the kernel.
  * - A former path is a text that anybody may have written: trash_record_read.
  */
 #ifndef WINDLASS_TRASH_COMMANDS_H
@@ -55,6 +56,7 @@ struct entry_seen {
     char *name;    /* in files */
     char *path;    /* as trash_record_read gives it, or NULL */
     int64_t when;  /* seconds since 1970 */
+    struct trash_info info;
     bool chosen;
     bool named;    /* an argument is its path or its name, not only that of a directory above */
 };

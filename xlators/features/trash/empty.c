@@ -50,16 +50,35 @@ tree_remove_all (struct trash_emptying *emptying, const struct bin_seen *bin, in
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
+/* The tree may have taken long to remove. While the information file is there, no program makes
+ * another entry of the name. */
+static int
+info_remove (struct trash_emptying *emptying, const struct entry_seen *entry, const char *name)
+{
+    const struct bin_seen *bin = entry->bin;
+    g_autoptr (inode_t) info = NULL;
+    int r = trash_info_look (bin->client, bin->info, name, &entry->info, &info);
+
+    if (r == 0)
+        r = sync_name_remove (bin->client, bin->info, name, info);
+    if (r == 0)
+        trash_notice (emptying->visit->this, bin->info, name);
+    return r == -ESTALE ? 0 : r;
+}
+
 static int
 entry_remove (struct trash_emptying *emptying, const struct entry_seen *entry)
 {
     const struct bin_seen *bin = entry->bin;
-    g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
-    int r = tree_remove_all (emptying, bin, bin->files, entry->name);
+    g_autofree char *name = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
+    g_autoptr (inode_t) info = NULL;
+    int r = trash_info_look (bin->client, bin->info, name, &entry->info, &info);
 
     if (r == 0)
-        r = tree_remove_all (emptying, bin, bin->info, info);
-    return r;
+        r = tree_remove_all (emptying, bin, bin->files, entry->name);
+    if (r == 0)
+        r = info_remove (emptying, entry, name);
+    return r == -ENOENT ? 0 : r;
 }
 
 static int
@@ -75,7 +94,8 @@ entry_remove_told (struct trash_emptying *emptying, const struct entry_seen *ent
         return 0;
     }
     emptying->failed++;
-    job_print (emptying->visit->job, "'%s' stays in the trash: %s\n", shown, g_strerror (-r));
+    job_print (emptying->visit->job, "'%s' stays in the trash: %s\n", shown,
+               r == -ESTALE ? "a younger entry has its name by now" : g_strerror (-r));
     return 0;
 }
 

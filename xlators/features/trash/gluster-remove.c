@@ -13,7 +13,7 @@ struct burial {
     inode_t *folder; /* in the trash, with a reference; or NULL */
     char *name;      /* in it */
     unsigned tries;
-    int error;       /* why the file is not kept: a positive errno */
+    int error;       /* why the file is not kept: a positive errno; 0: a rule eliminates it */
     /* the answer */
     struct iatt pre, post;
     bool has_pre, has_post;
@@ -55,7 +55,7 @@ burial_removed_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
 {
     struct burial *burial = frame->local;
 
-    if (op_ret >= 0)
+    if (op_ret >= 0 && burial->error != 0)
         trash_count_for_good (this, burial->error, burial->loc.name);
     burial_wipe (burial);
     STACK_UNWIND (unlink, frame, op_ret, op_errno, preparent, postparent, xdata);
@@ -102,9 +102,17 @@ burial_wind (struct burial *burial)
 static void
 burial_begin (xlator_t *this, struct trash_task *task)
 {
+    struct client *client = trash_priv (this)->maker.client;
     struct burial *burial = burial_of_task (task);
-    const int r = trash_gluster_folder (this, trash_priv (this)->maker.client, burial->loc.parent,
-                                        &burial->folder);
+    struct iatt buf;
+    int r;
+
+    trash_folder_stat (client, burial->loc.inode, &buf);
+    if (trash_is_eliminated (this, burial->frame->root, FOP_unlink, &burial->loc, &buf)) {
+        burial_for_good (burial, 0);
+        return;
+    }
+    r = trash_gluster_folder (this, client, burial->loc.parent, &burial->folder);
 
     if (r == 0)
         burial_wind (burial);

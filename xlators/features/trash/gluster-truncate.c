@@ -56,7 +56,9 @@ excerpt_keep_gluster (xlator_t *this, const call_stack_t *root, struct trash_cop
     trash_folder_stat (client, inode, &copy->before);
     if (buf->ia_type != IA_IFREG || buf->ia_nlink != 1 || buf->ia_size > most
         || buf->ia_size <= (uint64_t) size || !inode_a_name (inode, &parent, &name)
-        || !trash_gluster_keeps (this, root, parent, name))
+        || !trash_gluster_keeps (this, root, parent, name)
+        || trash_is_eliminated (this, root, FOP_truncate,
+                                &(loc_t){ .inode = inode, .parent = parent, .name = name }, buf))
         return;
     r = trash_gluster_folder (this, client, parent, &copy->folder);
     if (r == 0)

@@ -18,6 +18,7 @@
 struct trashed {
     char *name;       /* without the suffix */
     int64_t since;    /* seconds since 1970 */
+    struct trash_info seen;
     uint64_t size;    /* bytes; only if there is a limit of them */
     uid_t uid;        /* of the trash */
     inode_t *info, *files; /* folders, with references */
@@ -85,6 +86,7 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
     trashed = g_new0 (struct trashed, 1);
     trashed->name = g_strndup (name, strlen (name) - strlen (INFO_SUFFIX));
     trashed->since = buf.ia_mtime;
+    trash_info_note (&trashed->seen, &buf);
     trashed->uid = uid;
     trashed->info = inode_ref (info);
     trashed->files = inode_ref (files);
@@ -193,8 +195,11 @@ trashed_remove (struct limits_look *look, const struct trashed *trashed)
     const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : TRASH_NO_GROUP, 0 };
     struct client *owner = trash_owner_new (look->this, look->client, &who);
     g_autofree char *info = g_strconcat (trashed->name, INFO_SUFFIX, NULL);
-    int r = trashed_remove_tree (look, owner, trashed->files, trashed->name);
+    g_autoptr (inode_t) inode = NULL;
+    int r = trash_info_look (owner, trashed->info, info, &trashed->seen, &inode);
 
+    if (r == 0)
+        r = trashed_remove_tree (look, owner, trashed->files, trashed->name);
     if (r == 0 || r == -ENOENT)
         r = trashed_remove_tree (look, owner, trashed->info, info);
     if (r == 0)
@@ -299,5 +304,10 @@ trash_limits_soon (xlator_t *this)
         return;
     task = g_new (struct trash_task, 1);
     task->run = limits_task;
-    trash_line_add (&priv->entries, task);
+    pthread_mutex_lock (&priv->lock);
+    if (priv->settled)
+        g_free (task);
+    else
+        trash_line_add (&priv->entries, task);
+    pthread_mutex_unlock (&priv->lock);
 }

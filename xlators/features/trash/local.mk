@@ -7,6 +7,7 @@ xlators_features_trash_so_SOURCES = \
     %D%/commands.h \
     %D%/copy.c \
     %D%/copy.h \
+    %D%/eliminate.c \
     %D%/empty.c \
     %D%/entries.c \
     %D%/folders.c \

@@ -116,6 +116,30 @@ trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when)
     return path && decode (path) && is_place (path) ? g_steal_pointer (&path) : NULL;
 }
 
+/* --- the file itself -------------------------------------------------------------------------- */
+
+void
+trash_info_note (struct trash_info *ret_info, const struct iatt *buf)
+{
+    *ret_info = (struct trash_info){ buf->ia_gfid, buf->ia_mtime, buf->ia_mtime_nsec };
+}
+
+int
+trash_info_look (struct client *client, inode_t *folder, const char *name,
+                 const struct trash_info *info, inode_t **ret_inode)
+{
+    struct iatt buf;
+    const int r = sync_name_look (client, folder, name, ret_inode, &buf);
+
+    if (r < 0)
+        return r;
+    if (gfid_equal (&buf.ia_gfid, &info->gfid) && buf.ia_mtime == info->mtime
+        && buf.ia_mtime_nsec == info->mtime_nsec)
+        return 0;
+    g_clear_pointer (ret_inode, inode_unref);
+    return -ESTALE;
+}
+
 /* --- stages and names ------------------------------------------------------------------------- */
 
 /* "PID PROGRAM PATH" */

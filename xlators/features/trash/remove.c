@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +18,8 @@ struct removal {
     struct trash_who who;
     struct trash_stage *stage; /* entered, or NULL */
     unsigned stages;  /* that were tried */
-    int error;        /* why there is no stage: a positive errno, or 0: it lies in a trash */
+    int error;        /* why there is no stage: a positive errno, or 0: it lies in a trash, or a
+                       * rule eliminates it */
     /* what the answer says of the directory */
     struct iatt pre, post;
     bool has_pre, has_post;
@@ -93,33 +93,6 @@ trash_drop_again (xlator_t *this, inode_t *folder, const char *name, inode_t *in
     trash_links_unlock (this);
 }
 
-/* A pattern without "/" is for names, another for paths, also of a directory above. */
-static bool
-pattern_fits (const char *pattern, const char *path, const char *name)
-{
-    const size_t size = strlen (pattern);
-
-    if (!strchr (pattern, '/'))
-        return fnmatch (pattern, name, 0) == 0;
-    return fnmatch (pattern, path, 0) == 0
-        || (strncmp (path, pattern, size) == 0 && path[size] == '/');
-}
-
-static bool
-is_eliminated (xlator_t *this, const loc_t *loc)
-{
-    const trash_private_t *priv = this->private;
-    g_autofree char *path = NULL;
-    bool found = false;
-
-    if (!priv->eliminated || !*priv->eliminated)
-        return false;
-    path = inode_path (loc->parent, loc->name);
-    for (char **one = priv->eliminated; *one && !found; one++)
-        found = pattern_fits (*one, path, loc->name);
-    return found;
-}
-
 /* A pipe, a socket and a device have no content. What a process makes for itself alone and removes
  * while it is open is a temporary file. */
 bool
@@ -128,7 +101,7 @@ trash_keeps (xlator_t *this, const call_stack_t *root, const loc_t *loc)
     const ia_type_t type = loc->inode ? loc->inode->ia_type : IA_INVAL;
 
     return (type == IA_IFREG || type == IA_IFLNK)
-        && !trash_is_temporary (this, root, loc->inode) && !is_eliminated (this, loc);
+        && !trash_is_temporary (this, root, loc->inode) && !trash_fits_pattern (this, loc);
 }
 
 /* --- for good --------------------------------------------------------------------------------- */
@@ -244,6 +217,20 @@ removal_make_stage (xlator_t *this, struct trash_task *task)
         removal_refuse (removal, -r);
     else
         removal_for_good (removal, -r);
+}
+
+/* A task of maker: the rules need the attributes of the file. */
+static void
+removal_ask_rules (xlator_t *this, struct trash_task *task)
+{
+    struct removal *removal = removal_of_task (task);
+    struct iatt buf;
+
+    trash_folder_stat (trash_priv (this)->maker.client, removal->loc.inode, &buf);
+    if (trash_is_eliminated (this, removal->frame->root, FOP_unlink, &removal->loc, &buf))
+        removal_for_good (removal, 0);
+    else
+        removal_begin (removal);
 }
 
 /* Goes into the stage, if there is one; otherwise has one made. */
@@ -370,5 +357,10 @@ trash_unlink (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t xflag, di
     removal->xdata = dict_ref (xdata);
     removal->who = (struct trash_who){ trash_user (frame->root), frame->root->gid,
                                        frame->root->pid };
-    removal_begin (removal);
+    if (trash_rules_ask (this))
+        removal_task (removal, removal_ask_rules);
+    else if (trash_is_eliminated (this, frame->root, FOP_unlink, loc, NULL))
+        removal_for_good (removal, 0);
+    else
+        removal_begin (removal);
 }

@@ -124,10 +124,17 @@ trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *ne
 {
     const struct trash_who who = { trash_user (frame->root), frame->root->gid, frame->root->pid };
     struct replacement *replacement = frame_local_new (frame, sizeof *replacement);
+    struct iatt buf;
     int r;
 
     replacement->victim = inode_ref (newloc->inode);
     replacement->name = g_strdup (newloc->name);
+    trash_folder_stat (trash_priv (this)->maker.client, newloc->inode, &buf);
+    if (trash_is_eliminated (this, frame->root, FOP_rename, newloc, &buf)) {
+        STACK_WIND (frame, trash_rename_cbk, FIRST_CHILD (this), rename, oldloc, newloc, flags,
+                    xdata);
+        return;
+    }
     r = replacement_link (this, replacement, newloc->parent, &who);
     if (r < 0) {
         inode_unref (replacement->victim);

@@ -104,6 +104,23 @@ folder_find (struct restoring *restoring, struct client *client, const char *fol
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
+/* A volume of GlusterFS has no rename that replaces nothing. A file gets a further name there, which
+ * replaces nothing, and loses the old one. 1: it can't have one. */
+static int
+link_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
+           const char *name)
+{
+    struct client *client = entry->bin->client;
+    const int r = inode->ia_type == IA_IFDIR
+                      ? 1 : sync_name_link (client, inode, restoring->inode, name);
+
+    if (r == 0)
+        sync_name_remove (client, entry->bin->files, entry->name, inode);
+    return r == -EPERM || r == -EOPNOTSUPP || r == -EMLINK ? 1 : r;
+}
+
+/* A directory on a volume of GlusterFS: between the look and the rename somebody may make the name.
+ * The rename then fails, unless that is an empty directory, which it replaces. */
 static int
 rename_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
              const char *name)
@@ -111,7 +128,10 @@ rename_once (struct restoring *restoring, const struct entry_seen *entry, inode_
     const uint32_t flags = trash_rename_flags (restoring->visit->this);
     g_autoptr (inode_t) there = NULL;
     struct iatt buf;
+    int r = flags == 0 ? link_once (restoring, entry, inode, name) : 1;
 
+    if (r <= 0)
+        return r;
     if (flags == 0
         && sync_name_look (entry->bin->outside, restoring->inode, name, &there, &buf) != -ENOENT)
         return -EEXIST;
@@ -142,9 +162,8 @@ entry_gone (struct restoring *restoring, const struct entry_seen *entry, const c
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
     xlator_t *this = restoring->visit->this;
     g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
 
-    if (sync_name_look (entry->bin->client, entry->bin->info, info, &inode, &buf) == 0
+    if (trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode) == 0
         && sync_name_remove (entry->bin->client, entry->bin->info, info, inode) == 0)
         trash_notice (this, entry->bin->info, info);
     trash_notice (this, entry->bin->files, entry->name);
@@ -153,6 +172,16 @@ entry_gone (struct restoring *restoring, const struct entry_seen *entry, const c
 
 /* Where a restore failed. */
 enum restore_step { RESTORE_ENTRY, RESTORE_PATH, RESTORE_FOLDER, RESTORE_RENAME };
+
+/* Returns -ESTALE if the name is another entry's by now. */
+static int
+entry_is_same (const struct entry_seen *entry)
+{
+    g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
+    g_autoptr (inode_t) inode = NULL;
+
+    return trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode);
+}
 
 static int
 entry_restore (struct restoring *restoring, const struct entry_seen *entry,
@@ -167,6 +196,8 @@ entry_restore (struct restoring *restoring, const struct entry_seen *entry,
 
     *ret_step = RESTORE_ENTRY;
     r = visit_look (entry, &inode, &buf);
+    if (r == 0)
+        r = entry_is_same (entry);
     if (r < 0)
         return r;
     *ret_step = RESTORE_PATH;
@@ -194,6 +225,7 @@ reason_at (enum restore_step step, int r)
     } reasons[] = {
         { RESTORE_PATH, EINVAL, "its information file names no place below the root of the mount" },
         { RESTORE_ENTRY, ENOENT, "the entry has no file, or has just gone" },
+        { RESTORE_ENTRY, ESTALE, "a younger entry has its name by now" },
         { RESTORE_FOLDER, EACCES, "you may not enter the directories above it, or make those that "
                                   "are missing" },
         { RESTORE_FOLDER, ENOTDIR, "a name above it is no directory now; symbolic links are not "

@@ -61,7 +61,7 @@ is_made (const inode_t *inode, uint32_t flags)
 static struct made *
 made_now (xlator_t *this, inode_t *inode, const call_stack_t *root, bool exclusive)
 {
-    struct made *made = inode_ctx_make (inode, this, made_new, made_unref);
+    struct made *made = rules_own_make (this, inode, made_new, made_unref);
 
     __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
     __atomic_store_n (&made->exclusive, exclusive, __ATOMIC_RELAXED);
@@ -77,8 +77,6 @@ trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
 {
     const uint32_t flags = GPOINTER_TO_UINT (cookie);
 
-    if (op_ret < 0 && (op_errno == ENOSPC || op_errno == EDQUOT))
-        trash_limits_soon (this);
     if (op_ret >= 0 && inode && is_made (inode, flags)) {
         struct made *made = made_now (this, inode, frame->root, flags & O_EXCL);
 
@@ -137,17 +135,11 @@ trash_temporary_release (xlator_t *this, fd_t *fd)
     made_unref (file ? file->made : NULL);
 }
 
-void
-trash_temporary_forget (xlator_t *this, inode_t *inode)
-{
-    made_unref (inode_ctx_get (inode, this));
-}
-
 bool
 trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode)
 {
     const int64_t young = __atomic_load_n (&trash_priv (this)->temporaries, __ATOMIC_RELAXED);
-    const struct made *made = inode_ctx_get (inode, this);
+    const struct made *made = rules_own (this, inode);
     const pid_t maker = made ? __atomic_load_n (&made->maker, __ATOMIC_RELAXED) : 0;
 
     if (maker <= 0 || maker != process_of_thread (root->pid, clock_roughly ()))

@@ -90,6 +90,10 @@ static const struct xlator_option trash_options[] = {
       .help = "patterns, separated by commas, of what is removed for good: of names (*.o), or, "
               "with a slash, of paths from the root of the mount (/build), which count for all "
               "below" },
+    { OPTION ("rules", PATH, trash_private_t, rules_file, NULL), .check = trash_rules_check,
+      .online = true,
+      .help = "the file with the rules that choose what is removed for good, by path, process, "
+              "user, size and more: features-trash(7)" },
     { OPTION ("temporaries", TIME, trash_private_t, temporaries, "1m"), .online = true,
       .help = "remove a file for good if the process that removes it has made it less than this "
               "time ago: lock files, journals and the like; 0: only while it has the file open" },
@@ -200,7 +204,7 @@ trash_init (xlator_t *this)
     trash_private_t *priv = this->private;
     struct random_source source = { random_seed () };
 
-    if (trash_gluster_options (this, priv) < 0)
+    if (trash_gluster_options (this, priv) < 0 || trash_rules_begin (this, priv->rules_file) < 0)
         return -EINVAL;
     pthread_mutex_init (&priv->lock, NULL);
     priv->stages = g_hash_table_new (trash_stage_hash, trash_stage_same);
@@ -227,7 +231,7 @@ trash_reconfigure (xlator_t *this, const void *new_private)
     unsigned kinds;
 
     new->layout = priv->layout;
-    if (trash_gluster_options (this, new) < 0)
+    if (trash_gluster_options (this, new) < 0 || trash_rules_begin (this, new->rules_file) < 0)
         return -EINVAL;
 
     trash_keep_parse (new->keep_text, &kinds);
@@ -314,6 +318,8 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
         priv->ending = true; /* no notice, no timer */
         pthread_mutex_unlock (&priv->lock);
     }
+    if (event == XLATOR_NO_SPACE)
+        trash_limits_soon (this);
     if (event == XLATOR_PARENT_DOWN)
         trash_settle_all (this);
     xlator_pass_on (this, event, data);
@@ -331,6 +337,7 @@ trash_fini (xlator_t *this)
     trash_line_fini (&priv->entries);
     trash_line_fini (&priv->notices);
     work_leave ();
+    trash_rules_end (this);
     g_hash_table_unref (priv->users);
     g_hash_table_unref (priv->last_of);
     g_hash_table_unref (priv->stages);
@@ -390,6 +397,7 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 priv->directory);
     else
         trash_explain_kept (priv, out);
+    trash_rules_explain (this, path, inode, out);
     if (lost > 0)
         g_string_append_printf (
             out, "%" G_GUINT64_FORMAT " names were removed for good instead, lastly for %s\n", lost,
@@ -422,8 +430,9 @@ const struct xlator_api xlator_api = {
               .create = trash_create, .truncate = trash_truncate, .ftruncate = trash_ftruncate,
               .flush = trash_flush, .symlink = trash_symlink, .unlink = trash_unlink,
               .rmdir = trash_rmdir, .rename = trash_rename },
-    .cbks = { .forget = trash_temporary_forget, .release = trash_release },
+    .cbks = { .forget = rules_forget, .release = trash_release },
     .dumpops = { .priv = trash_dump, .explain = trash_explain },
     .commands = trash_commands,
     .hides = trash_hides,
+    .rules = trash_rules,
 };

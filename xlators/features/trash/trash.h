@@ -130,7 +130,7 @@ typedef struct {
     bool on;        /* from `wanted`; atomic */
     int no_trash;   /* enum trash_lack; atomic */
     int64_t settle; /* nanoseconds; atomic */
-    char *keep_text, *eliminate_text;
+    char *keep_text, *eliminate_text, *rules_file;
     uint64_t max_filesize, max_total, min_free; /* bytes, 0: no limit; atomic */
     int64_t temporaries; /* nanoseconds; atomic */
     int64_t max_age; /* nanoseconds, 0: no limit; atomic */
@@ -138,6 +138,9 @@ typedef struct {
     bool copy;             /* atomic */
     unsigned keep;         /* enum trash_kind; atomic */
     char **eliminated;     /* patterns; constant after init, or NULL */
+    struct rules_slot rules;
+    bool has_rules;        /* rules are in force; atomic */
+    bool rules_ask;        /* one of them needs the attributes of a file; atomic */
 
     pthread_mutex_t lock;   /* a leaf */
     GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
@@ -334,6 +337,18 @@ void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
 
+/* An information file as it was read: an entry's name may be another entry's by now. */
+struct trash_info {
+    gfid_t gfid;
+    int64_t mtime;       /* seconds since 1970 */
+    uint32_t mtime_nsec;
+};
+void trash_info_note (struct trash_info *ret_info, const struct iatt *buf);
+/* Looks the information file up, and returns 0 with a reference if it is still the same; -ESTALE:
+ * another one has the name; or another negative errno. */
+int trash_info_look (struct client *client, inode_t *folder, const char *name,
+                     const struct trash_info *info, inode_t **ret_inode);
+
 /* --- limits.c: the oldest entries go first; tasks of `entries` only --------------------------- */
 
 #define TRASH_LIMITS_EVERY (60 * G_GINT64_CONSTANT (1000000000)) /* time between two looks, in
@@ -370,6 +385,22 @@ void trash_lack_begin (xlator_t *this);
 /* A name was removed for good, although it should have been kept. error: a positive errno. */
 void trash_count_for_good (xlator_t *this, int error, const char *name);
 
+/* --- eliminate.c: what is removed for good by intent ------------------------------------------ */
+
+/* Returns whether a pattern of `eliminate` names the file. */
+bool trash_fits_pattern (xlator_t *this, const loc_t *loc);
+/* Returns whether a rule eliminates the file of loc when `root` removes it or its content by op.
+ * buf: its attributes; NULL: unknown, which trash_rules_ask allows if it is false. */
+bool trash_is_eliminated (xlator_t *this, const call_stack_t *root, enum fop op, const loc_t *loc,
+                          const struct iatt *buf);
+bool trash_rules_ask (const xlator_t *this);
+/* Checks a file of rules, for the option; puts it in force (NULL: no rules); ends it. */
+int trash_rules_check (const char *file, char **ret_allowed);
+int trash_rules_begin (xlator_t *this, const char *file);
+void trash_rules_end (xlator_t *this);
+void trash_rules_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
+struct rules_slot *trash_rules (xlator_t *this);
+
 /* --- trash.c ---------------------------------------------------------------------------------- */
 
 /* Reads the option `keep`, as bits of enum trash_kind; false: it is wrong. */
@@ -388,7 +419,6 @@ extern flush_fop trash_flush;
 
 /* Returns whether the caller has made the file, with O_EXCL and still has it open, or just now. */
 bool trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode);
-void trash_temporary_forget (xlator_t *this, inode_t *inode);
 void trash_temporary_release (xlator_t *this, fd_t *fd);
 
 /* The context of an open file. */

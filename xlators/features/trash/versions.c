@@ -80,7 +80,9 @@ version_is_due (xlator_t *this, const call_stack_t *root, inode_t *inode, off_t 
         return false;
     trash_folder_stat (client, inode, &version->copy.before);
     version->racy = version_is_racy (&version->copy.before);
-    return version_fits (this, &version->copy.before, size);
+    return version_fits (this, &version->copy.before, size)
+        && !trash_is_eliminated (this, root, version->apart ? FOP_open : FOP_truncate, &loc,
+                                 &version->copy.before);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */

@@ -316,6 +316,7 @@ visit_add_entry (struct visit *visit, const struct bin_seen *bin, const char *in
         text = info_read (visit, bin, inode);
     entry = g_new0 (struct entry_seen, 1);
     entry->bin = bin;
+    trash_info_note (&entry->info, &buf);
     entry->name = g_strndup (info, strlen (info) - strlen (TRASH_INFO_SUFFIX));
     entry->path = trash_record_read (text ? text : "", buf.ia_mtime, &entry->when);
     g_ptr_array_add (visit->entries, entry);
