@@ -13,7 +13,8 @@
  *   they go in here.
  * - A folder of a trash counts if it is a directory that belongs to the user. No symbolic link is
  *   followed, and folders are named by inodes.
- * - On a mount with -o ro no command changes anything: requests of a visit don't come by the kernel.
+ * - On a mount with -o ro no command changes anything. The kernel can't see to that, since the
+ *   requests of a visit don't come through it.
  * - A former path is a text that anybody may have written: trash_record_read.
  */
 #ifndef WINDLASS_TRASH_COMMANDS_H

@@ -104,8 +104,8 @@ folder_find (struct restoring *restoring, struct client *client, const char *fol
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
-/* A volume of GlusterFS has no rename that replaces nothing. A file gets a further name there, which
- * replaces nothing, and loses the old one. 1: it can't have one. */
+/* A volume of GlusterFS has no rename that replaces nothing. A file gets a further name there,
+ * which replaces nothing, and loses the old one. 1: it can't have one. */
 static int
 link_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
            const char *name)
