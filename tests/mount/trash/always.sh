@@ -122,3 +122,23 @@ rm "$MNT/apart"
 wait_until '"$WINDLASS" explain "$MNT" | grep -q "for good instead, lastly for EXDEV"'
 settled
 unmount
+
+# Directories that are deeper than any path (4,096 levels): a file and a directory there are counted.
+stack features/trash,settle=50ms
+mount_volfile "$VOL"
+python3 - "$MNT" <<'EOF2' || fail "not removed"
+import os, sys
+os.chdir(sys.argv[1])
+for i in range(4200):
+    os.mkdir('d')
+    os.chdir('d')
+open('file', 'w').close()
+if os.fork() == 0: # another process: what a process makes and removes itself is temporary
+    os.unlink('file')
+    os.chdir('..')
+    os.rmdir('d')
+    os._exit(0)
+sys.exit(os.wait()[1] != 0)
+EOF2
+expect_match "deep" "2 names were removed for good instead, lastly for ENAMETOOLONG" "$("$WINDLASS" explain "$MNT")"
+unmount

@@ -359,7 +359,7 @@ trash_folder_apart (xlator_t *this, inode_t *directory, const struct trash_who *
 
     *ret_error = *path == '/' ? folder_of_stage (this, itable_root (directory->table), who, name,
                                                  &folder)
-                              : -ESTALE;
+                              : -ENAMETOOLONG; /* more levels than inode_path follows */
     if (*ret_error < 0)
         return NULL;
     stage = g_new0 (struct trash_stage, 1);

@@ -151,8 +151,14 @@ gone_stage (xlator_t *this, struct trash_task *task)
     g_autoptr (inode_t) folder = NULL;
     dict_t *const xdata = gone->xdata;
 
+    int r = 0;
+
     stack_taken (frame->root);
-    if (gone->buf.ia_type != IA_INVAL && gone_put (this, gone, mine, &folder) == 0) {
+    if (gone->buf.ia_type != IA_INVAL)
+        r = gone_put (this, gone, mine, &folder);
+    if (r < 0 && !mine)
+        trash_count_for_good (this, -r, gone->loc.name);
+    if (folder) {
         folder_becomes (trash_priv (this)->maker.client, folder, gone, mine);
         trash_stage_unref (this, mine);
     } else if (mine) {
