@@ -20,13 +20,20 @@ struct made {
     bool exclusive; /* made with O_EXCL, and still open; atomic */
 };
 
+/* Layout gluster keeps a file whoever has made it, so nothing is remembered there. */
+static bool
+makers_count (xlator_t *this, const call_stack_t *root)
+{
+    return trash_priv (this)->layout == TRASH_FREEDESKTOP && trash_takes (this, root);
+}
+
 static create_cbk trash_create_cbk;
 
 void
 trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
               mode_t umask, fd_t *fd, dict_t *xdata)
 {
-    if (trash_takes (this, frame->root))
+    if (makers_count (this, frame->root))
         STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
                            create, loc, flags, mode, umask, fd, xdata);
     else
@@ -93,7 +100,7 @@ void
 trash_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc, mode_t umask,
                dict_t *xdata)
 {
-    if (trash_takes (this, frame->root))
+    if (makers_count (this, frame->root))
         STACK_WIND (frame, trash_symlink_cbk, FIRST_CHILD (this), symlink, linkpath, loc, umask,
                     xdata);
     else
