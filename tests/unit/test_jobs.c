@@ -225,6 +225,55 @@ START_TEST (the_end_stops_jobs_and_lets_none_begin)
 }
 END_TEST
 
+START_TEST (a_paused_job_goes_on_once_a_request_waits_for_it)
+{
+    int64_t begun;
+    int number;
+
+    job_world_new ();
+    begun = clock_now ();
+    job_world.piece = SECOND;
+    jobs_pause ();
+    number = world_job_begin (1, false, NOT_ASKED);
+    while (scheduler_step ())
+        continue;
+    ck_assert_uint_eq (job_world.worked, 0);
+    job_owe ((unsigned) number, true);
+    step_all ();
+    ck_assert_uint_eq (job_world.worked, 3);
+    ck_assert_int_lt (clock_now (), begun + 4 * SECOND); /* it has not rested either */
+    job_owe ((unsigned) number, true);                   /* it is gone */
+    number = world_job_begin (100, true, NOT_ASKED);
+    job_owe ((unsigned) number, false);
+    while (scheduler_step ())
+        continue;
+    ck_assert_uint_eq (job_world.worked, 3);
+    jobs_go_on ();
+    step_all ();
+    ck_assert_uint_eq (job_world.worked, 6);
+    job_world_free ();
+}
+END_TEST
+
+/* Requests may still come, and rely on it. */
+START_TEST (a_lasting_job_begins_until_the_end_has_waited)
+{
+    const struct job_plan plan = { .name = "work", .run = world_job_run, .lasts = true };
+
+    job_world_new ();
+    job_world.ended_at = -1;
+    jobs_end (&job_world.xl);
+    ck_assert_int_eq (world_job_begin (100, true, NOT_ASKED), -ESHUTDOWN);
+    ck_assert_int_gt (job_begin (&job_world.xl, &plan), 0);
+    step_all ();
+    ck_assert_int_ge (job_world.ended_at, 0); /* it has run, */
+    ck_assert_uint_eq (job_world.worked, 0);  /* as one that must stop */
+    jobs_wait (&job_world.xl);
+    ck_assert_int_eq (job_begin (&job_world.xl, &plan), -ESHUTDOWN);
+    job_world_free ();
+}
+END_TEST
+
 START_TEST (an_answer_outlives_the_translator)
 {
     g_autofree char *printed = NULL, *rest = NULL;
@@ -404,6 +453,8 @@ TEST_PROGRAM (test_jobs)
     tcase_add_test (tcase, a_hold_pauses_a_job_and_it_goes_on_where_it_was);
     tcase_add_test (tcase, a_job_that_begins_under_a_hold_waits_unless_a_request_needs_it);
     tcase_add_test (tcase, the_end_stops_jobs_and_lets_none_begin);
+    tcase_add_test (tcase, a_paused_job_goes_on_once_a_request_waits_for_it);
+    tcase_add_test (tcase, a_lasting_job_begins_until_the_end_has_waited);
     tcase_add_test (tcase, an_answer_outlives_the_translator);
     tcase_add_test (tcase, an_answer_is_for_its_user_and_for_root);
     tcase_add_test (tcase, a_failure_comes_after_all_that_was_printed);

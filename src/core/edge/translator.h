@@ -395,7 +395,8 @@ struct xlator {
     unsigned sequences; /* of core/edge/steps.h that are not answered; guarded there */
     struct {
         unsigned running; /* number of jobs that have not ended */
-        bool used, ended; /* whether jobs_init was called, and jobs_end */
+        bool used, ended, over; /* whether jobs_init was called, jobs_end, and jobs_wait has found
+                                 * that no job runs */
     } jobs; /* of core/work/job.h; guarded there */
 };
 

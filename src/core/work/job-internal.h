@@ -38,6 +38,7 @@ struct job {
     uint64_t done, total; /* progress in plan.unit */
     GString *text;        /* text that the job has printed, and that no client has read yet */
     char *error;          /* message of a failed job, or NULL */
+    bool owed;            /* whether a request waits for the job */
     bool ended;           /* whether the job has ended, and its text is not read yet */
     int result;           /* result of an ended job: 0 or a negative errno */
     int64_t quiet_since;  /* time when a client last read text, or the job ended, by clock_now */

@@ -83,7 +83,7 @@ job_wait_locked (struct job *job, int64_t rests_until)
     job->waits = NULL;
     if (job_must_stop (job))
         return false;
-    if (all_jobs.paused && !job->plan.owed) {
+    if (all_jobs.paused && !job->owed) {
         job->waits = "is paused by a move to another graph";
         thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
         return true;
@@ -93,6 +93,8 @@ job_wait_locked (struct job *job, int64_t rests_until)
         until = job->quiet_since + QUIET_MAX;
         if (now >= until)
             job_unheard_locked (job);
+    } else if (job->owed) {
+        until = now;
     } else if (now < until) {
         job->waits = "rests";
     }
@@ -206,13 +208,14 @@ job_work (struct work_item *work)
     struct job *job = (struct job *) ((char *) work - offsetof (struct job, work));
 
     pthread_mutex_lock (&all_jobs.lock);
-    while (all_jobs.paused && !job->plan.owed && !job_must_stop (job))
+    while (all_jobs.paused && !job->owed && !job_must_stop (job))
         thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
     stack_keep (NULL, 1);
     pthread_mutex_unlock (&all_jobs.lock);
     job->piece_began = clock_now ();
     sync_unheld = true; /* a hold waits for the end of each piece of the job */
-    job_end (job, job_must_stop (job) ? -EINTR : job->plan.run (job, job->plan.data));
+    job_end (job, job_must_stop (job) && !job->plan.lasts ? -EINTR
+                                                          : job->plan.run (job, job->plan.data));
     sync_unheld = false;
 }
 
@@ -262,6 +265,7 @@ job_new (xlator_t *this, const struct job_plan *plan)
     job->plan.asked = NULL;
     job->this = this;
     job->volume = this->name;
+    job->owed = plan->owed;
     job->asked = plan->asked != NULL;
     job->uid = plan->asked ? plan->asked->uid : 0;
     job->text = g_string_new (NULL);
@@ -277,12 +281,13 @@ job_begin (xlator_t *this, const struct job_plan *plan)
     int r = 0;
 
     pthread_mutex_lock (&all_jobs.lock);
-    if (this->jobs.ended)
+    if (plan->lasts ? this->jobs.over : this->jobs.ended)
         r = -ESHUTDOWN;
     else if (job->asked && !jobs_have_room_locked (job->uid))
         r = -EAGAIN;
     if (r == 0) {
         r = (int) (job->number = ++all_jobs.last);
+        job->stop = this->jobs.ended;
         this->jobs.running++;
         g_queue_push_tail (&all_jobs.list, job);
     }
@@ -337,6 +342,7 @@ jobs_wait (xlator_t *this)
     pthread_mutex_lock (&all_jobs.lock);
     while (this->jobs.running > 0)
         thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
+    this->jobs.over = true;
     pthread_mutex_unlock (&all_jobs.lock);
 }
 
@@ -388,6 +394,19 @@ job_find_locked (unsigned number)
         if (((struct job *) at->data)->number == number)
             return at->data;
     return NULL;
+}
+
+void
+job_owe (unsigned number, bool owed)
+{
+    struct job *job;
+
+    pthread_mutex_lock (&all_jobs.lock);
+    job = job_find_locked (number);
+    if (job)
+        job->owed = owed;
+    thread_cond_broadcast (&all_jobs.changed);
+    pthread_mutex_unlock (&all_jobs.lock);
 }
 
 int

@@ -61,7 +61,11 @@ struct job_plan {
 
     unsigned pace; /* percent of the time for which the job may work, 1 to 100; 0: somebody waits
                     * for the job, so callers at a limit do not slow it either */
-    bool owed;     /* a request waits for the job, so a hold lets the job run to its end */
+    bool owed;     /* a request waits for the job: a hold lets the job run, and it does not rest;
+                    * job_owe changes that */
+    bool lasts;    /* requests rely on the job until none comes any more: it begins after jobs_end,
+                    * too, as a job that must stop, until jobs_wait; and run is called although the
+                    * job was stopped before it began */
     const struct xlator_asked *asked; /* command that begins the job, lent for job_begin. NULL:
                                        * none, and what the job prints is dropped */
 };
@@ -74,9 +78,14 @@ void jobs_wait (xlator_t *this); /* does jobs_end, and waits until no job of thi
 void jobs_fini (xlator_t *this); /* does jobs_wait; also after a failed init */
 
 /* Begins a job. Returns its number, from 1, unique in the process; or a negative errno: -ESHUTDOWN
- * after jobs_end; -EAGAIN if the user who asks has too many jobs, or commands have begun too many.
- * May be called under a lock of the translator that plan->free does not take. */
+ * after jobs_end, or jobs_wait if plan->lasts; -EAGAIN if the user who asks has too many jobs, or
+ * commands have begun too many. May be called under a lock of the translator that plan->free does
+ * not take. */
 int job_begin (xlator_t *this, const struct job_plan *plan);
+
+/* Sets whether a request waits for a job, as plan.owed does; on any thread. Does nothing if the job
+ * has ended. May be called under a lock of the translator. */
+void job_owe (unsigned number, bool owed);
 
 /* For a command of a translator (struct xlator_command) that is answered by a job: does job_begin,
  * and puts the number, or the reason for the failure, into answer. Returns 0 or a

@@ -23,7 +23,8 @@ struct bin {
 
 struct making {
     xlator_t *this;
-    struct client *daemon;
+    struct trash_work *work;
+    struct client *daemon; /* of work */
     struct client *owner;  /* acts as the user */
     struct bin bin;
     struct trash_stage *stage;
@@ -65,7 +66,8 @@ trash_notice (xlator_t *this, inode_t *directory, const char *name)
 {
     struct notice *notice = g_new (struct notice, 1);
 
-    *notice = (struct notice){ { notice_send }, inode_ref (directory), g_strdup (name) };
+    *notice = (struct notice){ { notice_send, .background = true }, inode_ref (directory),
+                               g_strdup (name) };
     trash_line_add (&trash_priv (this)->notices, &notice->task);
 }
 
@@ -342,8 +344,8 @@ drop_answer (xlator_t *this, struct trash_task *task)
 static bool
 entry_is_dropped (struct making *making, inode_t *inode, const char *name)
 {
-    struct drop_question question = { .task = { drop_answer }, .making = making, .inode = inode,
-                                      .name = name };
+    struct drop_question question = { .task = { .run = drop_answer }, .making = making,
+                                      .inode = inode, .name = name };
     g_autoptr (inode_t) left = NULL;
     struct iatt buf;
 
@@ -401,6 +403,14 @@ trash_owner_new (xlator_t *this, const struct client *daemon, const struct trash
     return client;
 }
 
+static int
+entry_in_time (struct making *making, const char *name)
+{
+    if (!trash_work_next (making->work))
+        return -EINTR;
+    return clock_now () < making->until ? entry_of_name (making, name) : -EAGAIN;
+}
+
 /* Makes the entries of a stage, and removes its folder. What can't become an entry stays there, and
  * is tried again. */
 static int
@@ -415,13 +425,15 @@ stage_empty (struct making *making)
 
     if (r == 0 && names->len > 0)
         r = bin_open (making);
+    trash_work_progress (making->work, 0, names->len);
     for (guint i = 0; r == 0 && i < names->len; i++) {
-        int one = clock_now () < making->until ? entry_of_name (making, names->pdata[i]) : -EAGAIN;
+        int one = entry_in_time (making, names->pdata[i]);
 
         if (one < 0 && one != -ENOENT)
             failed = one;
-        if (one == -EAGAIN || error_is_of_space (one))
+        if (one == -EAGAIN || one == -EINTR || error_is_of_space (one))
             break; /* the others would fail, too */
+        trash_work_progress (making->work, 1, 0);
     }
     if (r == 0 && !failed && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (making->daemon, user, name, stage->folder);
@@ -429,15 +441,15 @@ stage_empty (struct making *making)
 }
 
 int
-trash_entries_of (xlator_t *this, struct client *client, struct trash_stage *stage, int64_t until)
+trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *stage, int64_t until)
 {
-    struct making making = { .this = this, .daemon = client,
+    struct making making = { .this = this, .work = work, .daemon = work->client,
                              .stage = stage, .until = until, .bin = { .who = stage->who } };
     int r;
 
     making.owner = trash_owner_new (this, making.daemon, &stage->who);
     r = stage_empty (&making);
-    if (r < 0 && r != -EAGAIN && stage->not_before == 0)
+    if (r < 0 && r != -EAGAIN && r != -EINTR && stage->not_before == 0)
         gf_log (this, GF_LOG_WARNING,
                 "what was removed from '%s' stays in '/" TRASH_STAGES "', since it can't go to the "
                 "trash of user %u: %s",
@@ -454,8 +466,8 @@ trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until)
     struct trash_stage *stage;
     int r = 0;
 
-    while (r != -EAGAIN && (stage = trash_stage_next (this, quiet))) {
-        r = trash_entries_of (this, trash_priv (this)->entries.client, stage, until);
+    while (r != -EAGAIN && r != -EINTR && (stage = trash_stage_next (this, quiet))) {
+        r = trash_entries_of (this, &trash_priv (this)->entries.work, stage, until);
         if (r < 0 && quiet != TRASH_ALL)
             trash_stage_again (this, stage, r == -EAGAIN ? 0 : TRASH_OLDEST);
         trash_stage_unref (this, stage);

@@ -456,6 +456,6 @@ trash_folders_tidy (xlator_t *this)
 {
     struct trash_task *task = g_new (struct trash_task, 1);
 
-    task->run = folders_tidy;
+    *task = (struct trash_task){ folders_tidy, .background = true };
     trash_line_add (&trash_priv (this)->maker, task);
 }

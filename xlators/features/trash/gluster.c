@@ -238,6 +238,6 @@ trash_gluster_begin (xlator_t *this)
     if (priv->layout != TRASH_GLUSTER || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     task = g_new (struct trash_task, 1);
-    task->run = gluster_begin;
+    *task = (struct trash_task){ gluster_begin, .background = true };
     trash_line_add (&priv->maker, task);
 }

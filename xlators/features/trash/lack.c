@@ -58,6 +58,6 @@ trash_lack_begin (xlator_t *this)
     if (priv->layout == TRASH_GLUSTER || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     task = g_new (struct trash_task, 1);
-    task->run = lack_tell;
+    *task = (struct trash_task){ lack_tell, .background = true };
     trash_line_add (&priv->maker, task);
 }

@@ -303,7 +303,7 @@ trash_limits_soon (xlator_t *this)
         || __atomic_exchange_n (&priv->limits_are_due, true, __ATOMIC_RELAXED))
         return;
     task = g_new (struct trash_task, 1);
-    task->run = limits_task;
+    *task = (struct trash_task){ limits_task, .background = true };
     pthread_mutex_lock (&priv->lock);
     if (priv->settled)
         g_free (task);

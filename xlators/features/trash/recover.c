@@ -16,10 +16,8 @@
 
 struct recovery {
     xlator_t *this;
-    struct job *job;
     inode_t *root; /* no reference is needed */
-    struct client *client;
-    uint64_t stages; /* that were looked at */
+    struct trash_work work;
 };
 
 static void
@@ -40,25 +38,12 @@ stage_place (struct client *client, struct trash_stage *stage)
 }
 
 static int
-stage_make_entries (struct recovery *recovery, struct trash_stage *stage)
-{
-    int r;
-
-    do {
-        if (!job_next (recovery->job))
-            return -EINTR;
-        r = trash_entries_of (recovery->this, recovery->client, stage, clock_now () + TRASH_SLICE);
-    } while (r == -EAGAIN);
-    return r;
-}
-
-static int
 stage_recover (struct recovery *recovery, inode_t *user, const char *name, uid_t uid)
 {
     struct trash_stage *stage;
     inode_t *folder = NULL;
     struct iatt buf;
-    int r = sync_name_look (recovery->client, user, name, &folder, &buf);
+    int r = sync_name_look (recovery->work.client, user, name, &folder, &buf);
 
     if (r < 0 || !trash_folder_is_own (&buf, uid)) {
         inode_unref (folder);
@@ -68,10 +53,9 @@ stage_recover (struct recovery *recovery, inode_t *user, const char *name, uid_t
     stage->refs = 1;
     stage->who = (struct trash_who){ .uid = uid, .gid = buf.ia_gid };
     stage->folder = folder;
-    stage_place (recovery->client, stage);
-    r = stage_make_entries (recovery, stage);
+    stage_place (recovery->work.client, stage);
+    r = trash_entries_of (recovery->this, &recovery->work, stage, INT64_MAX);
     trash_stage_unref (recovery->this, stage);
-    job_progress (recovery->job, ++recovery->stages, 0);
     return r;
 }
 
@@ -91,7 +75,7 @@ folder_is_of_user (const char *name, const struct iatt *buf, uid_t *ret_uid)
 static int
 user_recover (struct recovery *recovery, inode_t *instance, const char *name)
 {
-    struct client *client = recovery->client;
+    struct client *client = recovery->work.client;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) user = NULL;
     uid_t uid = 0;
@@ -112,7 +96,7 @@ static int
 users_recover (struct recovery *recovery, inode_t *instance)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    int r = sync_names_list (recovery->client, recovery->this->fd_maker, instance, names);
+    int r = sync_names_list (recovery->work.client, recovery->this->fd_maker, instance, names);
 
     for (guint i = 0; r == 0 && i < names->len; i++) {
         if (strcmp (names->pdata[i], TRASH_LOCK) == 0)
@@ -130,20 +114,20 @@ instance_recover (struct recovery *recovery, inode_t *top, const char *name)
     g_autoptr (inode_t) instance = NULL;
     g_autoptr (fd_t) lock = NULL;
     struct iatt buf;
-    int r = sync_name_look (recovery->client, top, name, &instance, &buf);
+    int r = sync_name_look (recovery->work.client, top, name, &instance, &buf);
 
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
         r = -EACCES;
     if (r == 0)
-        r = trash_instance_lock (recovery->this, recovery->client, instance, false, &lock);
+        r = trash_instance_lock (recovery->this, recovery->work.client, instance, false, &lock);
     if (r < 0)
         return r;
     gf_log (recovery->this, GF_LOG_INFO,
             "making entries of what a daemon that ended has left in '/%s/%s'", TRASH_STAGES, name);
     r = users_recover (recovery, instance);
     if (r == 0)
-        r = sync_name_remove (recovery->client, instance, TRASH_LOCK, lock->inode);
-    return r == 0 ? sync_name_remove (recovery->client, top, name, instance) : r;
+        r = sync_name_remove (recovery->work.client, instance, TRASH_LOCK, lock->inode);
+    return r == 0 ? sync_name_remove (recovery->work.client, top, name, instance) : r;
 }
 
 static bool
@@ -160,15 +144,15 @@ recovery_run (struct job *job, void *data)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) top = NULL;
     struct iatt buf;
-    int r = sync_name_look (recovery->client, recovery->root, TRASH_STAGES, &top, &buf);
+    int r = sync_name_look (recovery->work.client, recovery->root, TRASH_STAGES, &top, &buf);
 
-    recovery->job = job;
+    recovery->work.job = job;
     if (r == -ENOENT)
         return 0;
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
         r = -EACCES;
     if (r == 0)
-        r = sync_names_list (recovery->client, recovery->this->fd_maker, top, names);
+        r = sync_names_list (recovery->work.client, recovery->this->fd_maker, top, names);
     for (guint i = 0; r == 0 && i < names->len; i++)
         if (is_instance (recovery->this, names->pdata[i])
             && instance_recover (recovery, top, names->pdata[i]) == -EINTR)
@@ -183,7 +167,7 @@ recovery_free (void *data)
 {
     struct recovery *recovery = data;
 
-    client_free (recovery->client);
+    client_free (recovery->work.client);
     g_free (recovery);
 }
 
@@ -199,10 +183,10 @@ trash_recover (xlator_t *this, inode_t *root)
         return;
     recovery = g_new (struct recovery, 1);
     *recovery = (struct recovery){ .this = this, .root = root };
-    recovery->client = client_new_internal (this, FIRST_CHILD (this));
-    recovery->client->checked = true;
+    recovery->work.client = client_new_internal (this, FIRST_CHILD (this));
+    recovery->work.client->checked = true;
     job_begin (this, &(struct job_plan){ .name = "recover", .about = "/" TRASH_STAGES,
-                                         .unit = "stages", .run = recovery_run,
+                                         .unit = "names", .run = recovery_run,
                                          .free = recovery_free, .data = recovery, .pace = 100 });
     trash_stages_watch (this);
 }

@@ -166,7 +166,7 @@ removal_task (struct removal *removal, void (*run) (xlator_t *this, struct trash
     struct removal_task *task = g_new (struct removal_task, 1);
     trash_private_t *priv = trash_priv (removal->frame->this);
 
-    *task = (struct removal_task){ { run }, removal };
+    *task = (struct removal_task){ { .run = run }, removal };
     trash_line_add (&priv->maker, &task->task);
 }
 

@@ -93,7 +93,7 @@ trash_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     if (replacement->stage) {
         struct replacement_task *task = g_new (struct replacement_task, 1);
 
-        *task = (struct replacement_task){ { replacement_judge }, replacement->stage,
+        *task = (struct replacement_task){ { .run = replacement_judge }, replacement->stage,
                                            replacement->victim, replacement->name, op_ret < 0 };
         trash_line_add (&priv->maker, &task->task);
     } else {

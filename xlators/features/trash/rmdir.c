@@ -237,6 +237,6 @@ trash_rmdir_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
     if (postparent)
         gone->post = *postparent;
     task = g_new (struct rmdir_task, 1);
-    *task = (struct rmdir_task){ { gone_stage }, frame };
+    *task = (struct rmdir_task){ { .run = gone_stage }, frame };
     trash_line_add (&priv->maker, &task->task);
 }

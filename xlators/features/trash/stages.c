@@ -295,31 +295,20 @@ trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later)
     pthread_mutex_unlock (&priv->lock);
 }
 
-static bool
-stages_are_ending (trash_private_t *priv)
-{
-    bool ending;
-
-    pthread_mutex_lock (&priv->lock);
-    ending = priv->ending;
-    pthread_mutex_unlock (&priv->lock);
-    return ending;
-}
-
-/* At the end of the graph trash_settle_all goes on instead: the daemon waits only seconds for
- * functions on other threads. */
+/* At the end of the graph the job must stop, and trash_settle_all goes on instead: the daemon waits
+ * only seconds for functions on other threads. */
 static void
 stages_make (xlator_t *this, struct trash_task *task)
 {
     trash_private_t *priv = this->private;
 
-    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)
-        && !stages_are_ending (priv)) {
+    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)) {
         trash_line_add (&priv->entries, task);
         return;
     }
     g_free (task);
-    trash_limits_hold (this);
+    if (trash_work_next (&priv->entries.work))
+        trash_limits_hold (this);
     trash_stages_watch (this);
 }
 
@@ -331,7 +320,7 @@ stages_due (void *data)
     trash_private_t *priv = this->private;
     struct trash_task *task = g_new (struct trash_task, 1);
 
-    task->run = stages_make;
+    *task = (struct trash_task){ stages_make, .background = true };
     pthread_mutex_lock (&priv->lock);
     priv->timer = NULL;
     if (priv->ending)

@@ -198,6 +198,19 @@ trash_hides (xlator_t *this, inode_t *directory, const char *name)
 
 /* --- init, notify, fini ----------------------------------------------------------------------- */
 
+/* While callers wait at a limit, entries are made with a lower pace. */
+static void
+lines_init (xlator_t *this, trash_private_t *priv)
+{
+    priv->maker = (struct trash_line){ .name = "stage" };
+    priv->entries = (struct trash_line){ .name = "settle", .about = "/" TRASH_STAGES,
+                                         .unit = "names", .pace = 100 };
+    priv->notices = (struct trash_line){ .name = "invalidate" };
+    trash_line_init (this, &priv->maker);
+    trash_line_init (this, &priv->entries);
+    trash_line_init (this, &priv->notices);
+}
+
 static int
 trash_init (xlator_t *this)
 {
@@ -215,11 +228,8 @@ trash_init (xlator_t *this)
     if (priv->eliminate_text)
         priv->eliminated = g_strsplit_set (priv->eliminate_text, ", ", -1);
     priv->instance_name = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", random_next (&source));
-    work_use ();
     jobs_init (this);
-    trash_line_init (this, &priv->maker);
-    trash_line_init (this, &priv->entries);
-    trash_line_init (this, &priv->notices);
+    lines_init (this, priv);
     return 0;
 }
 
@@ -294,16 +304,13 @@ trash_settle_all (xlator_t *this)
 {
     trash_private_t *priv = this->private;
 
-    jobs_wait (this);
     timer_end (priv);
     pthread_mutex_lock (&priv->lock);
     priv->settled = true;
     pthread_mutex_unlock (&priv->lock);
-    trash_line_wait (&priv->maker);
-    trash_line_wait (&priv->entries);
+    jobs_wait (this);
     trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
-    trash_line_wait (&priv->notices);
     stages_drop (this);
 }
 
@@ -313,10 +320,10 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
     trash_private_t *priv = this->private;
 
     if (event == XLATOR_ENDING) {
-        jobs_end (this);
         pthread_mutex_lock (&priv->lock);
         priv->ending = true; /* no notice, no timer */
         pthread_mutex_unlock (&priv->lock);
+        jobs_end (this);
     }
     if (event == XLATOR_NO_SPACE)
         trash_limits_soon (this);
@@ -336,7 +343,6 @@ trash_fini (xlator_t *this)
     trash_line_fini (&priv->maker);
     trash_line_fini (&priv->entries);
     trash_line_fini (&priv->notices);
-    work_leave ();
     trash_rules_end (this);
     g_hash_table_unref (priv->users);
     g_hash_table_unref (priv->last_of);

@@ -43,7 +43,7 @@
  *   finds their instance unlocked (OFD) and makes the entries. A stage has the path of its
  *   directory in an attribute, which a file system writes no later than the names that come into
  *   the stage.
- * - Lines of work (line.c) run one task after the other, so that folders and stages are made
+ * - Lines (line.c) run one task after the other, each in a job, so that folders and stages are made
  *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long. A
  *   third line, `notices`, tells the kernel of new names: the kernel waits for the lock of the
  *   directory, which a lookup may hold that waits for `entries`.
@@ -64,27 +64,43 @@
                                                               which its entries are made though its
                                                               user goes on removing */
 
-/* --- line.c: tasks that run one after the other, on threads of core/work ---------------------- */
+/* --- line.c: tasks that run one after the other, in jobs -------------------------------------- */
 
 /* Embedded in the data that run needs; run owns that memory from the call on. */
 struct trash_task {
     void (*run) (xlator_t *this, struct trash_task *task);
+    bool background; /* no request waits for it, so the line's job may rest, and a hold pauses it */
 };
+
+/* Who makes requests as the daemon, and in which job. */
+struct trash_work {
+    struct client *client;
+    struct job *job;      /* NULL: none, at the end of the graph */
+    uint64_t done, total; /* of job_progress */
+};
+
+/* Returns whether the work goes on: job_next. */
+bool trash_work_next (struct trash_work *work);
+/* So many pieces are done, and so many were found. */
+void trash_work_progress (struct trash_work *work, unsigned done, unsigned more);
 
 struct trash_line {
-    struct work_item work; /* first */
+    const char *name, *about, *unit; /* of its jobs */
+    unsigned pace;                   /* of its jobs */
     xlator_t *this;
-    struct client *client; /* for requests of the line's tasks, as the daemon */
-    pthread_mutex_t lock;  /* a leaf */
-    pthread_cond_t idle;
-    GQueue tasks;          /* struct trash_task; lock */
-    bool runs;             /* lock */
+    struct client *client;  /* for requests of the tasks, as the daemon */
+    struct trash_work work; /* for the task that runs: with that client */
+    pthread_mutex_t lock;   /* job_begin and job_owe are called under it */
+    GQueue tasks;           /* struct trash_task; lock */
+    unsigned owed;          /* those in it, or running, for which a request waits; lock */
+    unsigned number;        /* of its job, or 0; lock */
 };
 
+/* The members for its jobs are set before. jobs_wait waits for its tasks. */
 void trash_line_init (xlator_t *this, struct trash_line *line);
-void trash_line_fini (struct trash_line *line); /* waits for its tasks */
+void trash_line_fini (struct trash_line *line);
+/* After jobs_wait the task runs before this returns. */
 void trash_line_add (struct trash_line *line, struct trash_task *task);
-void trash_line_wait (struct trash_line *line);
 /* Resumes a call in the line. */
 void trash_line_resume (struct trash_line *line, call_stub_t *stub);
 
@@ -318,11 +334,12 @@ int trash_name_cut (const char *name, int max);
 #define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
 
 /* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
- * stage. Returns whether something is left. */
+ * stage. Returns whether something is left. If the job is stopped, what is left is tried again
+ * after TRASH_OLDEST, and the result is false. */
 bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
 /* Makes the entries of one stage, and removes its folder; on any thread. Returns 0 or a negative
- * errno: then some names stay. -EAGAIN: the time is over. */
-int trash_entries_of (xlator_t *this, struct client *client, struct trash_stage *stage,
+ * errno: then some names stay. -EAGAIN: the time is over; -EINTR: the job was stopped. */
+int trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *stage,
                       int64_t until);
 /* Returns the folder /.Trash, with a reference, if it is as the specification wants it: a directory
  * with the sticky bit; else NULL. */

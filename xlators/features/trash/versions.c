@@ -304,7 +304,7 @@ trash_version_release (xlator_t *this, fd_t *fd)
     if (!file || !file->version)
         return;
     task = g_new (struct version_task, 1);
-    *task = (struct version_task){ { version_judge }, *file->version };
+    *task = (struct version_task){ { version_judge, .background = true }, *file->version };
     task->version.racy |= fd->moved != NULL;
     g_clear_pointer (&file->version, g_free);
     pthread_mutex_lock (&priv->lock);

@@ -207,7 +207,7 @@ line_await (struct visit *visit, struct trash_line *line,
     struct awaited *awaited = g_new0 (struct awaited, 1);
     int r = 0;
 
-    awaited->task.run = run;
+    awaited->task = (struct trash_task){ run, .background = true };
     awaited->refs = 2;
     trash_line_add (line, &awaited->task);
     while (r == 0 && !__atomic_load_n (&awaited->done, __ATOMIC_ACQUIRE) && *steps < most)
