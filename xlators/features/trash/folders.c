@@ -16,9 +16,11 @@
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-/* The mode is set again, since a default ACL may have changed it. */
+/* The mode is set again, since a default ACL may have changed it. inherits: the folder keeps what
+ * such a list has given it. */
 static int
-folder_own (struct client *client, inode_t *inode, mode_t mode, const struct trash_who *owner)
+folder_own (struct client *client, inode_t *inode, mode_t mode, const struct trash_who *owner,
+            bool inherits)
 {
     loc_t loc = { .inode = inode };
     struct iatt to = { .ia_prot = mode };
@@ -30,22 +32,23 @@ folder_own (struct client *client, inode_t *inode, mode_t mode, const struct tra
         to.ia_gid = owner->gid;
         valid |= IATT_UID | IATT_GID;
     }
-    sync_removexattr (client, &loc, DEFAULT_ACL, NULL, NULL); /* fails if there is none */
+    if (!inherits)
+        sync_removexattr (client, &loc, DEFAULT_ACL, NULL, NULL); /* fails if there is none */
     r = sync_setattr (client, &loc, &to, valid, NULL, NULL);
     loc_wipe_path (&loc);
     return error_or_0 (r);
 }
 
-int
-trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
-                   const struct trash_who *owner, inode_t **ret_inode)
+static int
+folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
+             const struct trash_who *owner, bool inherits, inode_t **ret_inode)
 {
     inode_t *inode = NULL;
     int r = sync_name_mkdir (client, directory, name, mode, &inode);
 
     if (r < 0)
         return r;
-    r = folder_own (client, inode, mode, owner);
+    r = folder_own (client, inode, mode, owner, inherits);
     if (r == 0) {
         *ret_inode = inode;
         return 0;
@@ -53,6 +56,22 @@ trash_folder_make (struct client *client, inode_t *directory, const char *name, 
     sync_name_remove (client, directory, name, inode);
     inode_unref (inode);
     return r;
+}
+
+int
+trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                   const struct trash_who *owner, inode_t **ret_inode)
+{
+    return folder_make (client, directory, name, mode, owner, false, ret_inode);
+}
+
+int
+trash_folder_like (struct client *client, inode_t *directory, const char *name,
+                   const struct iatt *like, inode_t **ret_inode)
+{
+    const struct trash_who owner = { .uid = like->ia_uid, .gid = like->ia_gid };
+
+    return folder_make (client, directory, name, like->ia_prot & 01777, &owner, true, ret_inode);
 }
 
 bool

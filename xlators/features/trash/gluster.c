@@ -106,15 +106,13 @@ static int
 folder_like (xlator_t *this, struct client *client, inode_t *directory, inode_t *above,
              const char *name, inode_t **ret_folder)
 {
-    struct trash_who owner;
     struct iatt buf;
     int r;
 
     trash_folder_stat (client, directory, &buf);
     if (buf.ia_type != IA_IFDIR)
         return -ESTALE;
-    owner = (struct trash_who){ .uid = buf.ia_uid, .gid = buf.ia_gid };
-    r = trash_folder_make (client, above, name, buf.ia_prot, &owner, ret_folder);
+    r = trash_folder_like (client, above, name, &buf, ret_folder);
     if (r == 0)
         trash_notice (this, above, name);
     return r;

@@ -275,6 +275,10 @@ bool trash_folder_permit (struct client *client, inode_t *inode, const struct ia
 /* Makes a folder that is the user's alone: 0700, without the default ACL of its directory. */
 int trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
                        const struct trash_who *owner, inode_t **ret_inode);
+/* Makes a folder with the owner and the mode of a directory, as mkdir(2) does: without the bits for
+ * setuid and setgid, and with what the default ACL of the directory above gives it. */
+int trash_folder_like (struct client *client, inode_t *directory, const char *name,
+                       const struct iatt *like, inode_t **ret_inode);
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
 /* Has the same done in the line, unless this daemon has an instance; on any thread. */
