@@ -57,8 +57,89 @@ call_error (const struct call *call)
     return call->op == FOP_lookup ? ENOENT : EPERM;
 }
 
+/* --- link counts ------------------------------------------------------------------------------ */
+
+/* Attributes of the root as callers see them, in copy; others as they are. */
+static struct iatt *
+iatt_seen (xlator_t *this, struct iatt *buf, struct iatt *copy)
+{
+    if (!buf || !gfid_equal (&buf->ia_gfid, &gfid_root))
+        return buf;
+    *copy = *buf;
+    this->api->uncount (this, copy);
+    return copy;
+}
+
+static bool
+inode_is_root (const inode_t *inode)
+{
+    return inode && gfid_equal (&inode->gfid, &gfid_root);
+}
+
+static bool
+loc_is_of_root (const loc_t *loc)
+{
+    return loc && (inode_is_root (loc->parent) || inode_is_root (loc->inode));
+}
+
+/* Returns whether the answer to an operation on names may have attributes of the root that the
+ * translator has to correct. */
+static bool
+call_is_counted (const struct call *call)
+{
+    return call->this->api->uncount && call->frame->root->internal != call->this->name
+        && (loc_is_of_root (call->loc) || loc_is_of_root (call->newloc));
+}
+
+#define SEEN(kind, name) SEEN_##kind (name)
+#define SEEN_IATT(name) name = iatt_seen (this, name, &copies[n++]);
+#define SEEN_INODE(name)
+#define SEEN_FD(name)
+#define SEEN_DICT(name)
+#define UNWIND(...) STACK_UNWIND (__VA_ARGS__)
+
+/* The translator gets a frame of its own, below the one of the caller's call. */
+#define COUNT(fop)                                                                                 \
+    static void counted_##fop##_cbk (call_frame_t *frame, void *cookie, xlator_t *this,            \
+                                     int32_t op_ret, int32_t op_errno FOP_RETS_##fop (DECLARE))    \
+    {                                                                                              \
+        struct iatt copies[5];                                                                     \
+        unsigned n = 0;                                                                            \
+        FOP_RETS_##fop (SEEN)                                                                      \
+        UNWIND (fop, frame, op_ret, op_errno FOP_RETS_##fop (NAME));                               \
+    }                                                                                              \
+    static void counted_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))       \
+    {                                                                                              \
+        call_frame_t *const own = FRAME_TAKE (frame);                                              \
+        FRAME_FILL (own, this, counted_##fop##_cbk, NULL, FOP_##fop, CALL_SITE);                   \
+        hidden_behind_##fop (own, own->this FOP_ARGS_##fop (NAME));                                \
+    }
+
+#define COUNT_BEHIND(fop) BEHIND (fop) COUNT (fop)
+
+/* Operations without names whose answers have attributes of a directory. */
+#define UNNAMED(X) X (stat) X (fstat) X (setattr) X (fsetattr)
+
+#define ROOTED(kind, name) ROOTED_##kind (name)
+#define ROOTED_LOC(loc) inode_is_root (loc->inode)
+#define ROOTED_FD(fd) inode_is_root (fd->inode)
+#define ROOTED_IATT(name)
+#define ROOTED_FLAGS(name)
+#define ROOTED_DICT(name)
+
+#define GUARD_COUNT(fop)                                                                           \
+    COUNT_BEHIND (fop)                                                                             \
+    static void hidden_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
+    {                                                                                              \
+        if (G_UNLIKELY (FOP_ARGS_##fop (ROOTED)) && frame->root->internal != this->name)           \
+            counted_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
+        else                                                                                       \
+            hidden_behind_##fop (frame, this FOP_ARGS_##fop (NAME));                               \
+    }
+UNNAMED (GUARD_COUNT)
+
 #define GUARD(fop)                                                                                 \
-    BEHIND (fop)                                                                                   \
+    COUNT_BEHIND (fop)                                                                             \
     static void hidden_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
     {                                                                                              \
         struct call call = { .op = FOP_##fop, .frame = frame, .this = this };                      \
@@ -67,6 +148,8 @@ call_error (const struct call *call)
         error = call_error (&call);                                                                \
         if (error)                                                                                 \
             frame_fail (frame, error);                                                             \
+        else if (call_is_counted (&call))                                                          \
+            counted_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
         else                                                                                       \
             hidden_behind_##fop (frame, this FOP_ARGS_##fop (NAME));                               \
     }
@@ -167,3 +250,4 @@ LIST (readdirp)
 
 #define ROW(fop) .fop = hidden_##fop,
 const struct xlator_fops hidden_fops = { NAMED (ROW) ROW (readdir) ROW (readdirp) };
+const struct xlator_fops hidden_counted_fops = { UNNAMED (ROW) };

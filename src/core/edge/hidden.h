@@ -22,9 +22,10 @@
  * hides is called for each name of such an operation and for each entry of a listing, on any
  * thread, so it compares and waits for nothing.
  *
- * If hidden names are links to files that are visible, too, .uncount takes them out of a link
- * count. Core calls it for the entries of a listing with attributes. The translator corrects its
- * other answers itself.
+ * .uncount takes hidden names out of a link count: folders out of that of the root, and links to
+ * files that are visible, too. Core calls it for the entries of a listing with attributes, and for
+ * the attributes in other answers about the root, or names in it. So stat, lookup and what caches
+ * learn of a change agree. The translator corrects other answers about files itself.
  *
  * A request that the translator made for itself (call_stack.internal names it) meets its hidden
  * names. So do its requests that come back to it from above, but not those of other translators.

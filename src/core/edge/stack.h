@@ -86,6 +86,9 @@ unsigned stack_count_made (void);
  * meets none (hidden.c). */
 extern const struct xlator_fops hidden_fops;
 
+/* Further ones, if it corrects link counts, too (xlator_api.uncount). */
+extern const struct xlator_fops hidden_counted_fops;
+
 /* The function that a translator implements an operation with, NULL: it passes the operation on
  * (translator.c). */
 #define FOP(name) name##_fop *xlator_plain_##name (const xlator_t *xl);

@@ -34,6 +34,12 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
                && (!xl->api->any_fop_ops || opset_has (xl->api->any_fop_ops, op)));
 }
 
+/* The function that stands in front of the translator's own, or NULL. */
+#define HIDDEN(xl_, name_)                                                                         \
+    (!(xl_)->api->hides                                   ? NULL                                   \
+     : (xl_)->api->uncount && hidden_counted_fops.name_ ? hidden_counted_fops.name_               \
+                                                          : hidden_fops.name_)
+
 /* xlator_plain_FOP returns the function that the translator implements the operation with; NULL: it
  * passes the operation on. xlator_own_FOP returns what a wind calls, watched or not: hidden names
  * stand in front of it. */
@@ -50,8 +56,8 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
     name##_fop *UNTRACED xlator_own_##name (const xlator_t *xl)                                    \
     {                                                                                              \
         name##_fop *const plain = xlator_plain_##name (xl);                                        \
-        if (xl->api->hides && hidden_fops.name)                                                    \
-            return hidden_fops.name;                                                               \
+        if (HIDDEN (xl, name))                                                                     \
+            return HIDDEN (xl, name);                                                              \
         return plain ? plain : unsupported_##name;                                                 \
     }
 FOP_LIST (OWN)
@@ -85,7 +91,7 @@ xlator_route_locked (xlator_t *xl)
 
 #define ROUTE(name)                                                                                \
     {                                                                                              \
-        const bool guarded = xl->api->hides && hidden_fops.name;                                   \
+        const bool guarded = HIDDEN (xl, name);                                                    \
         const bool does = guarded || xlator_does (xl, xl->api->fops.name, FOP_##name);             \
         const bool passes = below && (xl->pass_through || !does);                                  \
         name##_fop *own = watched ? watched_##name : xlator_own_##name (xl);                       \

@@ -40,8 +40,8 @@ folder_own (struct client *client, inode_t *inode, mode_t mode, const struct tra
 }
 
 static int
-folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
-             const struct trash_who *owner, bool inherits, inode_t **ret_inode)
+folder_make_own (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                 const struct trash_who *owner, bool inherits, inode_t **ret_inode)
 {
     inode_t *inode = NULL;
     int r = sync_name_mkdir (client, directory, name, mode, &inode);
@@ -62,7 +62,7 @@ int
 trash_folder_make (struct client *client, inode_t *directory, const char *name, mode_t mode,
                    const struct trash_who *owner, inode_t **ret_inode)
 {
-    return folder_make (client, directory, name, mode, owner, false, ret_inode);
+    return folder_make_own (client, directory, name, mode, owner, false, ret_inode);
 }
 
 int
@@ -71,7 +71,8 @@ trash_folder_like (struct client *client, inode_t *directory, const char *name,
 {
     const struct trash_who owner = { .uid = like->ia_uid, .gid = like->ia_gid };
 
-    return folder_make (client, directory, name, like->ia_prot & 01777, &owner, true, ret_inode);
+    return folder_make_own (client, directory, name, like->ia_prot & 01777, &owner, true,
+                            ret_inode);
 }
 
 bool
@@ -83,6 +84,26 @@ trash_folder_is_own (const struct iatt *buf, uid_t owner)
 
 /* Returns the folder of all stages, which another daemon may have made. What somebody else has made
  * under its name is not used: he could exchange what lies in it. */
+/* Another daemon over the same storage may make the folder, or remove it: then the count is wrong
+ * until this one looks. */
+void
+trash_top_is_there (xlator_t *this, bool is_there)
+{
+    trash_private_t *priv = this->private;
+
+    if (__atomic_exchange_n (&priv->top_is_there, is_there, __ATOMIC_RELAXED) != is_there)
+        trash_notice (this, priv->root, TRASH_STAGES);
+}
+
+/* Some file systems do not count the folders of a directory: then it has one link. */
+void
+trash_uncount (xlator_t *this, struct iatt *buf)
+{
+    if (__atomic_load_n (&trash_priv (this)->top_is_there, __ATOMIC_RELAXED) && buf->ia_nlink > 2
+        && buf->ia_type == IA_IFDIR && gfid_equal (&buf->ia_gfid, &gfid_root))
+        buf->ia_nlink--;
+}
+
 static int
 folder_top (xlator_t *this, inode_t *root)
 {
@@ -93,9 +114,13 @@ folder_top (xlator_t *this, inode_t *root)
     if (priv->top)
         return 0;
     r = trash_folder_make (priv->maker.client, root, TRASH_STAGES, 0711, NULL, &priv->top);
+    if (r == 0)
+        trash_top_is_there (this, true);
     if (r != -EEXIST)
         return r;
     r = sync_name_look (priv->maker.client, root, TRASH_STAGES, &priv->top, &buf);
+    if (r == 0)
+        trash_top_is_there (this, buf.ia_type == IA_IFDIR);
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ())) {
         g_clear_pointer (&priv->top, inode_unref);
         if (!priv->top_is_told)
@@ -442,6 +467,7 @@ trash_folders_leave (xlator_t *this)
     struct client *client = priv->maker.client;
     GHashTableIter at;
     gpointer uid, folder;
+    int r;
 
     if (!priv->top)
         return;
@@ -456,7 +482,8 @@ trash_folders_leave (xlator_t *this)
     if (priv->instance)
         sync_name_remove (client, priv->top, priv->instance_name, priv->instance);
     links_leave (this);
-    sync_name_remove (client, itable_root (priv->top->table), TRASH_STAGES, priv->top);
+    r = sync_name_remove (client, itable_root (priv->top->table), TRASH_STAGES, priv->top);
+    trash_top_is_there (this, r < 0 && r != -ENOENT);
     folders_forget (priv);
 }
 

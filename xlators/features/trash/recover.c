@@ -149,6 +149,8 @@ recovery_run (struct job *job, void *data)
     recovery->work.job = job;
     if (r == -ENOENT)
         return 0;
+    if (r == 0)
+        trash_top_is_there (recovery->this, buf.ia_type == IA_IFDIR);
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
         r = -EACCES;
     if (r == 0)

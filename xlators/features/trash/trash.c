@@ -441,4 +441,5 @@ const struct xlator_api xlator_api = {
     .commands = trash_commands,
     .hides = trash_hides,
     .rules = trash_rules,
+    .uncount = trash_uncount,
 };

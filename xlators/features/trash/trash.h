@@ -168,6 +168,7 @@ typedef struct {
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
     bool ending;            /* lock */
     bool settled;           /* no task may begin any more; lock */
+    bool top_is_there;      /* TRASH_STAGES is in the root, as far as is known; atomic */
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool no_reflink;        /* storage has none; atomic */
@@ -281,6 +282,10 @@ int trash_folder_like (struct client *client, inode_t *directory, const char *na
                        const struct iatt *like, inode_t **ret_inode);
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
+/* Remembers whether TRASH_STAGES is in the root, whose link count that changes; on any thread. */
+void trash_top_is_there (xlator_t *this, bool is_there);
+/* xlator_api.uncount. */
+void trash_uncount (xlator_t *this, struct iatt *buf);
 /* Has the same done in the line, unless this daemon has an instance; on any thread. */
 void trash_folders_tidy (xlator_t *this);
 
