@@ -17,6 +17,7 @@ CLASSIC, PASS, URING, PASS_URING = ("windlass-classic", "windlass-pass", "windla
 AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
 AUDIT, AUDIT_ALL = "windlass+audit", "windlass+audit-all"
+TRASH = "windlass+trash"
 BARE = "bare"
 EXCLUSIVE = "windlass-exclusive"
 # Volfiles/client-stack.vol, the same for both.
@@ -71,6 +72,13 @@ def audit_command(peer, rules=None):
 
 def audit_all_command(peer):
     return audit_command(peer, "* -> record\n")
+
+
+def trash_command(peer):
+    """It keeps what a process has made itself less than a minute ago as well, or the load would
+    remove its files for good."""
+    return windlass_command(peer, "volume trash\n    type features/trash\n"
+                            "    option temporaries 0\n    subvolumes posix\nend-volume\n")
 
 
 def stack_volfile(peer):
@@ -190,6 +198,7 @@ PEERS = [
     (ROT13 + "-exclusive-wb", rot13_command, EXCLUSIVE_WB, ()),
     (AUDIT, audit_command, [], ()),
     (AUDIT_ALL, audit_all_command, [], ()),
+    (TRASH, trash_command, [], ()),
     (STACK, stack_command, [], ()),
     (STACK_WITHOUT, stack_without_command, [], ()),
     (STACK + "-wb", stack_command, ["--kernel-writeback-cache=on"], ()),
