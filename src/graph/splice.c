@@ -13,6 +13,7 @@ splice_new (struct graph *graph, const struct xlator_api *api, xlator_t *below)
     xl->line = below->line;
     xl->column = below->column;
     xl->realm = below->realm;
+    xl->fd_maker = below->fd_maker;
     xl->settings = g_ptr_array_new_with_free_func ((GDestroyNotify) setting_free);
     xl->children = g_new0 (xlator_list_t, 1);
     xl->children->xlator = below;

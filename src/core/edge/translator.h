@@ -419,8 +419,8 @@ void *inode_ctx_make (inode_t *inode, xlator_t *this,
 /* Returns the number of the child with a name of size bytes, from 0; -1: there is none. */
 int xlator_child_number (const xlator_t *xl, const char *name, size_t size);
 
-/* Returns whether a server has the files of xl or of a translator below: xlator_api.remote. A boundary
- * with several children hides that: it has changes of its own. */
+/* Returns whether a server has the files of xl or of a translator below: xlator_api.remote. A
+ * boundary with several children hides that: it has changes of its own. */
 bool xlator_is_remote (const xlator_t *xl);
 
 /* Returns whether a translator above has other subvolumes, too: then that one knows what they all

@@ -4,7 +4,7 @@
 
 #define OVERLAY_PIECE ((size_t) 1 << 20)
 
-/* --- bytes -------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 struct overlay_copying {
     struct client *reader, *writer;
@@ -93,7 +93,7 @@ overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_
     return error_or_0 (r);
 }
 
-/* --- extended attributes ------------------------------------------------------------------------ */
+/* --- extended attributes ---------------------------------------------------------------------- */
 
 #define OVERLAY_CAPABILITY "security.capability"
 
@@ -147,7 +147,7 @@ overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, inod
     return error_or_0 (r);
 }
 
-/* --- attributes --------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static int
 overlay_set (struct overlay_act *act, inode_t *to, const struct iatt *buf, uint32_t valid)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The copy of a lower's object to the upper, before its first change. One thread copies, others that
- * need the object wait; reads go on below. The copy is made in the work directory, gets the bytes,
- * owner, mode, extended attributes and times, is synced, and then gets its name; its directory keeps
- * its times. A file that has lost its name in the view gets a copy without one.
+ * The copy of a lower's object to the upper, before its first change. One thread copies, others
+ * that need the object wait; reads go on below. The copy is made in the work directory, gets the
+ * bytes, owner, mode, extended attributes and times, is synced, and then gets its name; its
+ * directory keeps its times. A file that has lost its name in the view gets a copy without one.
  */
 #include "overlay.h"
 
@@ -36,7 +36,7 @@ overlay_copy_stat (struct overlay_copy *copy, struct iatt *ret_buf)
     return error_or_0 (r);
 }
 
-/* --- making ------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static int
 overlay_copy_target (struct overlay_copy *copy, char **ret_target)
@@ -135,7 +135,7 @@ overlay_copy_fill (struct overlay_copy *copy)
     return r == 0 && copy->buf.ia_type == IA_IFREG ? overlay_copy_is_same (copy) : r;
 }
 
-/* --- the name ----------------------------------------------------------------------------------- */
+/* --- the name --------------------------------------------------------------------------------- */
 
 static int
 overlay_copy_rename (struct overlay_copy *copy)
@@ -187,7 +187,7 @@ overlay_copy_publish (struct overlay_copy *copy)
     return r;
 }
 
-/* --- the copy ----------------------------------------------------------------------------------- */
+/* --- the copy --------------------------------------------------------------------------------- */
 
 static int
 overlay_copy_object (struct overlay_copy *copy)
@@ -276,7 +276,7 @@ overlay_copy_up (xlator_t *this, inode_t *inode)
     return r;
 }
 
-/* --- calls that wait ---------------------------------------------------------------------------- */
+/* --- calls that wait -------------------------------------------------------------------------- */
 
 struct overlay_copy_task {
     struct work_item work;

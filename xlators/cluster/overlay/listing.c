@@ -40,7 +40,7 @@ overlay_hash (const char *name)
     return (hash ^ hash >> 29) >> 2;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* A listing that is being read. */
 struct overlay_reading {
@@ -192,7 +192,7 @@ overlay_is_empty (struct overlay_act *act, inode_t *directory)
     return entries->len > 0 ? -ENOTEMPTY : 0;
 }
 
-/* --- answering ---------------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 static void
 overlay_listing_free (struct overlay_listing *listing)

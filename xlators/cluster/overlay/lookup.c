@@ -3,7 +3,8 @@
  * The lookup of a name: a sequence through the layers, from the upper on. In each layer the name is
  * looked up as the caller. What is found there may have marks, which the translator reads as root.
  *
- *   - ENOENT and ENOTDIR mean that a layer does not have the name; any other error fails the lookup.
+ *   - ENOENT and ENOTDIR mean that a layer does not have the name; any other error fails the
+ *     lookup.
  *   - A whiteout, a file, and an opaque directory hide what the layers below have.
  *   - An object that was found in a lower may have been copied by another name of it: then the
  *     attributes are those of the copy.

@@ -88,7 +88,7 @@ overlay_make_in (struct overlay_making *making, inode_t *directory, const char *
     return error_or_0 (r);
 }
 
-/* --- the stage ---------------------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static int
 overlay_stage_acl (struct overlay_making *making, inode_t *stage)
@@ -178,7 +178,7 @@ overlay_make_staged (struct overlay_making *making, const struct overlay_name *a
     return r;
 }
 
-/* --- the operation ------------------------------------------------------------------------------ */
+/* --- the operation ---------------------------------------------------------------------------- */
 
 #define OVERLAY_EXISTS 1
 
@@ -264,7 +264,7 @@ overlay_made_answer (struct overlay_making *making, inode_t *known)
     reply_drop (call->op, &making->made);
 }
 
-/* --- create of a name that exists --------------------------------------------------------------- */
+/* --- create of a name that exists ------------------------------------------------------------- */
 
 /* Opens the file through the overlay itself, as the caller. */
 static void
@@ -321,7 +321,7 @@ overlay_make (struct overlay_act *act, const struct call *call)
     fd_unref (making.opened);
 }
 
-/* --- link --------------------------------------------------------------------------------------- */
+/* --- link ------------------------------------------------------------------------------------- */
 
 static int
 overlay_link_in (struct overlay_making *making, struct client *client, inode_t *directory,

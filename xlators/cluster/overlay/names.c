@@ -45,7 +45,7 @@ overlay_is_dead (xlator_t *this, inode_t *directory)
     return __atomic_load_n (&overlay_inode_get (this, directory)->dead, __ATOMIC_RELAXED);
 }
 
-/* --- attributes of directories ------------------------------------------------------------------ */
+/* --- attributes of directories ---------------------------------------------------------------- */
 
 static void
 overlay_parent_stat (struct overlay_act *act, inode_t *parent, struct iatt *ret_buf, bool *ret_has)
@@ -70,7 +70,7 @@ overlay_parent_after (struct overlay_act *act, struct overlay_parent *parent)
         overlay_parent_stat (act, parent->inode, &parent->post, &parent->has_post);
 }
 
-/* --- moves of names in the upper ---------------------------------------------------------------- */
+/* --- moves of names in the upper -------------------------------------------------------------- */
 
 int
 overlay_move (struct overlay_act *act, const struct overlay_move *move, uint32_t flags,

@@ -60,7 +60,7 @@ overlay_local_drop (xlator_t *this, void *data)
     inode_unref (local->inode);
 }
 
-/* --- init, notify, fini ------------------------------------------------------------------------- */
+/* --- init, notify, fini ----------------------------------------------------------------------- */
 
 static void
 overlay_layers_make (xlator_t *this)
@@ -129,7 +129,7 @@ overlay_fini (xlator_t *this)
     pthread_mutex_destroy (&priv->lock);
 }
 
-/* --- reports ------------------------------------------------------------------------------------ */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static void
 overlay_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)

@@ -7,9 +7,9 @@
  *   upper               b              c = whiteout   d           slot 0: folder F, layers/0
  *   lower       a       b              c                          slots 1 and on
  *
- * An inode above has an inode below in each layer that has the object: a file in one layer, or, from
- * its copy on, in the upper as well; a directory in all layers that are merged. The first slot with
- * an inode has what the view shows.
+ * An inode above has an inode below in each layer that has the object: a file in one layer, or,
+ * from its copy on, in the upper as well; a directory in all layers that are merged. The first slot
+ * with an inode has what the view shows.
  *
  *   - Operations on an inode go to that slot (pass.c). One that changes something of a lower's
  *     object waits until the object is copied to the upper (copy-up.c). An fd is opened in a slot
@@ -248,8 +248,8 @@ void overlay_rename (struct overlay_act *act, const struct call *call);
 
 /* Makes a whiteout for a name of which the upper has nothing. */
 int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
-/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. Then removes
- * it from work with all that is in it. */
+/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. Then
+ * removes it from work with all that is in it. */
 int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                        const struct overlay_name *at);
 /* Returns 0, or -ENOTEMPTY if the merged directory shows a name. */

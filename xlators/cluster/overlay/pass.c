@@ -22,7 +22,7 @@ overlay_needs_upper (const struct call *call)
     return call->op == FOP_tmpfile || call_changes (call);
 }
 
-/* --- open files --------------------------------------------------------------------------------- */
+/* --- open files ------------------------------------------------------------------------------- */
 
 /* An open of an fd in a slot, before a call that needs it. */
 struct overlay_open {
@@ -128,7 +128,7 @@ overlay_fds_open (const struct call *call, unsigned slot)
     return true;
 }
 
-/* --- opens to write ----------------------------------------------------------------------------- */
+/* --- opens to write --------------------------------------------------------------------------- */
 
 static access_cbk overlay_may_open;
 
@@ -156,7 +156,7 @@ overlay_may_open (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         STACK_UNWIND (open, frame, 0, 0, cookie, NULL);
 }
 
-/* --- attributes of ours --------------------------------------------------------------------------- */
+/* --- attributes of ours ----------------------------------------------------------------------- */
 
 static bool
 overlay_sets_mark (const dict_t *dict)
@@ -204,7 +204,7 @@ overlay_names_shown (const dict_t *names)
     return left;
 }
 
-/* --- passing -------------------------------------------------------------------------------------- */
+/* --- passing ---------------------------------------------------------------------------------- */
 
 static void
 overlay_pass_to (const struct call *call, inode_t *inode, unsigned slot)

@@ -53,7 +53,7 @@ overlay_rename_link (struct overlay_act *act, const loc_t *loc, inode_t *inode,
     return r < 0 ? r : overlay_name_look (act, loc->parent, loc->name, at);
 }
 
-/* --- checks ------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 static int
 overlay_rename_onto (struct overlay_renaming *renaming)
@@ -88,7 +88,7 @@ overlay_rename_check (struct overlay_renaming *renaming)
     return r == 0 && replaces ? overlay_rename_onto (renaming) : r;
 }
 
-/* --- the rename --------------------------------------------------------------------------------- */
+/* --- the rename ------------------------------------------------------------------------------- */
 
 static struct overlay_move
 overlay_rename_move (const struct overlay_renaming *renaming)
@@ -167,7 +167,7 @@ overlay_rename_names (struct overlay_renaming *renaming)
     return overlay_move (act, &move, renaming->at.lower ? RENAME_WHITEOUT : 0, &renaming->buf);
 }
 
-/* --- the operation ------------------------------------------------------------------------------ */
+/* --- the operation ---------------------------------------------------------------------------- */
 
 static void
 overlay_renamed (struct overlay_renaming *renaming, bool lost)

@@ -58,7 +58,7 @@ overlay_find (struct overlay_act *act, unsigned slot, const char *path, bool mak
     return overlay_walk (act, slot, names, g_strv_length (names), make, ret_inode, ret_buf);
 }
 
-/* --- what init tries ---------------------------------------------------------------------------- */
+/* --- what init tries -------------------------------------------------------------------------- */
 
 static int
 overlay_mknod_in (struct overlay_act *act, inode_t *directory, const char *name, mode_t mode,
@@ -118,7 +118,8 @@ overlay_probe_in (struct overlay_act *act, inode_t *work)
     if (!lack)
         return 0;
     option_refuse (act->this, "work-directory",
-                   "is on a file system that %s: an overlay needs this of its first subvolume, '%s'",
+                   "is on a file system that %s: an overlay needs this of its first subvolume, "
+                   "'%s'",
                    lack, overlay_priv (act->this)->layers[OVERLAY_UPPER].xlator->name);
     return -EINVAL;
 }
@@ -163,7 +164,7 @@ overlay_init_probe (xlator_t *this)
     return r;
 }
 
-/* --- the start ---------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 /* The root of a new upper shows what the root of the first lower shows. It gets its name when it is
  * complete. */
