@@ -127,6 +127,13 @@ inspect_answer_failure (struct crossing *crossing, const struct call *call)
 
 /* --- down ----------------------------------------------------------------------------------- */
 
+/* A boundary passes the keys alone that it lists. */
+static bool
+passes_keys (const xlator_t *xl)
+{
+    return !xl->api->realms || xl->api->realm_keys;
+}
+
 static void
 inspect_call (struct crossing *crossing, const struct call *call)
 {
@@ -135,7 +142,8 @@ inspect_call (struct crossing *crossing, const struct call *call)
     if (!parent)
         return;
     locks_check (parent->callee, crossing->op, "wind", crossing->wound);
-    if (parent->op == crossing->op && parent->marked && !crossing->marked)
+    if (parent->op == crossing->op && parent->marked && !crossing->marked
+        && passes_keys (parent->callee))
         finding_add ("xdata dropped", parent->callee, crossing->op,
                      "a key that it doesn't know didn't go down with the call at %s:%d",
                      crossing->wound->file, crossing->wound->line);
@@ -239,6 +247,7 @@ inspect_up (struct crossing *crossing, const struct answer *answer, const struct
         finding_add ("answered before its child", crossing->callee, crossing->op, "at %s:%d",
                      site ? site->file : "?", site ? site->line : 0);
     if (answer->op_ret >= 0 && crossing->children == 1 && crossing->child_marked
+        && passes_keys (crossing->callee)
         && !dict_has (answer->xdata, MARK_UP))
         finding_add ("xdata dropped", crossing->callee, crossing->op,
                      "a key that it doesn't know didn't come up with the answer at %s:%d",
