@@ -4,10 +4,12 @@
 # volfile is there to refuse it.
 . "$(dirname "$0")/../lib.sh"
 
+mkdir changes # of cluster/overlay
 for file in "$SOURCE_DIR"/volfiles/*.vol; do
     echo "$file"
-    sed "s|^\( *option directory\) .*|\1 $BACK|; s|^\( *option log-directory\) .*|\1 $TEST_DIR|" \
-        "$file" >"$VOL"
+    sed "s|^\( *option directory\) /srv/export|\1 $BACK|
+        s|^\( *option directory\) /srv/changes|\1 $TEST_DIR/changes|
+        s|^\( *option log-directory\) .*|\1 $TEST_DIR|" "$file" >"$VOL"
     expect_ok "$WINDLASS" check "$VOL"
     grep -q 'type protocol/client' "$VOL" && continue # mounted by mount/brick/brick
     ! grep -q 'type features/subdirectory' "$VOL" || mkdir -p "$BACK/projects/one"
