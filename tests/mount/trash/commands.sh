@@ -175,7 +175,7 @@ mount_volfile "$VOL"
 touch "$MNT/a" "$MNT/b"
 rm "$MNT/a" "$MNT/b"
 wait_until '[ -e "$BACK/.Trash-0/files/b" ]'
-expect_ok "$WINDLASS" fault "$MNT" - <<<'unlink path "/.Trash-0/files/a" -> delay 3s'
+expect_ok "$WINDLASS" fault "$MNT" - <<<'unlink path "/.Trash-0/files/a" -> hang name stuck'
 "$WINDLASS" trash empty "$MNT" a b >told 2>&1 &
 emptier=$!
 wait_until '"$WINDLASS" inflight "$MNT" | grep -q unlink'
@@ -183,6 +183,7 @@ echo young >young
 printf '[Trash Info]\nPath=b\nDeletionDate=2026-01-01T00:00:00\n' >young.trashinfo
 mv young "$BACK/.Trash-0/files/b"
 mv young.trashinfo "$BACK/.Trash-0/info/b.trashinfo"
+expect_ok "$WINDLASS" fault "$MNT" --release stuck
 wait $emptier && fail "the exit status does not tell it"
 expect_match "the younger one" "^'b' stays in the trash: a younger entry has its name by now" "$(cat told)"
 expect "what is left" young "$(cat "$BACK"/.Trash-0/files/*)"
