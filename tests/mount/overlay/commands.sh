@@ -144,3 +144,9 @@ expect "no changes after all" "" "$(overlay diff "$MNT")"
 unmount
 diff -r before "$BACK" || fail "the lower has changed"
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
+
+# A lower that takes the changes is refused, and nothing is made in it.
+sed "s|$UPPER|$BACK|" "$VOL" >same.vol
+expect_error "volume 'lower' is the directory of 'changes', which takes the changes" \
+    "$WINDLASS" -f same.vol -l same.log "$MNT"
+diff -r before "$BACK" || fail "something was made in the lower"

@@ -140,6 +140,32 @@ overlay_probe_upper (struct overlay_act *act)
     return r;
 }
 
+/* A lower that is the upper's folder would show the changes, and the layers, as its own names. A
+ * lower that can't be reached yet is not compared. */
+static int
+overlay_probe_lowers (struct overlay_act *act)
+{
+    const overlay_private_t *priv = overlay_priv (act->this);
+    g_autoptr (inode_t) folder = NULL;
+    struct iatt of_folder, buf;
+
+    if (overlay_root_of (act, OVERLAY_UPPER, &folder, &of_folder) < 0)
+        return 0;
+    for (unsigned slot = 1; slot < priv->n; slot++) {
+        g_autoptr (inode_t) root = NULL;
+
+        if (overlay_root_of (act, slot, &root, &buf) < 0 || buf.ia_dev != of_folder.ia_dev
+            || buf.ia_ino != of_folder.ia_ino)
+            continue;
+        gf_log (act->this, GF_LOG_ERROR,
+                "volume '%s' is the directory of '%s', which takes the changes: give the changes a "
+                "folder of their own",
+                priv->layers[slot].xlator->name, priv->layers[OVERLAY_UPPER].xlator->name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int
 overlay_init_probe (xlator_t *this)
 {
@@ -151,6 +177,11 @@ overlay_init_probe (xlator_t *this)
 
     overlay_act_begin (&act, this, NULL,
                        itable_root (priv->layers[OVERLAY_UPPER].xlator->realm->itable));
+    r = overlay_probe_lowers (&act);
+    if (r < 0) {
+        overlay_act_end (&act);
+        return r;
+    }
     r = overlay_find (&act, OVERLAY_UPPER, priv->work_directory, true, &work, &buf);
     if (r < 0)
         option_refuse (this, "work-directory", "must be a directory of volume '%s', got '%s': %s",
