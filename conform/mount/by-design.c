@@ -59,6 +59,9 @@ static const struct by_design by_design_rows[] = {
     { "unlinked/*", "it: f ????, links [01],*", WITH_TYPE, "features/trash",
       "a removed file that is open is kept in the trash, so it still has a link: "
       "features-trash(7)" },
+    { "rename/*, whiteout", "*", WITH_TYPE, "cluster/overlay",
+      "a view refuses RENAME_WHITEOUT with EINVAL, as the kernel's overlayfs does: the whiteouts "
+      "in its upper layer are its own" },
     { "times/read", "file: atime [01]*", WITH_TYPE, "features/utime",
       "reading does not change the atime, unless the option noatime is off: features-utime(7)" },
     { "paths/opendir: *", "times of the *: atime @(moves|stays), mtime stays", WITH_TYPE,
