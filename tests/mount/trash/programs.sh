@@ -6,6 +6,9 @@
 need_fuse
 need_root
 need_command trash-list trash-restore trash-put
+version=$(trash-list --version)
+[ "$(printf '%s\n' 0.22 "${version##* }" | sort -V | head -n 1)" != 0.22 ] ||
+    skip "needs a trash-cli before 0.22, which looks at mounts of all types: features-trash(7)"
 
 stack features/trash,settle=50ms
 mount_volfile "$VOL"
