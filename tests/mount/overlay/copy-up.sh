@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The copy of a lower's file at its first change: what it keeps, who waits for it, what programs
+# that have the file open see, and what remains if it fails or the daemon is killed.
+# builds: release debug
+. "$(dirname "$0")/../lib.sh"
+
+need_root
+need_command python3 setfattr getfattr setfacl getfacl
+UPPER=$TEST_DIR/changes
+mkdir -p "$UPPER" "$BACK/dir"
+cat >"$VOL" <<EOF_VOL
+volume changes
+    type storage/posix
+    option directory "$UPPER"
+end-volume
+volume lower
+    type storage/posix
+    option directory "$BACK"
+end-volume
+volume overlay
+    type cluster/overlay
+    subvolumes changes lower
+end-volume
+EOF_VOL
+upper=$UPPER/layers/0
+
+head -c 5000000 /dev/urandom >"$BACK/file"
+truncate -s 20M "$BACK/sparse"
+printf end >>"$BACK/sparse"
+setfattr -n user.test -v value "$BACK/file" || skip "needs a file system with attributes"
+setfacl -m u:65534:rw "$BACK/file" || skip "needs a file system with ACLs"
+chown 65534:65533 "$BACK/file"
+chmod 4750 "$BACK/file"
+touch -d '2001-02-03 04:05:06.789 UTC' "$BACK/file" "$BACK/dir"
+ln -s file "$BACK/dir/link"
+mkfifo "$BACK/dir/pipe"
+echo removed >"$BACK/removed"
+: >"$BACK/lines"
+echo one >"$BACK/linked"
+ln "$BACK/linked" "$BACK/dir/linked"
+
+# What the copy keeps; an open to write copies nothing.
+mount_volfile "$VOL"
+before=$(stat -c '%i %a %u %g %s %y' "$MNT/file")
+exec 3<>"$MNT/file" 4<"$MNT/file"
+expect "what an open copies" "" "$(ls -A "$upper")"
+touch -a "$MNT/file"
+expect "what is kept" "$before" "$(stat -c '%i %a %u %g %s %y' "$MNT/file")"
+cmp "$BACK/file" "$upper/file" || fail "the copy has other bytes"
+expect "an attribute" value "$(getfattr --only-values -n user.test "$MNT/file")"
+expect_match "the ACL" 'user:nobody:rw-|user:65534:rw-' "$(getfacl -p "$MNT/file")"
+expect "marks that programs see" "" "$(getfattr -d -m overlay "$MNT/file")"
+expect_error "not supported" setfattr -n trusted.overlay.opaque -v y "$MNT/dir"
+expect "the time of its directory" "$(stat -c %y "$BACK")" "$(stat -c %y "$MNT")"
+
+# Descriptors from before see the change.
+printf changed >&3
+expect "a descriptor that was opened before" changed "$(head -c 7 <&4)"
+exec 3>&- 4<&-
+
+# Holes stay; other types are copied as they are, with their parents.
+echo more >>"$MNT/sparse"
+[ "$(stat -c %b "$upper/sparse")" -lt 1000 ] || fail "the copy of a sparse file is not sparse"
+touch -h -d '2002-02-02 UTC' "$MNT/dir/link"
+expect "a symbolic link" file "$(readlink "$upper/dir/link")"
+touch "$MNT/dir/pipe"
+expect "a pipe" fifo "$(stat -c %F "$upper/dir/pipe")"
+expect "the time of a parent" "$(stat -c %y "$BACK/dir")" "$(stat -c %y "$MNT/dir")"
+
+# Many writers of one file, and one file with two names.
+for i in $(seq 64); do
+    echo "line $i" >>"$MNT/lines" &
+done
+wait $(jobs -p | grep -vx "$DAEMON")
+expect "lines of 64 writers" 64 "$(sort -u "$MNT/lines" | wc -l)"
+echo two >>"$MNT/linked"
+expect "the other name" "$(printf 'one\ntwo')" "$(cat "$MNT/dir/linked")"
+
+# A file that was removed in the view, and is still open.
+exec 3<>"$MNT/removed"
+rm "$MNT/removed"
+echo again >&3
+expect "a removed file" again "$(head -n 1 /proc/self/fd/3)"
+expect "its links" 0 "$(stat -Lc %h /proc/self/fd/3)"
+exec 3>&-
+expect "the removed name" "character special file" "$(stat -c %F "$upper/removed")"
+expect "what is left in the work directory" "" "$(ls -A "$UPPER/work")"
+number=$(stat -c %i "$MNT/file")
+mv "$MNT/file" "$MNT/dir/moved"
+unmount
+
+# A copy goes on to have its number in the next mount. What a killed daemon has left is removed.
+touch "$UPPER/work/copy.0000000000000000.1"
+mount_volfile "$VOL"
+expect "the number of a copy" "$number" "$(stat -c %i "$MNT/dir/moved")"
+expect "what is left in the work directory" "" "$(ls -A "$UPPER/work")"
+unmount
+
+# A full disk fails the change, and the file stays as it was.
+rm -rf "$UPPER"
+mkdir "$UPPER"
+mount -t tmpfs -o size=2m tmpfs "$UPPER"
+mount_volfile "$VOL"
+expect_error "No space left" bash -c 'echo more >>"$1"' - "$MNT/file"
+cmp "$BACK/file" "$MNT/file" || fail "a copy that failed has changed the file"
+echo small >>"$MNT/lines"
+expect "a smaller file" small "$(cat "$MNT/lines")"
+unmount
+umount "$UPPER"
+
+# What the overlay refuses.
+mkdir -p "$UPPER/layers"
+echo >"$UPPER/layers/0"
+expect_error . "$WINDLASS" -f "$VOL" -l refused "$MNT"
+expect_match "the log" "option 'upper' must be a directory of volume 'changes'" "$(cat refused)"
+sed -i 's|subvolumes changes lower|option work-directory ../work\n    &|' "$VOL"
+expect_error "option 'work-directory'.* must be a path in the first subvolume" "$WINDLASS" \
+    -f "$VOL" "$MNT"

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# cluster/overlay and the kernel's overlayfs: random changes have the same results as in a plain
+# directory, and leave the lower alone; each mounts what the other has written, and shows the same.
+# builds: release debug
+# longer
+. "$(dirname "$0")/../lib.sh"
+
+need_root
+need_command python3
+grep -qw overlay /proc/filesystems || skip "needs the kernel's overlayfs"
+program=$SOURCE_DIR/tests/mount/programs/change-trees.py
+number=$(amount 100 5000)
+UPPER=$TEST_DIR/changes
+KERNEL=$TEST_DIR/kernel
+cat >"$VOL" <<EOF_VOL
+volume changes
+    type storage/posix
+    option directory "$UPPER"
+end-volume
+volume lower
+    type storage/posix
+    option directory "$BACK"
+end-volume
+volume overlay
+    type cluster/overlay
+    subvolumes changes lower
+end-volume
+EOF_VOL
+
+# begin SEED: a lower with random files, and a plain directory with the same.
+begin () {
+    rm -rf "$UPPER" "$BACK" plain "$KERNEL"
+    mkdir -p "$UPPER/layers/0" "$UPPER/kernel-work" "$BACK" plain "$KERNEL"
+    expect_ok python3 "$program" $((1000 + $1)) 150 "$BACK" plain
+}
+
+# All that ls and the bytes tell, times of changes included, but for times of reading.
+manifest () {
+    find "$1" -printf '%P %M %U %G %s %T@ %C@ %n %l\n' | sort
+    find "$1" -type f -print0 | sort -z | xargs -0r sha256sum
+}
+
+mount_kernel () {
+    mount -t overlay -o "lowerdir=$BACK,upperdir=$UPPER/layers/0,workdir=$UPPER/kernel-work" \
+        -o redirect_dir=off,index=off,metacopy=off,volatile test "$KERNEL" ||
+        skip "the kernel's overlayfs can't have its upper on the file system of $UPPER"
+}
+
+# expect_same A B
+expect_same () {
+    expect "the difference of $1 and $2" "" "$(diff -r --no-dereference "$1" "$2" 2>&1)"
+}
+
+# expect_numbers DIRECTORY: a listing tells the numbers that stat tells.
+expect_numbers () {
+    expect "numbers in listings that aren't those of stat" "" "$(python3 -c '
+import os, sys
+for where, _, _ in os.walk(sys.argv[1]):
+    for entry in os.scandir(where):
+        if entry.inode() != os.lstat(entry.path).st_ino:
+            print(entry.path)' "$1")"
+}
+
+for seed in $(amount 1 "1 2 3"); do
+    echo "written by windlass, seed $seed"
+    begin $seed
+    manifest "$BACK" >before
+    mount_volfile "$VOL" --attribute-timeout=0 --entry-timeout=0
+    expect_ok python3 "$program" --may-refuse $seed "$number" "$MNT" plain
+    expect_numbers "$MNT"
+    unmount
+    expect "the lower afterwards" "$(cat before)" "$(manifest "$BACK")"
+    expect "what is left in the work directory" "" "$(ls -A "$UPPER/work")"
+    mount_kernel
+    expect_same "$KERNEL" plain
+    umount "$KERNEL"
+
+    echo "written by the kernel, seed $seed"
+    begin $((seed + 10))
+    mount_kernel
+    expect_ok python3 "$program" --may-refuse $((seed + 10)) "$number" "$KERNEL" plain
+    umount "$KERNEL"
+    mount_volfile "$VOL"
+    expect_same "$MNT" plain
+    expect_numbers "$MNT"
+    expect_ok python3 "$program" --may-refuse $((seed + 20)) 50 "$MNT" plain
+    unmount
+done
