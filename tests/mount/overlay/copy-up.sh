@@ -86,6 +86,7 @@ expect "its links" 0 "$(stat -Lc %h /proc/self/fd/3)"
 exec 3>&-
 expect "the removed name" "character special file" "$(stat -c %F "$upper/removed")"
 expect "what is left in the work directory" "" "$(ls -A "$UPPER/work")"
+expect_error "not permitted" mknod "$MNT/whiteout" c 0 0
 number=$(stat -c %i "$MNT/file")
 mv "$MNT/file" "$MNT/dir/moved"
 unmount

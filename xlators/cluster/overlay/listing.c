@@ -283,6 +283,29 @@ overlay_dots (struct overlay_act *act, inode_t *directory, bool up, size_t *size
                            size);
 }
 
+/* Fills in attributes and inodes, for readdirp. A name that is gone meanwhile gets none. */
+static void
+overlay_page_attributes (struct overlay_act *act, inode_t *directory, gf_dirent_t *entries)
+{
+    struct client *client = client_new_internal (act->this, act->this);
+
+    for (gf_dirent_t *entry = entries; entry; entry = entry->next) {
+        g_autoptr (inode_t) fresh = inode_new (act->above);
+        loc_t loc = { .name = entry->d_name, .parent = directory, .inode = fresh };
+        struct lookup_reply reply;
+
+        if (name_is_dots (entry->d_name))
+            continue;
+        if (sync_lookup (client, &loc, NULL, &reply) >= 0) {
+            entry->d_stat = reply.buf;
+            entry->inode = g_steal_pointer (&reply.inode);
+        }
+        lookup_reply_drop (&reply);
+        loc_wipe_path (&loc);
+    }
+    client_free (client);
+}
+
 /* The first entry behind an offset. */
 static guint
 overlay_entries_from (const GPtrArray *entries, uint64_t offset)
@@ -319,7 +342,6 @@ overlay_page (struct overlay_act *act, inode_t *directory, const GPtrArray *entr
     return first;
 }
 
-/* Readdirp tells no attributes: the caller looks up the names that it needs. */
 static void
 overlay_list_answer (const struct call *call, gf_dirent_t *entries, int n)
 {
@@ -350,6 +372,8 @@ overlay_list (const struct call *call)
     if (r == 0)
         page = overlay_page (&act, call->fd->inode, entries, (uint64_t) call->offset, call->size,
                              &n);
+    if (call->op == FOP_readdirp)
+        overlay_page_attributes (&act, call->fd->inode, page);
     overlay_act_end (&act);
     if (r < 0)
         call_fail (call, -r);

@@ -278,6 +278,10 @@ overlay_lookup (const struct call *call)
     struct overlay_local *local = overlay_local_of (call->frame);
     const char *name = call->loc->parent ? call->loc->name : NULL;
 
+    if (name && call->loc->parent->ia_type != IA_IFDIR) {
+        call_fail (call, ENOTDIR);
+        return;
+    }
     if (!name || strcmp (name, ".") == 0) {
         overlay_lookup_inode (call, local, name ? call->loc->parent : call->loc->inode);
         return;

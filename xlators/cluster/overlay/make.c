@@ -182,6 +182,15 @@ overlay_make_staged (struct overlay_making *making, const struct overlay_name *a
 
 #define OVERLAY_EXISTS 1
 
+/* A device 0:0 would be a whiteout, so it can't be made, as in the kernel's overlayfs. */
+static bool
+overlay_makes_whiteout (const struct call *call)
+{
+    const struct mknod_call *args = call->args;
+
+    return call->op == FOP_mknod && S_ISCHR (args->mode) && args->rdev == 0;
+}
+
 /* The lowers of a new directory's name, if any, are not to be merged with it. */
 static int
 overlay_make_at (struct overlay_making *making)
@@ -198,6 +207,8 @@ overlay_make_at (struct overlay_making *making)
     if (overlay_name_shows (&at))
         return making->call->op == FOP_create && !(making->call->flags & O_EXCL) ? OVERLAY_EXISTS
                                                                                   : -EEXIST;
+    if (overlay_makes_whiteout (making->call))
+        return -EPERM;
     return at.whiteout ? overlay_make_staged (making, &at)
                        : overlay_make_in (making, making->directory, loc->name);
 }
@@ -266,6 +277,16 @@ overlay_made_answer (struct overlay_making *making, inode_t *known)
 
 /* --- create of a name that exists ------------------------------------------------------------- */
 
+static void
+overlay_stat_again (struct client *client, loc_t *loc, struct iatt *buf)
+{
+    struct stat_reply reply;
+
+    if (sync_stat (client, loc, NULL, &reply) >= 0)
+        *buf = reply.buf;
+    stat_reply_drop (&reply);
+}
+
 /* Opens the file through the overlay itself, as the caller. */
 static void
 overlay_create_opens (struct overlay_act *act, const struct call *call)
@@ -273,6 +294,7 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
     struct client *client = client_new_internal (act->this, act->this);
     const struct create_call *args = call->args;
     g_autoptr (inode_t) inode = NULL;
+    struct overlay_parent parent = { 0 };
     struct iatt buf;
     loc_t loc = { 0 };
     int r = sync_name_look (client, call->loc->parent, call->loc->name, &inode, &buf);
@@ -290,13 +312,18 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
         if (!args->fd->inode)
             args->fd->inode = inode_ref (inode);
         r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
+        if (r >= 0 && args->flags & O_TRUNC)
+            overlay_stat_again (client, &loc, &buf);
         loc_wipe_path (&loc);
     }
     client_free (client);
+    overlay_parent_before (act, call->loc->parent, &parent);
     if (r < 0)
         call_fail (call, -r);
     else
-        STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, &buf, NULL, NULL, NULL);
+        STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, &buf,
+                      parent.has_pre ? &parent.pre : NULL, parent.has_pre ? &parent.pre : NULL,
+                      NULL);
 }
 
 void
@@ -352,6 +379,8 @@ overlay_link_at (struct overlay_making *making)
 
     if (r < 0 || overlay_name_shows (&at))
         return r < 0 ? r : -EEXIST;
+    if (making->call->loc->inode->ia_type == IA_IFDIR)
+        return -EPERM;
     if (!at.whiteout)
         return overlay_link_in (making, overlay_caller (act), making->directory, loc->name);
     r = overlay_may_change (act, loc->parent, NULL);
@@ -368,8 +397,8 @@ overlay_link (struct overlay_act *act, const struct call *call)
 {
     struct overlay_making making = { .act = act, .call = call, .loc = call->newloc };
     inode_t *parent = call->newloc->parent;
-    int r = call->loc->inode->ia_type == IA_IFDIR ? -EPERM
-                                                  : overlay_copy_up (act->this, call->loc->inode);
+    const bool directory = call->loc->inode->ia_type == IA_IFDIR;
+    int r = directory ? 0 : overlay_copy_up (act->this, call->loc->inode);
 
     if (r == 0)
         r = overlay_copy_up (act->this, parent);

@@ -3,12 +3,60 @@
 #include "overlay.h"
 #include "names.h"
 
+#include <limits.h>
+
+/* The tables of the layers must not get names that no directory has. Returns 0 or a negative
+ * errno. */
+static int
+overlay_check_name (const loc_t *loc)
+{
+    if (!loc->name || !*loc->name || name_is_dots (loc->name) || strchr (loc->name, '/'))
+        return -EINVAL;
+    return strlen (loc->name) > NAME_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* What the kernel checks before it looks at a directory. A view leaves no whiteouts where a caller
+ * asks for them. */
+static int
+overlay_check_words (const struct call *call)
+{
+    const uint32_t both = RENAME_NOREPLACE | RENAME_EXCHANGE;
+    const size_t length = call->op == FOP_symlink ? strlen (call->name) : 0;
+
+    if (call->op == FOP_symlink && (length == 0 || length >= PATH_MAX))
+        return length == 0 ? -ENOENT : -ENAMETOOLONG;
+    if (call->op != FOP_rename)
+        return 0;
+    return call->flags & ~both || (call->flags & both) == both ? -EINVAL : 0;
+}
+
+static int
+overlay_check (const struct call *call)
+{
+    const loc_t *first = call->op == FOP_link ? call->newloc : call->loc;
+    const loc_t *second = call->newloc ? call->newloc : call->loc;
+    int r = overlay_check_name (first);
+
+    if (r == 0)
+        r = overlay_check_name (second);
+    if (r == 0)
+        r = overlay_check_words (call);
+    if (r < 0)
+        return r;
+    return first->parent->ia_type == IA_IFDIR && second->parent->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
+}
+
 void
 overlay_names (const struct call *call)
 {
     struct overlay_act act;
     inode_t *any = call->newloc ? call->newloc->parent : call->loc->parent;
+    const int r = overlay_check (call);
 
+    if (r < 0) {
+        call_fail (call, -r);
+        return;
+    }
     overlay_act_begin (&act, call->this, call->frame, any);
     if (call->op == FOP_unlink || call->op == FOP_rmdir)
         overlay_remove (&act, call);

@@ -233,10 +233,8 @@ overlay_rename_prepare (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
     const loc_t *from = renaming->from, *to = renaming->to;
-    int r = renaming->flags & RENAME_WHITEOUT ? -EINVAL : 0;
+    int r = overlay_look_above (act, from->parent, from->name, from->inode, &renaming->subject);
 
-    if (r == 0)
-        r = overlay_look_above (act, from->parent, from->name, from->inode, &renaming->subject);
     if (r == 0)
         r = overlay_look_above (act, to->parent, to->name, to->inode, &renaming->victim);
     if (r == -ENOENT && renaming->subject && !(renaming->flags & RENAME_EXCHANGE))
