@@ -2,6 +2,7 @@
 #include "core/edge/stub.h"
 #include "core/base/audit.h"
 #include "core/table/fops-rows.h"
+#include "core/edge/reply.h"
 #include "core/edge/stack.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
@@ -113,6 +114,20 @@ call_stub_destroy (call_stub_t *stub)
     AUDIT (STUB, stub, -1);
     g_free (stub);
     stack_keep (root, -1);
+}
+
+void
+call_resume_or_fail (call_stub_t *stub, int op_errno)
+{
+    call_frame_t *frame = stub->frame;
+
+    if (op_errno == 0) {
+        call_resume (stub);
+        return;
+    }
+    stack_taken (frame->root);
+    call_stub_destroy (stub);
+    frame_fail (frame, op_errno);
 }
 
 call_frame_t *

@@ -18,6 +18,9 @@ typedef struct call_stub call_stub_t;
 /* Calls the function and frees the stub. */
 void call_resume (call_stub_t *stub);
 
+/* The same if op_errno is 0; otherwise fails the call with it, and frees the stub. */
+void call_resume_or_fail (call_stub_t *stub, int op_errno);
+
 /* Frees the stub without the call. The frame must still be answered. */
 void call_stub_destroy (call_stub_t *stub);
 

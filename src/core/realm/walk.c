@@ -57,19 +57,12 @@ static void
 realm_walk_end (call_frame_t *frame, struct realm_walk *walk, int error)
 {
     struct call_stub *stub = walk->stub;
-    call_frame_t *caller = call_stub_frame (stub);
 
-    stack_off_interrupt (caller->root, &walk->watch);
+    stack_off_interrupt (call_stub_frame (stub)->root, &walk->watch);
     realm_walk_tell (walk, error);
     realm_walk_free (walk);
     stack_done (frame->root);
-    if (error == 0) {
-        call_resume (stub);
-        return;
-    }
-    stack_taken (caller->root);
-    call_stub_destroy (stub);
-    frame_fail (caller, error);
+    call_resume_or_fail (stub, error);
 }
 
 static void

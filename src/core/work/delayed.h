@@ -26,7 +26,7 @@ enum held_end {
 struct held_calls;
 
 /* go_on is called once for each call, without a lock. go_on owns the stub from then on: call_resume
- * (stub), or call_stub_destroy (stub) and frame_fail. data: the argument of held_add. */
+ * (stub), or call_resume_or_fail. data: the argument of held_add. */
 struct held_calls *held_new (void (*go_on) (call_stub_t *stub, enum held_end why, void *data));
 
 /* Releases all calls, waits until they have gone on, and ends the use of core/work. No call may be

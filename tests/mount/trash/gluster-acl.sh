@@ -40,34 +40,16 @@ lists () (
         sed -E 's/_20[0-9]{2}-[0-9]{2}-[0-9]{2}_[0-9]{6}_\+0000( |$)/_TIME\1/'
 )
 
-OPTIONS='    option trash on
-    option trash-dir .trashcan'
-mkdir stock stock.d
+mkdir stock.d
 touch stock.d/probe
 setfacl -m u:1:r stock.d/probe 2>/dev/null || skip "needs a file system with lists"
 rm stock.d/probe
-cat >stock.vol <<END
-volume posix
-    type storage/posix
-    option directory $TEST_DIR/stock.d
-end-volume
-volume trash
-    type features/trash
-    option brick-path $TEST_DIR/stock.d
-$OPTIONS
-    subvolumes posix
-end-volume
-END
-glusterfs -f "$TEST_DIR/stock.vol" -l "$TEST_DIR/stock.log" --entry-timeout=0 \
-    --attribute-timeout=0 "$TEST_DIR/stock"
-wait_until 'mountpoint -q "$TEST_DIR/stock"'
-wait_until '[ -d "$TEST_DIR/stock.d/.trashcan" ]'
+gluster_mount '    option trash on
+    option trash-dir .trashcan'
 operations "$TEST_DIR/stock" "$TEST_DIR/stock.d"
 umount "$TEST_DIR/stock"
 
-sed "s|stock.d|back|; s|type features/trash|&\n    option layout gluster|" stock.vol >"$VOL"
-mount_volfile "$VOL"
-ls "$MNT" >/dev/null
+mount_like_gluster
 wait_until '[ -d "$BACK/.trashcan" ]'
 operations "$MNT" "$BACK"
 unmount

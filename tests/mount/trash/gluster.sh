@@ -73,33 +73,14 @@ tree () (
     find . -path ./.glusterfs -prune -o -type f -size -2k -print0 | sort -z | xargs -0 cat
 )
 
-OPTIONS='    option trash on
+gluster_mount '    option trash on
     option trash-dir .trashcan
     option trash-max-filesize 100000
     option trash-eliminate-path build,/tmp/x/'
-mkdir stock stock.d
-cat >stock.vol <<END
-volume posix
-    type storage/posix
-    option directory $TEST_DIR/stock.d
-end-volume
-volume trash
-    type features/trash
-    option brick-path $TEST_DIR/stock.d
-$OPTIONS
-    subvolumes posix
-end-volume
-END
-glusterfs -f "$TEST_DIR/stock.vol" -l "$TEST_DIR/stock.log" --entry-timeout=0 \
-    --attribute-timeout=0 "$TEST_DIR/stock"
-wait_until 'mountpoint -q "$TEST_DIR/stock"'
-wait_until '[ -d "$TEST_DIR/stock.d/.trashcan" ]'
 operations "$TEST_DIR/stock" >stock.said
 umount "$TEST_DIR/stock"
 
-sed "s|stock.d|back|; s|type features/trash|&\n    option layout gluster|" stock.vol >"$VOL"
-mount_volfile "$VOL"
-ls "$MNT" >/dev/null
+mount_like_gluster
 wait_until '[ -d "$BACK/.trashcan" ]'
 operations "$MNT" >ours.said
 expect_match "explain" "goes to '/.trashcan'" "$("$WINDLASS" explain "$MNT/replaced")"

@@ -11,3 +11,31 @@ settled () {
     wait_until '[ ! -d "$BACK/.windlass-trash" ] ||
         [ -z "$(find "$BACK/.windlass-trash" -mindepth 3 ! -path "*/trashes/*")" ]'
 }
+
+# gluster_mount OPTIONS: the trash of GlusterFS, over stock.d, at stock.
+gluster_mount () {
+    mkdir -p stock stock.d
+    cat >stock.vol <<END
+volume posix
+    type storage/posix
+    option directory $TEST_DIR/stock.d
+end-volume
+volume trash
+    type features/trash
+    option brick-path $TEST_DIR/stock.d
+$1
+    subvolumes posix
+end-volume
+END
+    glusterfs -f "$TEST_DIR/stock.vol" -l "$TEST_DIR/stock.log" --entry-timeout=0 \
+        --attribute-timeout=0 "$TEST_DIR/stock"
+    wait_until 'mountpoint -q "$TEST_DIR/stock"'
+    wait_until '[ -d "$TEST_DIR/stock.d/.trashcan" ]'
+}
+
+# mount_like_gluster: our trash with the same options, over $BACK.
+mount_like_gluster () {
+    sed "s|stock.d|back|; s|type features/trash|&\n    option layout gluster|" stock.vol >"$VOL"
+    mount_volfile "$VOL"
+    ls "$MNT" >/dev/null
+}

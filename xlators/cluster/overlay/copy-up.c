@@ -285,20 +285,6 @@ struct overlay_copy_task {
 };
 
 static void
-overlay_copied (call_stub_t *stub, int r)
-{
-    call_frame_t *frame = call_stub_frame (stub);
-
-    if (r >= 0) {
-        call_resume (stub);
-        return;
-    }
-    stack_taken (frame->root);
-    call_stub_destroy (stub);
-    frame_fail (frame, -r);
-}
-
-static void
 overlay_copy_run (struct work_item *work)
 {
     struct overlay_copy_task *task = (struct overlay_copy_task *) work;
@@ -315,7 +301,7 @@ overlay_copy_run (struct work_item *work)
     ctx->queued = false;
     pthread_mutex_unlock (&priv->lock);
     while ((stub = g_queue_pop_head (&waiters)))
-        overlay_copied (stub, r);
+        call_resume_or_fail (stub, r < 0 ? -r : 0);
     inode_unref (task->inode);
     g_free (task);
     overlay_task_end (this);

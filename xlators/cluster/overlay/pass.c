@@ -39,7 +39,6 @@ static void
 overlay_open_end (call_frame_t *frame, struct overlay_open *open, int error)
 {
     overlay_private_t *priv = overlay_priv (open->this);
-    call_frame_t *caller = call_stub_frame (open->stub);
     call_stub_t *stub = open->stub;
 
     pthread_mutex_lock (&priv->lock);
@@ -50,13 +49,7 @@ overlay_open_end (call_frame_t *frame, struct overlay_open *open, int error)
     fd_unref (open->below);
     g_free (open);
     stack_done (frame->root);
-    if (error == 0) {
-        call_resume (stub);
-        return;
-    }
-    stack_taken (caller->root);
-    call_stub_destroy (stub);
-    frame_fail (caller, error);
+    call_resume_or_fail (stub, error);
 }
 
 static void

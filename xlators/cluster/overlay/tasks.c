@@ -50,16 +50,6 @@ struct overlay_resumption {
 };
 
 static void
-overlay_fail_stub (call_stub_t *stub, int error)
-{
-    call_frame_t *frame = call_stub_frame (stub);
-
-    stack_taken (frame->root);
-    call_stub_destroy (stub);
-    frame_fail (frame, error);
-}
-
-static void
 overlay_resume (struct work_item *work)
 {
     struct overlay_resumption *task = (struct overlay_resumption *) work;
@@ -67,10 +57,7 @@ overlay_resume (struct work_item *work)
     const int r = overlay_start (this, task->any);
 
     inode_unref (task->any);
-    if (r < 0)
-        overlay_fail_stub (task->stub, -r);
-    else
-        call_resume (task->stub);
+    call_resume_or_fail (task->stub, r < 0 ? -r : 0);
     g_free (task);
     overlay_task_end (this);
 }
