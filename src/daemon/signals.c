@@ -56,6 +56,7 @@ signals_init (void)
         return -errno;
     g_unix_fd_add (bell, G_IO_IN, signals_wake, NULL);
     signal (SIGPIPE, SIG_IGN);
+    signal (SIGXFSZ, SIG_IGN); /* a write beyond the limit of sizes fails with EFBIG */
     catch (SIGHUP);
     catch (SIGUSR1);
     catch (SIGUSR2);

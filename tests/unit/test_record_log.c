@@ -205,6 +205,25 @@ START_TEST (numbers_go_on_behind_zeros)
 }
 END_TEST
 
+/* With keep 0 a rotation leaves no record: neither the end of the daemon nor a kill behind it, when
+ * only the files are left, has the numbers begin again. */
+START_TEST (numbers_go_on_behind_a_rotation)
+{
+    struct record_log *log = records_open (NAME);
+
+    record_log_rotate_at (log, 10, 0);
+    record_log_write (log, "\"a\":1", false);
+    settle ();
+    check_text (NAME, "");
+    ck_assert_uint_eq (record_file_last_number (folder_fd, NAME), 1);
+    ck_assert_uint_eq (record_log_number (log), 2);
+    record_log_unref (log);
+    log = records_open (NAME);
+    ck_assert_uint_eq (record_log_number (log), 3);
+    record_log_unref (log);
+}
+END_TEST
+
 /* The last number lies across the end of a block, wherever that is. */
 START_TEST (a_number_may_lie_across_blocks)
 {
@@ -318,7 +337,7 @@ START_TEST (a_torn_record_is_whole_in_the_next_file)
     ck_assert (!record_log_is_full (log));
     record_log_write (log, "\"a\":2", false);
     record_log_unref (log);
-    check_text ("away", "{\"unwind\":");
+    check_text ("away", "");
     check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
 }
 END_TEST
@@ -406,6 +425,99 @@ START_TEST (a_failed_rotation_removes_nothing)
 }
 END_TEST
 
+/* The limit cuts the third line, and is that of the next file, too. */
+START_TEST (a_file_that_cannot_grow_is_rotated)
+{
+    struct record_log *log = records_open (NAME);
+
+    record_log_rotate_at (log, 1 << 20, 1);
+    disk_ends_at (45);
+    for (int i = 0; i < 3; i++)
+        record_log_write (log, "\"a\":1", false);
+    ck_assert (!record_log_is_full (log));
+    record_log_write (log, "\"a\":2", false); /* waits */
+    settle ();
+    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":1}\n");
+    check_text (NAME, "{\"unwind\":3,\"a\":1}\n{\"unwind\":4,\"a\":2}\n");
+    disk_ends_at (38);
+    record_log_write (log, "\"a\":3", false); /* none of its bytes fits */
+    settle ();
+    check_text (NAME, "{\"unwind\":5,\"a\":3}\n");
+    ck_assert (!record_log_is_full (log));
+    record_log_unref (log);
+}
+END_TEST
+
+/* It is full, as on a full disk: max-size 0 forbids a rotation. And no file has room for a line
+ * that is longer than the limit, so a rotation would only drive the older files out. */
+START_TEST (a_file_that_cannot_grow_may_have_to_stay)
+{
+    struct record_log *log = records_open (NAME);
+    g_autofree char *older = records_path (NAME ".1");
+    const bool never = _i == 0;
+
+    ck_assert (g_file_set_contents (older, "older", -1, NULL));
+    record_log_rotate_at (log, never ? 0 : 1 << 20, 1);
+    disk_ends_at (never ? 25 : 10);
+    record_log_write (log, "\"a\":1", true);
+    record_log_write (log, "\"a\":2", true);
+    records_pass (SECOND);
+    ck_assert (record_log_is_full (log));
+    check_text (NAME ".1", "older");
+    disk_ends_at (RLIM_INFINITY);
+    records_pass (SECOND);
+    ck_assert (!record_log_is_full (log));
+    record_log_unref (log);
+    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+}
+END_TEST
+
+/* The log is full as long as the file that cannot grow cannot be rotated either. */
+START_TEST (a_rotation_that_would_help_fails)
+{
+    struct record_log *log = records_open (NAME);
+
+    ck_assert_int_eq (mkdirat (folder_fd, NAME ".1", 0700), 0);
+    record_log_rotate_at (log, 1 << 20, 1);
+    disk_ends_at (19);
+    record_log_write (log, "\"a\":1", false);
+    record_log_write (log, "\"a\":2", false);
+    settle ();
+    ck_assert (record_log_is_full (log));
+    ck_assert_int_eq (unlinkat (folder_fd, NAME ".1", AT_REMOVEDIR), 0);
+    for (int i = 0; i < 10; i++)
+        records_pass (SECOND);
+    ck_assert (!record_log_is_full (log));
+    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n");
+    check_text (NAME, "{\"unwind\":2,\"a\":2}\n");
+    record_log_unref (log);
+}
+END_TEST
+
+START_TEST (a_rotation_removes_what_a_lower_keep_leaves)
+{
+    uint64_t size;
+    int old, fd;
+
+    for (int i = 1; i <= 4; i++) {
+        g_autofree char *name = g_strdup_printf (NAME ".%d", i), *path = records_path (name);
+
+        ck_assert (g_file_set_contents (path, name, -1, NULL));
+    }
+    old = record_file_open (folder_fd, NAME, &size);
+    fd = record_file_rotate (folder_fd, NAME, 2, old, &size);
+    ck_assert_int_ge (fd, 0);
+    check_text (NAME ".2", NAME ".1");
+    for (int i = 3; i <= 4; i++) {
+        g_autofree char *name = g_strdup_printf (NAME ".%d", i);
+
+        ck_assert_int_lt (faccessat (folder_fd, name, F_OK, 0), 0);
+    }
+    close (old);
+    close (fd);
+}
+END_TEST
+
 /* After an attempt that has stopped half way the next one moves no older file once more. */
 START_TEST (older_files_move_up_to_a_free_number)
 {
@@ -447,6 +559,7 @@ TEST_PROGRAM (test_record_log)
     tcase_add_test (tcase, a_reader_of_the_file_hinders_nobody);
     tcase_add_test (tcase, a_file_that_others_can_change_is_refused);
     tcase_add_test (tcase, numbers_go_on_behind_zeros);
+    tcase_add_test (tcase, numbers_go_on_behind_a_rotation);
     tcase_add_test (tcase, a_number_may_lie_across_blocks);
     tcase_add_test (tcase, what_is_lost_is_in_one_gap);
     tcase_add_test (tcase, kept_records_come_before_the_gap);
@@ -457,6 +570,10 @@ TEST_PROGRAM (test_record_log)
     tcase_add_test (tcase, a_line_that_a_daemon_has_left_torn_is_ended);
     tcase_add_test (tcase, a_failed_rotation_is_tried_again);
     tcase_add_test (tcase, a_failed_rotation_removes_nothing);
+    tcase_add_test (tcase, a_file_that_cannot_grow_is_rotated);
+    tcase_add_loop_test (tcase, a_file_that_cannot_grow_may_have_to_stay, 0, 2);
+    tcase_add_test (tcase, a_rotation_that_would_help_fails);
+    tcase_add_test (tcase, a_rotation_removes_what_a_lower_keep_leaves);
     tcase_add_test (tcase, older_files_move_up_to_a_free_number);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

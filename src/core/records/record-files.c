@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,17 +44,24 @@ record_file_open (int directory, const char *name, uint64_t *ret_size)
     return fd;
 }
 
+static char *
+record_file_lock_name (const char *name)
+{
+    return g_strdup_printf (".%s.lock", name);
+}
+
 /* Whoever may read a file can take a lock of it that hinders others. So the lock is on a file that
  * nobody else can open. */
 int
 record_file_lock (int directory, const char *name)
 {
-    g_autofree char *own = g_strdup_printf (".%s.lock", name);
+    g_autofree char *own = record_file_lock_name (name);
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     struct stat st;
     const int fd = record_file_open_own (directory, own, S_IRWXG | S_IRWXO, &st);
 
-    if (fd < 0 || fcntl (fd, F_OFD_SETLK, &lock) == 0)
+    /* Without O_APPEND, for record_file_keep_number. */
+    if (fd < 0 || (fcntl (fd, F_OFD_SETLK, &lock) == 0 && fcntl (fd, F_SETFL, 0) == 0))
         return fd;
     close (fd);
     return -EBUSY;
@@ -120,6 +128,19 @@ record_files_shift (int directory, const char *name, int keep)
     return 0;
 }
 
+/* Removes the files that are older than the oldest to keep: `keep` was lowered. */
+static void
+record_files_remove_beyond (int directory, const char *name, int keep)
+{
+    bool removed = true;
+
+    for (int i = keep + 1; removed; i++) {
+        g_autofree char *older = record_file_older (name, i);
+
+        removed = unlinkat (directory, older, 0) == 0;
+    }
+}
+
 /* The new file exists before an old one moves, so a full disk moves none. */
 int
 record_file_rotate (int directory, const char *name, int keep, int old, uint64_t *ret_size)
@@ -139,8 +160,10 @@ record_file_rotate (int directory, const char *name, int keep, int old, uint64_t
         r = record_files_shift (directory, name, keep);
     if (r == 0 && renameat (directory, fresh, directory, name) < 0)
         r = -errno;
-    if (r == 0)
+    if (r == 0) {
+        record_files_remove_beyond (directory, name, keep);
         return fd;
+    }
     unlinkat (directory, fresh, 0);
     close (fd);
     return r;
@@ -220,13 +243,24 @@ record_file_number_in (int directory, const char *name)
     return number;
 }
 
+/* In the form of a record, for record_file_number_in; in place, which needs no room. The number
+ * never gets fewer digits. */
+void
+record_file_keep_number (int lock_fd, uint64_t number)
+{
+    char text[NUMBER_SIZE];
+    const int size = snprintf (text, sizeof text, "{\"unwind\":%" PRIu64, number);
+    const ssize_t written G_GNUC_UNUSED = pwrite (lock_fd, text, (size_t) size, 0);
+}
+
 uint64_t
 record_file_last_number (int directory, const char *name)
 {
-    g_autofree char *older = record_file_older (name, 1);
+    g_autofree char *older = record_file_older (name, 1), *kept = record_file_lock_name (name);
     const uint64_t number = record_file_number_in (directory, name);
 
-    return number ? number : record_file_number_in (directory, older);
+    return MAX (number ? number : record_file_number_in (directory, older),
+                record_file_number_in (directory, kept));
 }
 
 bool

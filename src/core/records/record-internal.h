@@ -29,7 +29,7 @@ struct record_log {
     bool want_rotation, rotation_failed; /* rotation_failed: the last attempt; a warning told it */
     int64_t rotate_at;    /* time of the next attempt, by clock_now */
     uint64_t number;      /* the last one that was given out. Atomic */
-    bool full;            /* lines wait, or a gap is not told. Atomic */
+    bool full;            /* it takes nothing now, and no new file would help. Atomic */
     GQueue waiting;       /* of struct waiting_line, in their order in the file */
     size_t waiting_size;  /* bytes of these */
     size_t begun;         /* bytes of the first of these that are in the file already */
@@ -50,6 +50,9 @@ struct record_log {
 /* Opens the file by its name, and has records written there from now on. Returns 0, or a negative
  * errno. Under files_lock, or before the log has its thread. */
 int record_log_begin_file (struct record_log *log);
+
+/* Keeps the last number that was given out beside the files: record_file_keep_number. */
+void record_log_keep_number (const struct record_log *log);
 
 /* Writes what waits, and then the record of the gap. Returns whether all is written. */
 bool record_catch_up_locked (struct record_log *log);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RETRY 200000000 /* nanoseconds between two attempts to write to a full log */
@@ -35,6 +36,14 @@ static bool
 record_log_wants_rotation_locked (const struct record_log *log)
 {
     return log->max_size && log->size >= log->max_size;
+}
+
+/* Returns whether the file, which has just refused bytes, takes none for ever, and a new one would:
+ * this one has more than the beginning of the line that it has refused. */
+static bool
+record_new_file_helps_locked (const struct record_log *log)
+{
+    return log->max_size && log->counts.error == EFBIG && log->size > log->begun;
 }
 
 /* The journal takes a record as a whole, and without the newline. */
@@ -75,10 +84,23 @@ record_put_bytes_locked (struct record_log *log, const char *text, size_t size)
     return done;
 }
 
-static void
-record_set_full_locked (struct record_log *log)
+/* Returns whether a line that comes now has to be behind others, or behind the record of a gap. */
+static bool
+record_is_behind_locked (const struct record_log *log)
 {
-    __atomic_store_n (&log->full, true, __ATOMIC_SEQ_CST);
+    return log->gap.lost + log->gap.notes > 0 || log->waiting.length > 0;
+}
+
+/* The log is behind: it is full, unless a rotation is about to help. */
+static void
+record_set_behind_locked (struct record_log *log)
+{
+    const bool helps = record_new_file_helps_locked (log);
+
+    if (helps)
+        log->want_rotation = true;
+    if (!helps || log->rotation_failed)
+        __atomic_store_n (&log->full, true, __ATOMIC_SEQ_CST);
     thread_cond_signal (&log->wake);
 }
 
@@ -98,20 +120,20 @@ record_keep_locked (struct record_log *log, enum line_kind kind, const GString *
 {
     g_queue_push_tail (&log->waiting, waiting_line_new (kind, text->str, text->len));
     log->waiting_size += text->len;
-    record_set_full_locked (log);
+    record_set_behind_locked (log);
 }
 
 /* Writes a line. No other line may wait at the time. Returns false if the log has taken no byte of
- * it. If the log has taken the beginning alone, the rest waits and the log counts as full, so that
- * no other line comes between the two parts. */
+ * it. If the log has taken the beginning alone, the rest waits and the log is behind, so that no
+ * other line comes between the two parts. */
 static bool
 record_put_locked (struct record_log *log, enum line_kind kind, const GString *text)
 {
     const size_t done = record_put_bytes_locked (log, text->str, text->len);
 
     if (done > 0 && done < text->len) {
-        record_keep_locked (log, kind, text);
         log->begun = done;
+        record_keep_locked (log, kind, text);
     } else if (done > 0 && kind == LINE_RECORD) {
         log->counts.records++;
     }
@@ -130,7 +152,7 @@ record_lose_locked (struct record_log *log, uint64_t number)
     log->gap.first = MIN (log->gap.first, number);
     log->gap.last = MAX (log->gap.last, number);
     log->counts.lost++;
-    record_set_full_locked (log);
+    record_set_behind_locked (log);
 }
 
 static void
@@ -138,7 +160,7 @@ record_lose_note_locked (struct record_log *log)
 {
     if (log->gap.lost + log->gap.notes++ == 0)
         log->gap.since = clock_today ();
-    record_set_full_locked (log);
+    record_set_behind_locked (log);
 }
 
 uint64_t
@@ -156,10 +178,11 @@ record_log_write (struct record_log *log, const char *body, bool keep)
     pthread_mutex_lock (&log->lock);
     number = record_log_number (log);
     g_string_append_printf (line, "{\"unwind\":%" PRIu64 ",%s}\n", number, body);
-    if (log->full || !record_put_locked (log, LINE_RECORD, line)) {
+    if (record_is_behind_locked (log) || !record_put_locked (log, LINE_RECORD, line)) {
         /* Once a record is lost, all that follow are, until the log has room: so one record of the
          * gap tells them all. */
-        if (keep && log->gap.lost == 0 && log->waiting_size < WAITING_MAX)
+        if ((keep || record_new_file_helps_locked (log)) && log->gap.lost == 0
+            && log->waiting_size < WAITING_MAX)
             record_keep_locked (log, LINE_RECORD, line);
         else
             record_lose_locked (log, number);
@@ -174,7 +197,7 @@ record_log_note (struct record_log *log, const char *body)
 
     g_string_append_printf (line, "{%s}\n", body);
     pthread_mutex_lock (&log->lock);
-    if (log->full || !record_put_locked (log, LINE_OTHER, line)) {
+    if (record_is_behind_locked (log) || !record_put_locked (log, LINE_OTHER, line)) {
         if (log->waiting_size < WAITING_MAX)
             record_keep_locked (log, LINE_OTHER, line);
         else
@@ -247,7 +270,7 @@ record_catch_up_locked (struct record_log *log)
         return false;
     if (log->gap.lost + log->gap.notes > 0)
         record_put_gap_locked (log);
-    return log->gap.lost + log->gap.notes == 0 && g_queue_is_empty (&log->waiting);
+    return !record_is_behind_locked (log);
 }
 
 static void
@@ -301,7 +324,22 @@ record_begin_lines_locked (struct record_log *log, bool whole)
         log->waiting_size++;
     }
     if (!record_put_waiting_locked (log))
-        record_set_full_locked (log);
+        record_set_behind_locked (log);
+}
+
+/* Takes the beginning of a line off the end of a file that is given up: the next one gets the whole
+ * line. Not if another program has written behind it. */
+static void
+record_cut_line_locked (const struct record_log *log)
+{
+    const off_t end = log->fd >= 0 && log->begun > 0 ? lseek (log->fd, 0, SEEK_CUR) : -1;
+    struct stat st;
+
+    if (end >= (off_t) log->begun && fstat (log->fd, &st) == 0 && st.st_size == end
+        && ftruncate (log->fd, end - (off_t) log->begun) < 0)
+        gf_log (NULL, GF_LOG_WARNING,
+                "a file of the log '%s' ends with the beginning of a record: %s", log->name,
+                g_strerror (errno));
 }
 
 /* Has records written to an open file from now on. */
@@ -311,15 +349,24 @@ record_use_file (struct record_log *log, int fd, uint64_t size, bool whole)
     int old;
 
     pthread_mutex_lock (&log->lock);
+    record_cut_line_locked (log);
     old = log->fd;
     log->fd = fd;
     log->size = size;
     log->want_rotation = record_log_wants_rotation_locked (log);
     log->rotate_at = 0;
     record_begin_lines_locked (log, whole);
+    record_log_keep_number (log);
     pthread_mutex_unlock (&log->lock);
     if (old >= 0)
         close (old);
+}
+
+void
+record_log_keep_number (const struct record_log *log)
+{
+    if (log->lock_fd >= 0)
+        record_file_keep_number (log->lock_fd, __atomic_load_n (&log->number, __ATOMIC_SEQ_CST));
 }
 
 int
@@ -367,6 +414,7 @@ record_rotate (struct record_log *log, int keep)
     int fd;
 
     pthread_mutex_lock (&log->files_lock);
+    record_log_keep_number (log);
     fd = record_file_rotate (log->directory, log->name, keep, log->fd, &size);
     if (fd >= 0)
         record_use_file (log, fd, size, record_file_is_whole (log->directory, log->name));
@@ -414,9 +462,11 @@ record_retry_locked (struct record_log *log)
     const bool again = record_catch_up_locked (log), seen = log->full_seen;
     const int error = log->counts.error;
 
-    log->full_seen = !again;
     if (again)
         __atomic_store_n (&log->full, false, __ATOMIC_SEQ_CST);
+    else
+        record_set_behind_locked (log);
+    log->full_seen = log->full;
     pthread_mutex_unlock (&log->lock);
     if (again)
         record_call_waiters (log);
@@ -427,6 +477,14 @@ record_retry_locked (struct record_log *log)
         thread_cond_wait_until (&log->wake, &log->lock, clock_now () + RETRY);
 }
 
+/* A full disk gets no new file. */
+static bool
+record_may_rotate_locked (const struct record_log *log, bool behind)
+{
+    return log->want_rotation && clock_now () >= log->rotate_at
+        && (!behind || log->counts.error == EFBIG);
+}
+
 void *
 record_log_run (void *data)
 {
@@ -434,18 +492,19 @@ record_log_run (void *data)
 
     pthread_mutex_lock (&log->lock);
     while (!log->stop) {
+        const bool behind = log->full || record_is_behind_locked (log);
         const int keep = log->keep;
 
-        if (log->full) {
-            record_retry_locked (log);
-        } else if (!log->want_rotation) {
-            thread_cond_wait (&log->wake, &log->lock);
-        } else if (clock_now () < log->rotate_at) {
-            thread_cond_wait_until (&log->wake, &log->lock, log->rotate_at);
-        } else {
+        if (record_may_rotate_locked (log, behind)) {
             pthread_mutex_unlock (&log->lock);
             record_rotate (log, keep);
             pthread_mutex_lock (&log->lock);
+        } else if (behind) {
+            record_retry_locked (log);
+        } else if (log->want_rotation) {
+            thread_cond_wait_until (&log->wake, &log->lock, log->rotate_at);
+        } else {
+            thread_cond_wait (&log->wake, &log->lock);
         }
     }
     pthread_mutex_unlock (&log->lock);

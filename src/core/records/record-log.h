@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A log of records: one JSON object a line in a file, or entries of the journal. Each record has a
- * number of the log. When a file is opened, the numbers go on after the last one in it.
+ * number of the log. When a file is opened, the numbers go on after the last one in it, or after
+ * the one that was kept beside it (record_file_keep_number), whichever is higher.
  *
  * A log belongs to the process, not to a translator or a module. Whoever opens the same name in the
  * same directory (by its device and inode) gets the same log. So records and numbers go on over a
@@ -13,6 +14,9 @@
  * the records that were kept, and one record of the gap, which tells how many records are lost.
  * That thread also renames and opens files, since threads that serve requests may have the identity
  * of a caller.
+ *
+ * A file that cannot grow (EFBIG: the process's or the file system's limit of sizes) is rotated,
+ * unless max_size is 0, and what comes meanwhile waits for the new one.
  */
 #ifndef WINDLASS_CORE_RECORDS_RECORD_LOG_H
 #define WINDLASS_CORE_RECORDS_RECORD_LOG_H
@@ -79,14 +83,19 @@ int record_file_lock (int directory, const char *name);
 const char *record_file_problem (int r);
 
 /* Renames name to name.1, name.1 to name.2 and so on, up to the first number that no file has, and
- * removes name.KEEP. Then makes a new, empty file with the name. Returns its descriptor, or a
- * negative errno: no file is lost then, and the next call continues where this one has stopped.
- * old: the descriptor of the log's present file. If another program has given the name to another
- * file, nothing is renamed, and that file is opened. *ret_size: the size of the file that was
- * opened. */
+ * removes name.KEEP, and the files of the numbers that follow. Then makes a new, empty file with
+ * the name. Returns its descriptor, or a negative errno: no file is lost then, and the next call
+ * continues where this one has stopped. old: the descriptor of the log's present file. If another
+ * program has given the name to another file, nothing is renamed, and that file is opened.
+ * *ret_size: the size of the file that was opened. */
 int record_file_rotate (int directory, const char *name, int keep, int old, uint64_t *ret_size);
 
-/* Returns the highest number in the last records of name, or of name.1 if it has none; 0: none. */
+/* Writes a number to the file of record_file_lock: after a rotation that keeps no older file no
+ * record may be left. A failure is passed over, as on a full disk. */
+void record_file_keep_number (int lock_fd, uint64_t number);
+
+/* Returns the highest number in the last records of name and of name.1, and the one that was kept
+ * for name; 0: none. */
 uint64_t record_file_last_number (int directory, const char *name);
 
 /* Returns whether the name stands for the open file. */

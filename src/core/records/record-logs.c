@@ -132,6 +132,7 @@ record_log_end (struct record_log *log)
                 ", and %u lines that waited",
                 log->name, g_strerror (log->counts.error), log->gap.lost, log->gap.first,
                 g_queue_get_length (&log->waiting));
+    record_log_keep_number (log);
     pthread_mutex_unlock (&log->lock);
     record_log_free (log);
 }

@@ -34,7 +34,7 @@ expect_ok python3 - "$TEST_DIR/records" <<'END'
 import json, os, sys
 done = {line.strip () for line in open ("done")} | {"/last"}
 records, torn = [], 0
-names = [name for name in os.listdir (sys.argv[1])]
+names = [name for name in os.listdir (sys.argv[1]) if name[0] != "."]
 names.sort (key=lambda name: -int (name.rpartition (".")[2]) if name[-1].isdigit () else 0)
 for name in names:
     for line in open (f"{sys.argv[1]}/{name}", encoding="utf-8"):
