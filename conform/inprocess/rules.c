@@ -106,8 +106,8 @@ check_presence (const struct checked_answer *checked)
         broken (checked, "answer missing", "no fd");
     if ((a->op == FOP_setattr || a->op == FOP_fsetattr) && !a->post)
         broken (checked, "answer missing", "no attributes afterwards (statpost)");
-    /* The kit changes the attributes that it wants between two cases. A translator's own request may
-     * be in use then, and is not checked. */
+    /* The kit changes the attributes that it wants between two cases. A translator's own request
+     * may be in use then, and is not checked. */
     if (variant->plain || checked->crossing->early || checked->crossing->frame->root->internal)
         return;
     if ((a->op == FOP_writev || a->op == FOP_truncate || a->op == FOP_ftruncate)
