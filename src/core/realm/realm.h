@@ -80,9 +80,8 @@ void realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 
 /* Records `root`, a directory of the child's table, as the root of the slot: for a boundary that
  * looks up its roots by itself before it winds a call. If the slot has a root already, it keeps
- * that. realm_slot_has_root returns whether it has one. */
+ * that. */
 void realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root);
-bool realm_slot_has_root (const xlator_t *this, unsigned slot);
 
 /* Returns the root of the table above, lent as long as the graph is active. */
 inode_t *realm_root_above (const xlator_t *this);

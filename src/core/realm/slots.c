@@ -124,12 +124,6 @@ realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root)
         inode_unref_by_core (root);
 }
 
-bool
-realm_slot_has_root (const xlator_t *this, unsigned slot)
-{
-    return realm_slot_root (realm_slot_of (this, slot)) != NULL;
-}
-
 void
 realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {
