@@ -82,8 +82,6 @@ trash_folder_is_own (const struct iatt *buf, uid_t owner)
         && (buf->ia_prot & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Returns the folder of all stages, which another daemon may have made. What somebody else has made
- * under its name is not used: he could exchange what lies in it. */
 /* Another daemon over the same storage may make the folder, or remove it: then the count is wrong
  * until this one looks. */
 void
@@ -104,6 +102,8 @@ trash_uncount (xlator_t *this, struct iatt *buf)
         buf->ia_nlink--;
 }
 
+/* Finds or makes the folder of all stages, which another daemon may have made. A folder that
+ * another user has made under its name is not used: he could exchange what lies in it. */
 static int
 folder_top (xlator_t *this, inode_t *root)
 {
