@@ -23,9 +23,11 @@ volume_refused () {
 
 volume_refused "no TLS with glusterd, as .*secure-access demands: .*'$folder/glusterfs\.pem'"
 brick_end glusterd TERM
-cp both.pem "$folder/glusterfs.pem"
-cp both.key "$folder/glusterfs.key"
-cp one.pem "$folder/glusterfs.ca"
+for shown in "$folder" /etc/ssl; do # GlusterFS reads one of them, by how it was built
+    cp both.pem "$shown/glusterfs.pem"
+    cp both.key "$shown/glusterfs.key"
+    cp one.pem "$shown/glusterfs.ca"
+done
 glusterd -N -f glusterd.vol -p glusterd.pid -l glusterd-log/glusterd.log >/dev/null 2>&1 &
 BRICK_PID[glusterd]=$!
 wait_until "gluster_do pool list >/dev/null 2>&1"

@@ -272,10 +272,15 @@ iatt_merge (struct iatt *to, const struct iatt *from)
 }
 
 /* Sets the constant size that GlusterFS's clients show for every directory, since the subvolumes
- * report different sizes of one directory. */
+ * report different sizes of one directory. A single subvolume's size is shown as it is, as
+ * GlusterFS's clients do, too. */
 static void
-directory_set_size (struct iatt *buf)
+directory_set_size (xlator_t *this, struct iatt *buf)
 {
+    const dht_private_t *priv = this->private;
+
+    if (priv->n == 1)
+        return;
     buf->ia_size = 4096;
     buf->ia_blocks = 8;
 }
@@ -303,7 +308,7 @@ directory_keep_times (xlator_t *this, inode_t *inode, struct iatt *buf, bool all
 void
 directory_attributes (xlator_t *this, inode_t *inode, struct iatt *buf)
 {
-    directory_set_size (buf);
+    directory_set_size (this, buf);
     directory_keep_times (this, inode, buf, true);
 }
 
@@ -312,7 +317,7 @@ directory_attributes_of_one (xlator_t *this, inode_t *inode, struct iatt *buf)
 {
     if (!buf || buf->ia_type != IA_IFDIR)
         return NULL;
-    directory_set_size (buf);
+    directory_set_size (this, buf);
     directory_keep_times (this, inode, buf, false);
     return buf;
 }
