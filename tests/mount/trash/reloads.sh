@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Files are removed while the mount moves to other graphs: each is in the trash once.
+# Files are removed while the mount moves to other graphs: each is in the trash once. A move does not
+# wait for entries: the next graph makes them.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -43,4 +44,17 @@ unmount
 made=$(cat over.made)
 expect "entries" "$made" "$(ls "$BACK/.Trash-0/info" | wc -l)"
 expect "files" "$made" "$(cat "$BACK"/.Trash-0/files/* | sort -n | uniq | wc -l)"
+[ ! -e "$BACK/.windlass-trash" ] || fail "a stage is left: $(find "$BACK/.windlass-trash")"
+
+# The old graph would take half a minute and more, since each information file takes half a second.
+slow=debug/delay-gen,delay-percentage=100%,enable=create,delay-duration
+stack $slow=500000 features/trash,settle=60
+mount_volfile "$VOL"
+mkdir "$MNT/slow"
+(cd "$BACK/slow" && seq 100 | xargs touch)
+rm "$MNT"/slow/*
+stack $slow=1 features/trash,settle=60 debug/trace
+expect_ok timeout 10 "$WINDLASS" reload "$MNT"
+wait_until '[ "$(ls "$BACK/.Trash-0/info" | wc -l)" = '$((made + 100))' ]'
+unmount
 [ ! -e "$BACK/.windlass-trash" ] || fail "a stage is left: $(find "$BACK/.windlass-trash")"

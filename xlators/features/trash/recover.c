@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Stages of daemons that were killed. An instance that is locked belongs to a daemon that lives.
+ * Stages of daemons that were killed, and of old graphs of this daemon that have ended. An instance
+ * that is locked belongs to a daemon or an old graph that lives.
  *
  * A job makes the entries, so that look-ups of a trash don't wait for it. If it is stopped, or the
  * daemon ends, the rest stays where it is, for the next daemon.
@@ -123,7 +124,8 @@ instance_recover (struct recovery *recovery, inode_t *top, const char *name)
     if (r < 0)
         return r;
     gf_log (recovery->this, GF_LOG_INFO,
-            "making entries of what a daemon that ended has left in '/%s/%s'", TRASH_STAGES, name);
+            "making entries of what a daemon or graph that ended has left in '/%s/%s'",
+            TRASH_STAGES, name);
     r = users_recover (recovery, instance);
     if (r == 0)
         r = sync_name_remove (recovery->work.client, instance, TRASH_LOCK, lock->inode);
@@ -174,21 +176,52 @@ recovery_free (void *data)
 }
 
 void
-trash_recover (xlator_t *this, inode_t *root)
+trash_recover (xlator_t *this)
 {
     trash_private_t *priv = this->private;
     struct recovery *recovery;
 
-    __atomic_store_n (&priv->root, root, __ATOMIC_RELEASE);
-    if (__atomic_exchange_n (&priv->recovers, true, __ATOMIC_RELAXED)
-        || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
+    if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     recovery = g_new (struct recovery, 1);
-    *recovery = (struct recovery){ .this = this, .root = root };
+    *recovery = (struct recovery){ .this = this, .root = priv->root };
     recovery->work.client = client_new_internal (this, FIRST_CHILD (this));
     recovery->work.client->checked = true;
     job_begin (this, &(struct job_plan){ .name = "recover", .about = "/" TRASH_STAGES,
                                          .unit = "names", .run = recovery_run,
                                          .free = recovery_free, .data = recovery, .pace = 100 });
     trash_stages_watch (this);
+}
+
+/* --- what an old graph leaves to the next one ------------------------------------------------- */
+
+static void
+heir_set (xlator_t *this, xlator_t *heir)
+{
+    trash_priv (this)->heir = heir;
+    if (heir)
+        trash_priv (heir)->olds = g_slist_prepend (trash_priv (heir)->olds, this);
+}
+
+void
+trash_take_over (xlator_t *this, xlator_t *predecessor)
+{
+    if (predecessor)
+        heir_set (predecessor, this);
+}
+
+void
+trash_hand_over (xlator_t *this)
+{
+    xlator_t *heir = trash_priv (this)->heir;
+    trash_private_t *of_heir = heir ? trash_priv (heir) : NULL;
+
+    for (const GSList *old = trash_priv (this)->olds; old; old = old->next)
+        heir_set (old->data, heir);
+    g_clear_pointer (&trash_priv (this)->olds, g_slist_free);
+    if (!heir)
+        return;
+    of_heir->olds = g_slist_remove (of_heir->olds, this);
+    if (__atomic_load_n (&of_heir->began, __ATOMIC_RELAXED))
+        trash_recover (heir);
 }

@@ -130,16 +130,26 @@ trash_lookup_made (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdat
 }
 
 static void
+trash_begin (xlator_t *this, inode_t *root)
+{
+    trash_private_t *priv = this->private;
+
+    __atomic_store_n (&priv->root, root, __ATOMIC_RELEASE);
+    if (__atomic_exchange_n (&priv->began, true, __ATOMIC_RELEASE))
+        return;
+    trash_recover (this);
+    trash_gluster_begin (this);
+    trash_lack_begin (this);
+}
+
+static void
 trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     call_stub_t *stub = NULL;
     inode_t *known = loc->inode ? loc->inode : loc->parent;
 
-    if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->recovers, __ATOMIC_RELAXED))) {
-        trash_recover (this, itable_root (known->table));
-        trash_gluster_begin (this);
-        trash_lack_begin (this);
-    }
+    if (G_UNLIKELY (known && !__atomic_load_n (&trash_priv (this)->began, __ATOMIC_RELAXED)))
+        trash_begin (this, itable_root (known->table));
     if (loc->name && loc->parent && g_str_has_prefix (loc->name, ".Trash")
         && is_awaited (this, frame->root) && gfid_equal (&loc->parent->gfid, &gfid_root))
         stub = fop_lookup_stub (frame, trash_lookup_made, loc, xdata);
@@ -298,7 +308,8 @@ stages_drop (xlator_t *this)
 }
 
 /* No request comes any more. What lies in stages becomes entries while the child still answers. If
- * that takes too long, the rest is left to the next daemon. */
+ * that takes too long, the rest is left to the next daemon. After a reload the trash of the next
+ * graph makes all of them, so that the reload does not wait for them. */
 static void
 trash_settle_all (xlator_t *this)
 {
@@ -309,9 +320,11 @@ trash_settle_all (xlator_t *this)
     priv->settled = true;
     pthread_mutex_unlock (&priv->lock);
     jobs_wait (this);
-    trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
+    if (!priv->heir)
+        trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
     stages_drop (this);
+    trash_hand_over (this);
 }
 
 static void
@@ -430,6 +443,7 @@ const struct xlator_api xlator_api = {
     .options = trash_options,
     .init = trash_init,
     .fini = trash_fini,
+    .take_over = trash_take_over,
     .reconfigure = trash_reconfigure,
     .notify = trash_notify,
     .fops = { .lookup = trash_lookup, .opendir = trash_opendir, .open = trash_open,

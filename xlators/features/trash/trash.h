@@ -172,7 +172,9 @@ typedef struct {
     inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool no_reflink;        /* storage has none; atomic */
-    bool recovers;          /* what an earlier daemon has left is looked for; atomic */
+    bool began;             /* the first lookup has come; atomic */
+    xlator_t *heir;         /* the same volume in the next graph, or NULL; main thread only */
+    GSList *olds;           /* xlator_t: those whose heir this one is; main thread only */
 
     struct trash_line maker, entries, notices;
 
@@ -312,10 +314,17 @@ bool trash_folder_is_own (const struct iatt *buf, uid_t owner);
 bool trash_links_lock (xlator_t *this);
 void trash_links_unlock (xlator_t *this);
 
-/* --- recover.c: stages of daemons that were killed -------------------------------------------- */
+/* --- recover.c: stages of daemons that were killed, and of old graphs ------------------------- */
 
-/* Begins to make entries of them, in the line `entries`. */
-void trash_recover (xlator_t *this, inode_t *root);
+/* Begins a job that makes entries of them. */
+void trash_recover (xlator_t *this);
+
+/* xlator_api.take_over. `this` becomes the heir of the predecessor. */
+void trash_take_over (xlator_t *this, xlator_t *predecessor);
+
+/* `this` has ended, and has given up its instance. Its heir makes entries of what is left there,
+ * and becomes the heir of all whose heir `this` was. On the main thread. */
+void trash_hand_over (xlator_t *this);
 
 /* --- record.c: what information files say ----------------------------------------------------- */
 
