@@ -352,14 +352,15 @@ rule_path_fits (const struct rule *rule, unsigned number, struct rule_walk *walk
 
 /* The name of a process that has ended is "". */
 static bool
-rule_process_fits (const char *pattern, struct rule_walk *walk)
+rule_process_fits (const struct rule *rule, struct rule_walk *walk)
 {
-    if (!pattern)
+    if (!rule->process)
         return true;
     if (!walk->has_process && !process_name (walk->call->frame->root->pid, walk->process))
         *walk->process = '\0';
     walk->has_process = true;
-    return fnmatch (pattern, walk->process, 0) == 0;
+    return strncmp (rule->process, walk->process, rule->process_start) == 0
+        && fnmatch (rule->process, walk->process, 0) == 0;
 }
 
 static bool
@@ -404,7 +405,7 @@ rule_fits (const struct rule *rule, unsigned number, struct rule_walk *walk)
         && rule_range_has (&rule->pid, (uint64_t) root->pid)
         && rule_range_has (&rule->size, call->size) && rule_offset_fits (&rule->offset, call)
         && (!rule->volume || strcmp (rule->volume, call->this->name) == 0)
-        && rule_path_fits (rule, number, walk) && rule_process_fits (rule->process, walk)
+        && rule_path_fits (rule, number, walk) && rule_process_fits (rule, walk)
         && rule_file_fits (rule, walk);
 }
 

@@ -75,11 +75,12 @@ rule_take_ops (struct rule_reader *reader, opset_t *ret_ops)
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
+static const char special[] = "*?[]\\"; /* in a pattern, what does not stand for itself */
+
 /* Finds the parts of a pattern that stand for themselves. They decide most calls without a path. */
 static void
 rule_find_ends (struct rule *rule)
 {
-    static const char special[] = "*?[]\\";
     const char *path = rule->path, *end = path + strlen (path);
 
     rule->path_start = strcspn (path, special);
@@ -172,6 +173,7 @@ rule_take_condition (struct rule_reader *reader, enum rule_condition number, str
         break;
     case CONDITION_PROCESS:
         rule_take_text (reader, word, &rule->process);
+        rule->process_start = rule->process ? strcspn (rule->process, special) : 0;
         break;
     case CONDITION_VOLUME:
         rule_take_text (reader, word, &rule->volume);

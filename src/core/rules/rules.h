@@ -82,6 +82,7 @@ struct rule {
     struct rule_mode mode;      /* of the file */
     size_t path_start, path_end; /* bytes at the start and at the end of path that stand for
                                   * themselves */
+    size_t process_start;        /* the same at the start of process */
     const struct rule_grammar *grammar;
     void *action;               /* the translator's */
 };
