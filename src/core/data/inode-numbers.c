@@ -91,8 +91,7 @@ chunk_add_locked (struct itable *table)
     __atomic_store_n (&table->chunks[chunk], memory, __ATOMIC_RELEASE);
     g_array_set_size (table->rooms, chunk + 1);
     if (chunk == 0)
-        room_of (table, 0)->fresh = 1; /* slot 0 is not used; the root comes first and must have
-                                        * number 1 */
+        room_of (table, 0)->fresh = ROOT_SLOT; /* the root comes first; slot 0 is not used */
     room_list_locked (table, chunk);
 }
 

@@ -14,6 +14,7 @@ struct dentry {
     const char *name;    /* stored after the struct */
 };
 
+#define ROOT_SLOT 1 /* of each table's root: the kernel's number for it */
 #define SLOT_CHUNK 4096
 #define SLOT_CHUNKS 65536
 

@@ -3,6 +3,7 @@
 #include "core/table/fops-rows.h"
 #include "core/data/dict.h"
 #include "core/data/dirent.h"
+#include "core/data/itable.h"
 #include "core/data/loc.h"
 #include "core/edge/call-fields.h"
 #include "core/edge/stack.h"
@@ -70,16 +71,17 @@ iatt_seen (xlator_t *this, struct iatt *buf, struct iatt *copy)
     return copy;
 }
 
-static bool
+static inline bool
 inode_is_root (const inode_t *inode)
 {
-    return inode && gfid_equal (&inode->gfid, &gfid_root);
+    return inode->slot == ROOT_SLOT;
 }
 
 static bool
 loc_is_of_root (const loc_t *loc)
 {
-    return loc && (inode_is_root (loc->parent) || inode_is_root (loc->inode));
+    return loc && ((loc->parent && inode_is_root (loc->parent))
+                   || (loc->inode && inode_is_root (loc->inode)));
 }
 
 /* Returns whether the answer to an operation on names may have attributes of the root that the
@@ -127,15 +129,30 @@ call_is_counted (const struct call *call)
 #define ROOTED_FLAGS(name)
 #define ROOTED_DICT(name)
 
-#define GUARD_COUNT(fop)                                                                           \
-    COUNT_BEHIND (fop)                                                                             \
-    static void hidden_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))        \
+/* STACK_WIND_TAIL for a frame that was just filled: it has no local. */
+#define PASS(...) PASS_AT (__VA_ARGS__)
+#define PASS_AT(frame_, this_, fop_, ...)                                                          \
+    do {                                                                                           \
+        const __auto_type route_ = &FIRST_CHILD (this_)->routes.fop_;                              \
+        (frame_)->this = route_->to;                                                               \
+        __atomic_load_n (&route_->call, __ATOMIC_RELAXED) (frame_, (frame_)->this, __VA_ARGS__);   \
+    } while (0)
+
+/* Every stat of a file passes here. So a translator that does not implement the operation gets a
+ * function that does not ask for that (hidden_passed_FOP), and an inode that is not the root costs
+ * three instructions. */
+#define GUARD_ROOT(guard, fop, behind)                                                             \
+    static void guard##_##fop (call_frame_t *frame, xlator_t *this FOP_ARGS_##fop (DECLARE))       \
     {                                                                                              \
         if (G_UNLIKELY (FOP_ARGS_##fop (ROOTED)) && frame->root->internal != this->name)           \
             counted_##fop (frame, this FOP_ARGS_##fop (NAME));                                     \
         else                                                                                       \
-            hidden_behind_##fop (frame, this FOP_ARGS_##fop (NAME));                               \
+            behind;                                                                                \
     }
+#define GUARD_COUNT(fop)                                                                           \
+    COUNT_BEHIND (fop)                                                                             \
+    GUARD_ROOT (hidden, fop, hidden_behind_##fop (frame, this FOP_ARGS_##fop (NAME)))              \
+    GUARD_ROOT (hidden_passed, fop, PASS (frame, this, fop FOP_ARGS_##fop (NAME)))
 UNNAMED (GUARD_COUNT)
 
 #define GUARD(fop)                                                                                 \
@@ -251,3 +268,5 @@ LIST (readdirp)
 #define ROW(fop) .fop = hidden_##fop,
 const struct xlator_fops hidden_fops = { NAMED (ROW) ROW (readdir) ROW (readdirp) };
 const struct xlator_fops hidden_counted_fops = { UNNAMED (ROW) };
+#define PASSED_ROW(fop) .fop = hidden_passed_##fop,
+const struct xlator_fops hidden_passed_fops = { UNNAMED (PASSED_ROW) };

@@ -86,8 +86,9 @@ unsigned stack_count_made (void);
  * meets none (hidden.c). */
 extern const struct xlator_fops hidden_fops;
 
-/* Further ones, if it corrects link counts, too (xlator_api.uncount). */
-extern const struct xlator_fops hidden_counted_fops;
+/* Further ones, if it corrects link counts, too (xlator_api.uncount): of operations that it
+ * implements, and of those that it passes on. */
+extern const struct xlator_fops hidden_counted_fops, hidden_passed_fops;
 
 /* The function that a translator implements an operation with, NULL: it passes the operation on
  * (translator.c). */

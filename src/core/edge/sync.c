@@ -48,6 +48,23 @@ client_new_internal (const xlator_t *maker, xlator_t *top)
     return client;
 }
 
+struct client *
+client_new_as (xlator_t *top, call_stack_t *root)
+{
+    struct client *client = client_new (top);
+
+    client->uid = root->uid;
+    client->gid = root->gid;
+    client->pid = root->pid;
+    client->umask = root->umask;
+    client->lk_owner = root->lk_owner;
+    client->internal = root->internal;
+    client->checked = root->checked;
+    if (root->uid != 0)
+        client->ngroups = MAX (stack_groups (root, &client->groups), 0);
+    return client;
+}
+
 static void
 client_unref (struct client *client)
 {

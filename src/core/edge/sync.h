@@ -35,6 +35,9 @@ struct client {
 struct client *client_new (xlator_t *top);
 /* The same, for requests that a translator makes for itself, to its child or to the top. */
 struct client *client_new_internal (const xlator_t *maker, xlator_t *top);
+/* The same, for requests as the caller of root, which a translator serves on a thread: root must
+ * outlive the client, since the groups are root's. Root needs no groups. */
+struct client *client_new_as (xlator_t *top, call_stack_t *root);
 /* An abandoned request uses the client until it is answered. */
 void client_free (struct client *client);
 

@@ -37,8 +37,9 @@ xlator_does (const xlator_t *xl, bool own, enum fop op)
 /* The function that stands in front of the translator's own, or NULL. */
 #define HIDDEN(xl_, name_)                                                                         \
     (!(xl_)->api->hides                                   ? NULL                                   \
-     : (xl_)->api->uncount && hidden_counted_fops.name_ ? hidden_counted_fops.name_               \
-                                                          : hidden_fops.name_)
+     : !(xl_)->api->uncount || !hidden_counted_fops.name_ ? hidden_fops.name_                      \
+     : xlator_plain_##name_ (xl_)                         ? hidden_counted_fops.name_              \
+                                                          : hidden_passed_fops.name_)
 
 /* xlator_plain_FOP returns the function that the translator implements the operation with; NULL: it
  * passes the operation on. xlator_own_FOP returns what a wind calls, watched or not: hidden names
