@@ -260,6 +260,7 @@ START_TEST (internal_is_kept)
 {
     call_stack_t *first, *like, *as;
     struct stack_caller *caller;
+    struct client *client;
 
     hidden_begin (0);
     first = stack_new (&hidden.keeper);
@@ -270,6 +271,9 @@ START_TEST (internal_is_kept)
     caller = stack_caller_new (first);
     as = stack_new_as (&hidden.keeper, caller);
     ck_assert_ptr_eq (as->internal, hidden.keeper.name);
+    client = client_new_as (&hidden.keeper, first);
+    ck_assert_ptr_eq (client->internal, hidden.keeper.name);
+    client_free (client);
     stack_done (as);
     stack_done (like);
     stack_done (first);

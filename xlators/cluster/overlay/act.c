@@ -35,20 +35,9 @@ overlay_daemon (struct overlay_act *act, unsigned slot)
 struct client *
 overlay_caller (struct overlay_act *act)
 {
-    call_stack_t *root = act->frame->root;
-
-    if (!act->caller) {
-        act->caller = client_new (overlay_priv (act->this)->layers[OVERLAY_UPPER].xlator);
-        act->caller->uid = root->uid;
-        act->caller->gid = root->gid;
-        act->caller->pid = root->pid;
-        act->caller->umask = root->umask;
-        act->caller->lk_owner = root->lk_owner;
-        act->caller->internal = root->internal;
-        act->caller->checked = root->checked;
-        if (root->uid != 0)
-            act->caller->ngroups = MAX (stack_groups (root, &act->caller->groups), 0);
-    }
+    if (!act->caller)
+        act->caller = client_new_as (overlay_priv (act->this)->layers[OVERLAY_UPPER].xlator,
+                                     act->frame->root);
     return act->caller;
 }
 

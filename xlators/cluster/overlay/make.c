@@ -300,13 +300,7 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
     int r = sync_name_look (client, call->loc->parent, call->loc->name, &inode, &buf);
 
     client_free (client);
-    client = client_new (act->this);
-    client->uid = call->frame->root->uid;
-    client->gid = call->frame->root->gid;
-    client->pid = call->frame->root->pid;
-    client->checked = call->frame->root->checked;
-    if (client->uid != 0)
-        client->ngroups = MAX (stack_groups (call->frame->root, &client->groups), 0);
+    client = client_new_as (act->this, call->frame->root);
     if (r == 0) {
         loc.inode = inode;
         if (!args->fd->inode)
