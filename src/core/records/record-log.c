@@ -212,6 +212,17 @@ record_log_is_full (const struct record_log *log)
     return __atomic_load_n (&log->full, __ATOMIC_SEQ_CST);
 }
 
+int
+record_log_error (struct record_log *log)
+{
+    int error;
+
+    pthread_mutex_lock (&log->lock);
+    error = log->full ? log->counts.error : 0;
+    pthread_mutex_unlock (&log->lock);
+    return error;
+}
+
 /* --- room again ------------------------------------------------------------------------------- */
 
 void

@@ -58,6 +58,9 @@ void record_log_note (struct record_log *log, const char *body);
 
 bool record_log_is_full (const struct record_log *log);
 
+/* Returns the errno with which a full log refuses records; 0: it is not full. */
+int record_log_error (struct record_log *log);
+
 /* record_log_on_room: from now on the thread of the log calls fn each time when a full log has room
  * again. record_log_off_room ends that for data. After it has returned, fn is not running. */
 void record_log_on_room (struct record_log *log, void (*fn) (void *data), void *data);

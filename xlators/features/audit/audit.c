@@ -462,14 +462,17 @@ audit_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     audit_private_t *priv = this->private;
     const opset_t ops = rules_ops_for (this, &priv->slot, inode);
+    const int error = record_log_error (priv->log);
 
     if (rules_for (this, &priv->slot, path, inode, audit_explain_rule, out) == 0)
         g_string_append (out, "records nothing of it: no rule is for its path\n");
     else if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev)))
         g_string_append (out, "its reads and writes go past the page cache, to be recorded "
                               "(rules)\n");
-    if (record_log_is_full (priv->log))
-        g_string_append (out, "the log takes no records now (when-full)\n");
+    audit_explain_unseen (ops, out);
+    if (error)
+        g_string_append_printf (out, "the log takes no records now: %s (when-full)\n",
+                                g_strerror (error));
 }
 
 static struct rules_slot *
@@ -517,6 +520,7 @@ static const struct xlator_misfit audit_misfits[] = {
     { "performance/readdir-ahead", "reads for itself, which nobody has asked for" },
     { "performance/write-behind", "puts writes together, and makes them later" },
     { "features/trash", "makes removals into renames of its own" },
+    { "cluster/overlay", "makes several requests of one" },
     { "cluster/distribute", "makes several requests of one" },
     { "cluster/replicate", "makes several requests of one" },
     {},

@@ -66,6 +66,9 @@ int audit_open_log (xlator_t *this);
 void audit_record (GString *out, const struct audit_local *local, const struct answer *answer,
                    bool passed);
 
+/* For users: appends what the operations that rules record do not show (not_seen), if anything. */
+void audit_explain_unseen (opset_t ops, GString *out);
+
 /* Writes a record of the log itself: that the volume begins, or that its options have changed.
  * event: the key that has the name of the volume. policy: the name of when-full. */
 void audit_note (xlator_t *this, const char *event, const char *policy);

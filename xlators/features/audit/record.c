@@ -90,18 +90,34 @@ static const struct {
     { OPSET_OF (FOP_access), "checks of rights by the kernel" },
 };
 
+static bool
+audit_append_each_unseen (GString *out, opset_t ops, const char *quote, const char *between)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < G_N_ELEMENTS (audit_unseen); i++)
+        if (ops & audit_unseen[i].ops) {
+            g_string_append_printf (out, "%s%s%s%s", before, quote, audit_unseen[i].what, quote);
+            before = between;
+        }
+    return *before;
+}
+
 static void
 audit_append_unseen (GString *out, opset_t ops)
 {
-    const char *comma = "";
-
     g_string_append (out, ",\"not_seen\":[");
-    for (size_t i = 0; i < G_N_ELEMENTS (audit_unseen); i++)
-        if (ops & audit_unseen[i].ops) {
-            g_string_append_printf (out, "%s\"%s\"", comma, audit_unseen[i].what);
-            comma = ",";
-        }
+    audit_append_each_unseen (out, ops, "\"", ",");
     g_string_append_c (out, ']');
+}
+
+void
+audit_explain_unseen (opset_t ops, GString *out)
+{
+    g_autoptr (GString) what = g_string_new (NULL);
+
+    if (audit_append_each_unseen (what, ops, "", ", "))
+        g_string_append_printf (out, "not seen: %s (rules)\n", what->str);
 }
 
 void
