@@ -37,6 +37,8 @@ for policy in drop block fail; do
         [ "$policy" != drop ] || mkdir "$MNT/try$i"
     done
     full || fail "the disk is full, and the log is not"
+    expect_match "why" 'takes no records now: No space left on device \(when-full\)' \
+        "$("$WINDLASS" explain "$MNT")"
     expect_ok rmdir "$MNT/removed"
     case $policy in
     drop)
