@@ -71,6 +71,12 @@ counts_caller (const void *caller)
 #endif
 }
 
+const void *
+counts_worker (const void *caller)
+{
+    return muted || place_type (caller) ? caller : counts_caller (caller);
+}
+
 static unsigned
 counted_by (struct counted *counted, const char *type)
 {
@@ -139,7 +145,7 @@ counts_change_locked (enum audit_kind kind, void *object, int change, const void
 {
     struct counted *counted = counted_of (kind, object);
     int thief;
-    const unsigned by = counted_by (counted, muted || !caller ? NULL : place_type (caller));
+    const unsigned by = counted_by (counted, !caller ? NULL : place_type (caller));
 
     counted->refs += change;
     counted->by[by].balance += change;
@@ -163,10 +169,14 @@ counts_change_locked (enum audit_kind kind, void *object, int change, const void
 bool
 counts_change (enum audit_kind kind, void *object, int change, const void *caller)
 {
-    const bool directly = !muted && caller && place_type (caller);
+    const bool directly = !muted && !audit_for && caller && place_type (caller);
     const void *stolen;
 
-    if (!muted && caller && !directly)
+    if (caller && audit_for)
+        caller = audit_for;
+    else if (muted)
+        caller = NULL;
+    else if (caller && !directly)
         caller = counts_caller (caller);
     g_mutex_lock (&object_counts.lock);
     if (!object_counts.all)

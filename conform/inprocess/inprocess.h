@@ -164,6 +164,8 @@ void faults_catch (void (*crashed) (const char *text));
 /* --- counts.c --- */
 
 bool counts_change (enum audit_kind kind, void *object, int change, const void *caller);
+/* The same of struct audit.worker. */
+const void *counts_worker (const void *caller);
 /* Until mute is reset, references that this thread takes count as the kit's own, not as those of
  * the translator that called it. */
 void counts_mute (bool mute);

@@ -98,6 +98,7 @@ worker_context_left (const xlator_t *xlator, const char *callback, const void *c
 
 static const struct audit worker_audit = {
     .count = counts_change,
+    .worker = counts_worker,
     .misuse = worker_misuse,
     .context_left = worker_context_left,
     .local_new = loan_local_new,

@@ -2,3 +2,4 @@
 #include "core/base/audit.h"
 
 const struct audit *audit;
+__thread const void *audit_for;

@@ -34,11 +34,18 @@ struct audit {
     /* local_new returns zeroed memory for a frame's local; local_gone ends its use. op: enum fop */
     void *(*local_new) (struct xlator *owner, int op, size_t size);
     void (*local_gone) (void *local);
+    /* Returns a place in the code for which the calling function works: for audit_for. */
+    const void *(*worker) (const void *caller);
 };
 
 /* NULL: no audit. Set before the first request. With an audit, the memory of a request is reused
  * only after many others. */
 extern const struct audit *audit;
+
+/* Not NULL: references that this thread takes belong to the code at that place, which drops them. An
+ * answer to a synchronous call arrives on any thread, below the code of any translator, but what it
+ * brings is the caller's. */
+extern __thread const void *audit_for;
 
 static inline bool
 audit_count (enum audit_kind kind, void *object, int change, const void *caller)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/edge/sync.h"
+#include "core/base/audit.h"
 #include "core/time/clock.h"
 #include "core/table/fops-rows.h"
 #include "core/edge/stack.h"
@@ -18,6 +19,7 @@ struct sync_waiter {
     bool done, abandoned; /* lock */
     int op_ret, op_errno; /* lock */
     void *reply;          /* the caller's memory, or NULL: constant. Not written once abandoned */
+    const void *asker;    /* the place of the call, for an audit: constant */
 };
 
 struct client *
@@ -187,6 +189,8 @@ client_begin (struct client *client, enum fop op, void *reply, call_stack_t **re
     pthread_mutex_init (&waiter->lock, NULL);
     thread_cond_init (&waiter->answered);
     waiter->reply = reply;
+    if (G_UNLIKELY (audit))
+        waiter->asker = audit->worker (__builtin_return_address (0));
     waiter->client = client;
     __atomic_add_fetch (&client->refs, 1, __ATOMIC_RELAXED);
     *ret_root = client_stack_new (client, op);
@@ -282,8 +286,10 @@ client_wait (struct client *client, struct sync_waiter *waiter, call_stack_t *ro
     {                                                                                              \
         struct sync_waiter *waiter = frame->root->maker.asked;                                     \
         struct fop##_reply reply = { .op_ret = op_ret, .op_errno = op_errno };                     \
+        audit_for = waiter->asker;                                                                 \
         if (waiter->reply)                                                                         \
             fop##_reply_keep (&reply, op_ret, op_errno FOP_RETS_##fop (NAME));                     \
+        audit_for = NULL;                                                                          \
         stack_done (frame->root);                                                                  \
         client_unref (waiter->client);                                                             \
         if (!waiter_answer (waiter, reply.op_ret, reply.op_errno, &reply, sizeof reply))           \
