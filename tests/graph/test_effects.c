@@ -23,7 +23,8 @@
     ON ("performance/md-cache", "mdc", "nlc")                                                      \
     ON ("system/posix-acl", "acl", "mdc")                                                          \
     ON ("debug/power-cut", "cut", "acl")                                                           \
-    "end-volume\nvolume audit\ntype features/audit\noption target journal\nsubvolumes cut\n"
+    ON ("features/trash", "trash", "cut")                                                          \
+    "end-volume\nvolume audit\ntype features/audit\noption target journal\nsubvolumes trash\n"
 
 /* The effects that a translator caches or decides on. */
 static const struct {
@@ -31,6 +32,12 @@ static const struct {
     opset_t matters;
 } translators[] = {
     { "features/audit", OPS_CHANGE }, /* owners and modes, for rules */
+    /* What removes or replaces a name, and what cuts a file; create and symlink, since a process
+     * that removes what it has made is told by them. */
+    { "features/trash", (OPS_CHANGE_NAMES | OPS_CHANGE_IF_TRUNC | OPSET_OF (FOP_truncate)
+                         | OPSET_OF (FOP_ftruncate))
+                            & ~(OPSET_OF (FOP_mknod) | OPSET_OF (FOP_mkdir)
+                                | OPSET_OF (FOP_link)) },
     { "performance/write-behind", OPS_CHANGE_DATA | OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },
     { "performance/readdir-ahead", OPS_CHANGE },
     { "performance/open-behind", OPS_CHANGE_XATTRS | OPS_CHANGE_LOCKS },
@@ -104,6 +111,51 @@ START_TEST (several_children_leave_no_operation_out)
 }
 END_TEST
 
+/* What may stand above features/audit, since each request of a caller reaches the audit as the
+ * caller made it, unless it is refused. All else keeps answers, puts requests together, or makes
+ * several of one. */
+static const char *const above_audit[] = {
+    "debug/delay-gen",   "debug/error-gen",   "debug/fault",           "debug/io-stats",
+    "debug/power-cut",   "debug/trace",       "encryption/rot-13",     "features/audit",
+    "features/read-only", "features/utime",   "features/subdirectory", "meta/meta",
+    "system/posix-acl",  "performance/io-threads", NULL,
+};
+
+static bool
+may_stand_above (const struct xlator_api *api, const char *type)
+{
+    for (const struct xlator_misfit *misfit = api->not_below; misfit && misfit->type; misfit++)
+        if (strcmp (misfit->type, type) == 0)
+            return false;
+    return true;
+}
+
+/* A new translator has to be refused there, or be added to those that may stand there. */
+START_TEST (nothing_that_keeps_or_merges_stands_above_an_audit)
+{
+    g_autoptr (GPtrArray) types = module_types (NULL);
+    g_autofree char *error = NULL;
+    const struct xlator_api *audit = module_load ("features/audit", NULL, &error);
+
+    ck_assert_msg (audit != NULL, "features/audit: %s", error);
+    for (guint i = 0; i < types->len; i++) {
+        const char *type = types->pdata[i];
+        const struct xlator_api *api;
+        g_autofree char *why = NULL;
+
+        if (g_str_has_prefix (type, "test/") || g_str_has_prefix (type, "defects/"))
+            continue;
+        api = module_load (type, NULL, &why);
+        ck_assert_msg (api != NULL, "%s: %s", type, why);
+        if (api->children.max == 0)
+            continue;
+        ck_assert_msg (may_stand_above (audit, type) == g_strv_contains (above_audit, type),
+                       "%s %s above features/audit", type,
+                       may_stand_above (audit, type) ? "is not refused" : "is refused");
+    }
+}
+END_TEST
+
 /* An operation is in a set because of its row; no operation without effects is in a set. */
 START_TEST (sets_are_those_of_the_table)
 {
@@ -143,6 +195,7 @@ TEST_PROGRAM (test_effects)
     tcase_add_loop_test (tcase, each_translator_sees_the_changes_that_matter, 0,
                          G_N_ELEMENTS (translators));
     tcase_add_test (tcase, several_children_leave_no_operation_out);
+    tcase_add_test (tcase, nothing_that_keeps_or_merges_stands_above_an_audit);
     tcase_add_test (tcase, sets_are_those_of_the_table);
     tcase_add_test (tcase, a_call_changes_by_its_flags);
     suite_add_tcase (suite, tcase);

@@ -522,6 +522,7 @@ static const struct xlator_misfit audit_misfits[] = {
     { "features/trash", "makes removals into renames of its own" },
     { "cluster/overlay", "makes several requests of one" },
     { "cluster/distribute", "makes several requests of one" },
+    { "cluster/overlay", "makes several requests of one" },
     { "cluster/replicate", "makes several requests of one" },
     {},
 };
