@@ -48,6 +48,13 @@ kernel_remembers (const struct bridge *bridge, uint64_t nodeid, double timeout)
     return G_UNLIKELY (nodeid & INODE_BESIDE) && !bridge->terms.checked ? 0 : timeout;
 }
 
+/* Returns how long the kernel may cache attributes of an inode with that number, in seconds. */
+double kernel_attribute_timeout (const struct bridge *bridge, uint64_t nodeid,
+                                 const struct iatt *iatt);
+
+/* Returns how long the kernel may cache that a directory has no such name, in seconds. */
+double kernel_negative_timeout (const struct bridge *bridge, const inode_t *directory);
+
 /* Returns whether the inode is a device, a pipe or a socket and the kernel checks no rights. The
  * kernel opens such inodes without a request. The bridge then lets only callers that may read and
  * write them look them up, and their owner, who could change the mode; and has the kernel look them
@@ -60,11 +67,11 @@ kernel_is_guarded (const struct bridge *bridge, const struct iatt *iatt)
                || iatt->ia_type == IA_IFSOCK);
 }
 
-/* Fills in a stat, and an entry, as the kernel takes them. inode NULL: an entry without an
- * inode. */
+/* Fills in a stat, and an entry of a directory, as the kernel takes them. inode NULL: an entry
+ * without an inode; parent NULL: the kernel asks for an inode, by no name. */
 void kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt *iatt);
 void kernel_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t *inode,
-                   const struct iatt *iatt);
+                   const inode_t *parent, const struct iatt *iatt);
 
 /* --- setuid and setgid --- */
 

@@ -184,8 +184,7 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
     kernel_stat (bridge_of (req), &st, iatt);
     kernel_note_mode (bridge_of (req), frame->root->about, iatt);
     fuse_reply_attr (req, &st,
-                     kernel_remembers (bridge_of (req), frame->root->about,
-                                       bridge_of (req)->settings.attribute_timeout));
+                     kernel_attribute_timeout (bridge_of (req), frame->root->about, iatt));
     stack_done (frame->root);
 }
 
@@ -208,7 +207,7 @@ request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char 
     struct fuse_entry_param entry;
     inode_t *linked = request_link (inode, parent, name, iatt);
 
-    kernel_entry (bridge_of (req), &entry, linked, iatt);
+    kernel_entry (bridge_of (req), &entry, linked, parent, iatt);
     inode_lookup (linked);
     if (fuse_reply_entry (req, &entry) < 0)
         inode_forget (linked, 1); /* the caller was killed, so the kernel didn't take the answer */
@@ -303,7 +302,8 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
 
     fi->fh = (uintptr_t) fd;
     if (directory) {
-        fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden;
+        fi->cache_readdir = fi->keep_cache = bridge->settings.exclusive && !hidden
+                                          && !inode_is_unkept (fd->inode);
         return;
     }
     fi->keep_cache = bridge->terms.keep_cache && !hidden && kernel_may_keep_pages (fd->inode);
@@ -347,7 +347,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     inode_t *linked = request_link (inode, parent, name, iatt);
 
     fd_adopt (fd, linked);
-    kernel_entry (bridge, &entry, linked, iatt);
+    kernel_entry (bridge, &entry, linked, parent, iatt);
     inode_lookup (linked);
     request_fd_keep (bridge, fd);
     fill_open (frame, &local->fi, fd, false);

@@ -94,6 +94,53 @@ graph_release_in_realm (fd_t *fd, void *data)
     fd_leave (realm->graph, realm, fd);
 }
 
+/* --- unkept directories ----------------------------------------------------------------------- */
+
+static bool
+name_is_unkept (const struct graph *graph, const struct realm *realm, inode_t *parent,
+                const char *name)
+{
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        if (xl->realm == realm && xl->api->unkept
+            && __atomic_load_n (&xl->ready, __ATOMIC_ACQUIRE)
+            && xl->api->unkept (xl, parent, name))
+            return true;
+    }
+    return false;
+}
+
+static bool
+graph_unkept (inode_t *parent, const char *name, void *data)
+{
+    return name_is_unkept (data, NULL, parent, name);
+}
+
+static bool
+graph_unkept_in_realm (inode_t *parent, const char *name, void *data)
+{
+    const struct realm *realm = data;
+
+    return name_is_unkept (realm->graph, realm, parent, name);
+}
+
+/* Names are asked about if a translator of the realm marks any. */
+static void
+unkept_ask (const struct graph *graph, const struct realm *realm, struct itable *table,
+            unsigned in_itable)
+{
+    bool any = false;
+
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        const xlator_t *xl = graph->xlators->pdata[i];
+
+        any |= xl->realm == realm && xl->api->unkept;
+    }
+    if (any)
+        itable_set_unkept (table, in_itable, realm ? graph_unkept_in_realm : graph_unkept);
+}
+
 /* --- realms ----------------------------------------------------------------------------------- */
 
 /* Returns the realm below a boundary's child, which is made for the first translator in it. */
@@ -206,12 +253,14 @@ graph_wire (struct graph *graph, size_t inode_limit)
 {
     realms_find (graph);
     graph->itable = itable_new (graph_slots (graph), inode_limit, graph_forget, graph);
+    unkept_ask (graph, NULL, graph->itable, 0);
     boundaries_above (graph, NULL, graph->itable);
     for (guint i = 0; i < graph->realms->len; i++) {
         struct realm *realm = graph->realms->pdata[i];
 
         realm->itable =
             itable_new (realm_slots_in (realm), inode_limit, graph_forget_in_realm, realm);
+        unkept_ask (graph, realm, realm->itable, 0);
         boundaries_above (graph, realm, realm->itable);
     }
 }
@@ -284,6 +333,7 @@ realm_join_table (struct realm *realm, const struct graph *active)
     realm->in_itable = (unsigned) number;
     itable_join (before->itable, realm->in_itable, realm_slots_in (realm), graph_forget_in_realm,
                  realm);
+    unkept_ask (realm->graph, realm, before->itable, realm->in_itable);
     itable_destroy (realm->itable);
     realm->itable = before->itable;
     boundaries_above (realm->graph, realm, realm->itable);
@@ -304,6 +354,7 @@ graph_join (struct graph *fresh, struct graph *active)
     }
     fresh->in_itable = (unsigned) number;
     itable_join (active->itable, fresh->in_itable, graph_slots (fresh), graph_forget, fresh);
+    unkept_ask (fresh, NULL, active->itable, fresh->in_itable);
     itable_destroy (fresh->itable);
     fresh->itable = active->itable;
     boundaries_above (fresh, NULL, fresh->itable);

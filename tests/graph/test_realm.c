@@ -125,6 +125,19 @@ START_TEST (an_inode_of_another_graph_is_found_if_that_showed_the_same_root)
 }
 END_TEST
 
+START_TEST (a_directory_that_is_unkept_below_is_so_above)
+{
+    g_auto (world) w = realm_world ();
+    g_autoptr (inode_t) dir = world_mkdir (&w, w.root, "dir", 0755), again = NULL;
+
+    ck_assert (!inode_is_unkept (dir));
+    inode_set_unkept (realm_below (w.graph->top, dir, 0));
+    again = posix_world_look (&w, w.root, "dir");
+    ck_assert_ptr_eq (again, dir);
+    ck_assert (inode_is_unkept (dir));
+}
+END_TEST
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 START_TEST (names_below_follow_the_operations)
@@ -456,6 +469,7 @@ TEST_PROGRAM (test_realm)
     tcase_add_test (tcase, the_way_up_from_the_root_is_the_root);
     tcase_add_test (tcase, a_forget_above_lets_go_below);
     tcase_add_test (tcase, an_inode_of_another_graph_is_found_if_that_showed_the_same_root);
+    tcase_add_test (tcase, a_directory_that_is_unkept_below_is_so_above);
     tcase_add_test (tcase, names_below_follow_the_operations);
     tcase_add_test (tcase, a_name_that_is_gone_is_gone_below);
     tcase_add_test (tcase, a_path_that_leads_nowhere_fails_calls_until_it_leads_somewhere);

@@ -463,6 +463,59 @@ START_TEST (two_graphs_keep_contexts_of_their_own)
 }
 END_TEST
 
+/* The names "unkept" in the root, and "too" in an unkept directory. */
+static bool
+name_is_unkept (inode_t *parent, const char *name, void *data)
+{
+    ++*(unsigned *) data;
+    return strcmp (name, parent == itable_root (parent->table) ? "unkept" : "too") == 0
+        && (parent == itable_root (parent->table) || inode_is_unkept (parent));
+}
+
+/* A directory is unkept from the time on when it gets such a name, or is found with it after a
+ * graph has joined; and stays so. */
+START_TEST (directories_of_some_names_are_unkept)
+{
+    unsigned asked = 0;
+    struct itable *table = table_new (5);
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) early = linked (table, root, "unkept", 1, IA_IFDIR),
+                        plain = linked (table, root, "plain", 2, IA_IFDIR), again = NULL, too = NULL,
+                        renamed = NULL, exchanged = NULL;
+
+    itable_join (table, 1, 1, count_forget, &asked);
+    itable_set_unkept (table, 1, name_is_unkept);
+    ck_assert (!inode_is_unkept (early));
+    again = linked (table, root, "unkept", 1, IA_IFDIR);
+    ck_assert_ptr_eq (again, early);
+    ck_assert (inode_is_unkept (early) && !inode_is_unkept (root));
+
+    too = linked (table, early, "too", 3, IA_IFDIR);
+    ck_assert (inode_is_unkept (too));
+    renamed = linked (table, plain, "too", 4, IA_IFDIR);
+    ck_assert (!inode_is_unkept (renamed));
+    inode_rename (plain, "too", early, "too", false);
+    ck_assert (inode_is_unkept (renamed));
+    exchanged = linked (table, plain, "too", 5, IA_IFDIR);
+    inode_rename (early, "too", plain, "too", true);
+    ck_assert (inode_is_unkept (exchanged) && inode_is_unkept (renamed));
+    ck_assert (!inode_is_unkept (plain));
+
+    itable_leave (table, 1);
+    ck_assert_uint_gt (asked, 0);
+    asked = 0;
+    inode_unref (linked (table, root, "last", 6, IA_IFDIR));
+    ck_assert_uint_eq (asked, 0);
+    inode_unref (g_steal_pointer (&early));
+    inode_unref (g_steal_pointer (&plain));
+    inode_unref (g_steal_pointer (&again));
+    inode_unref (g_steal_pointer (&too));
+    inode_unref (g_steal_pointer (&renamed));
+    inode_unref (g_steal_pointer (&exchanged));
+    itable_destroy (table);
+}
+END_TEST
+
 /* As many graphs as there may be, of which one in the middle leaves. */
 START_TEST (several_graphs_keep_contexts_of_their_own)
 {
@@ -517,6 +570,7 @@ TEST_PROGRAM (test_inode)
     tcase_add_test (tcase, the_first_to_set_a_context_wins);
     tcase_add_test (tcase, two_graphs_keep_contexts_of_their_own);
     tcase_add_test (tcase, several_graphs_keep_contexts_of_their_own);
+    tcase_add_test (tcase, directories_of_some_names_are_unkept);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

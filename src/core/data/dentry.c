@@ -75,6 +75,19 @@ dentry_drop_locked (struct dentry *dentry, GSList **gone)
     g_free (dentry);
 }
 
+/* Marks an inode that gets a name as unkept, if a graph has asked for that. */
+static void
+inode_mark_locked (inode_t *inode, inode_t *parent, const char *name)
+{
+    for (unsigned i = 0; i < ITABLE_GRAPHS; i++) {
+        const struct itable_graph *graph = &parent->table->graphs[i];
+
+        if (G_UNLIKELY (graph->unkept) && !graph->leaving
+            && graph->unkept (parent, name, graph->data))
+            inode_set_unkept (inode);
+    }
+}
+
 static void
 dentry_add_locked (inode_t *parent, const char *name, inode_t *inode)
 {
@@ -106,11 +119,13 @@ dentry_unset_locked (struct dentry *dentry, GSList **gone)
     inode_unref_locked (inode, gone);
 }
 
+/* A graph that joined the table may ask for marks of names that were there already. */
 void
 dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **gone)
 {
     struct dentry *dentry = dentry_find_locked (parent, name);
 
+    inode_mark_locked (inode, parent, name);
     if (dentry && dentry->inode == inode)
         return;
     if (dentry)
@@ -170,9 +185,9 @@ inode_rename (inode_t *oldparent, const char *oldname, inode_t *newparent, const
     moved = dentry_take_locked (oldparent, oldname, &gone);
     replaced = dentry_take_locked (newparent, newname, &gone);
     if (moved)
-        dentry_add_locked (newparent, newname, moved);
+        dentry_set_locked (newparent, newname, moved, &gone);
     if (exchange && replaced)
-        dentry_add_locked (oldparent, oldname, replaced);
+        dentry_set_locked (oldparent, oldname, replaced, &gone);
     if (moved)
         inode_unref_locked (moved, &gone);
     if (replaced)

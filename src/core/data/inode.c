@@ -270,6 +270,15 @@ inode_adopt_locked (inode_t *inode, const struct iatt *iatt)
     return inode_ref_locked (inode);
 }
 
+void
+itable_set_unkept (struct itable *table, unsigned graph,
+                   bool (*unkept) (inode_t *parent, const char *name, void *data))
+{
+    pthread_mutex_lock (&table->lock);
+    table->graphs[graph].unkept = unkept;
+    pthread_mutex_unlock (&table->lock);
+}
+
 inode_t *
 inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
 {
@@ -476,6 +485,7 @@ graph_leave (struct itable *table, unsigned graph)
     pthread_mutex_lock (&table->lock);
     __atomic_store_n (&table->graphs[graph].keepers, 0, __ATOMIC_RELAXED);
     table->graphs[graph].forget = NULL;
+    table->graphs[graph].unkept = NULL;
     table->graphs[graph].used = table->graphs[graph].leaving = false;
     pthread_mutex_unlock (&table->lock);
 }

@@ -52,6 +52,7 @@ struct inode {
                                         * bridge keeps a struct of its own here; 0 in a new inode */
     uint16_t keepers[ITABLE_GRAPHS]; /* contexts of each graph that lie in `own`; constant */
     bool detached;        /* inode_detach was called. Atomic; set under table->lock */
+    bool unkept;          /* inode_set_unkept was called. Atomic; never reset */
     uint64_t named;       /* time of the names' clock when a name of it came or went. Atomic; set
                            * under table->lock */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
@@ -141,6 +142,33 @@ inode_is_detached (const inode_t *inode)
 {
     return __atomic_load_n (&inode->detached, __ATOMIC_RELAXED);
 }
+
+/* Marks a directory as unkept: a translator changes the names in it by itself, when no caller has
+ * asked for it. Nothing above that translator keeps an answer about a name in an unkept directory,
+ * be it there or not, or a listing of it, or its attributes: neither the kernel, whom the bridge
+ * gives no time for them, nor the caches. So no invalidation has to follow such a change. What is
+ * kept of the files in it is kept as ever.
+ *
+ * A translator does not call this, but tells by xlator_api.unkept which names stand for unkept
+ * directories. */
+static inline void
+inode_set_unkept (inode_t *inode)
+{
+    __atomic_store_n (&inode->unkept, true, __ATOMIC_RELAXED);
+}
+
+static inline bool
+inode_is_unkept (const inode_t *inode)
+{
+    return __atomic_load_n (&inode->unkept, __ATOMIC_RELAXED);
+}
+
+/* Has an inode marked as unkept when it gets a name, or is found to have it, for which the function
+ * returns true. data is that of itable_join or itable_new. The function is called under the lock of
+ * the table, so it takes no lock. graph: the number in the table, as of itable_spare; 0 for
+ * itable_new. */
+void itable_set_unkept (struct itable *table, unsigned graph,
+                        bool (*unkept) (inode_t *parent, const char *name, void *data));
 
 /* Return the inode that the name stood for when last seen, or the inode with the gfid, with a
  * reference; NULL if the table has none. */

@@ -49,6 +49,7 @@ struct itable_graph {
     bool leaving; /* new inodes get no contexts */
     unsigned keepers;
     void (*forget) (inode_t *inode, void *data);
+    bool (*unkept) (inode_t *parent, const char *name, void *data); /* NULL: no name is */
     void *data;
 };
 

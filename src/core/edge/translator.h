@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 16
+#define XLATOR_ABI 17
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */
@@ -325,6 +325,11 @@ struct xlator_api {
     /* Returns the rules of the translator, for `windlass rules`: core/rules/rules.h. NULL: it has
      * none. */
     struct rules_slot *(*rules) (xlator_t *this);
+
+    /* Returns whether the name in directory stands for a directory that the translator marks as
+     * unkept: inode_set_unkept in core/data/inode.h. It is called between init and fini, with the
+     * lock of the table of inodes held: it compares, takes no lock and waits for nothing. */
+    bool (*unkept) (xlator_t *this, inode_t *directory, const char *name);
 };
 
 /* An option's value and its origin. */

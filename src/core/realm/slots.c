@@ -87,6 +87,8 @@ realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
     const struct realm_slots *all = this->slots;
     void **ctx = inode_ctx_get_at (inode, all->inode_slot), **mine;
 
+    if (inode_is_unkept (below))
+        inode_set_unkept (inode);
     if (gfid_equal (&inode->gfid, &gfid_root) || realm_entry_get (realm_entry (ctx, slot)))
         return;
     if (!ctx) {

@@ -394,8 +394,7 @@ statx_done (call_frame_t *frame, int op_ret, int op_errno, const struct iatt *bu
     req = request_answer (frame);
     kernel_note_mode (bridge_of (req), frame->root->about, buf);
     fuse_reply_statx (req, 0, &stx,
-                      kernel_remembers (bridge_of (req), frame->root->about,
-                                        bridge_of (req)->settings.attribute_timeout));
+                      kernel_attribute_timeout (bridge_of (req), frame->root->about, buf));
     stack_done (frame->root);
 }
 

@@ -234,7 +234,7 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
         return 0;
     if (entry->inode && entry->d_stat.ia_type != IA_INVAL && !is_dot (entry->d_name)) {
         linked = inode_link (entry->inode, parent, entry->d_name, &entry->d_stat);
-        kernel_entry (bridge, &param, linked, &entry->d_stat);
+        kernel_entry (bridge, &param, linked, parent, &entry->d_stat);
         inode_lookup (linked);
     }
     return fuse_add_direntry_plus (req, buf, left, entry->d_name, &param,

@@ -75,7 +75,7 @@ lookup_negative (call_frame_t *frame)
     fuse_req_t req = request_answer (frame);
     const struct bridge *bridge = bridge_of (req);
     struct fuse_entry_param entry = {
-        .entry_timeout = kernel_remembers (bridge, 0, bridge->settings.negative_timeout)
+        .entry_timeout = kernel_negative_timeout (bridge, local->parent)
     };
 
     inode_unlink (local->parent, local->name);

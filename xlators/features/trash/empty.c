@@ -38,13 +38,10 @@ static int
 tree_remove_all (struct trash_emptying *emptying, const struct bin_seen *bin, inode_t *directory,
                  const char *name)
 {
-    xlator_t *this = emptying->visit->this;
-    const struct sync_tree tree = { bin->client, this->fd_maker, trash_tree_open, tree_remove_one,
-                                    emptying };
+    const struct sync_tree tree = { bin->client, emptying->visit->this->fd_maker, trash_tree_open,
+                                    tree_remove_one, emptying };
     const int r = sync_tree_each (&tree, directory, name);
 
-    if (r == 0 || r == -ENOENT)
-        trash_notice (this, directory, name);
     return r == -ENOENT ? 0 : r;
 }
 
@@ -61,8 +58,6 @@ info_remove (struct trash_emptying *emptying, const struct entry_seen *entry, co
 
     if (r == 0)
         r = sync_name_remove (bin->client, bin->info, name, info);
-    if (r == 0)
-        trash_notice (emptying->visit->this, bin->info, name);
     return r == -ESTALE ? 0 : r;
 }
 

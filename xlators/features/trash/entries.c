@@ -64,8 +64,11 @@ notice_send (xlator_t *this, struct trash_task *task)
 void
 trash_notice (xlator_t *this, inode_t *directory, const char *name)
 {
-    struct notice *notice = g_new (struct notice, 1);
+    struct notice *notice;
 
+    if (inode_is_unkept (directory))
+        return;
+    notice = g_new (struct notice, 1);
     *notice = (struct notice){ { notice_send, .background = true }, inode_ref (directory),
                                g_strdup (name) };
     trash_line_add (&trash_priv (this)->notices, &notice->task);
@@ -286,8 +289,6 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
         sync_name_remove (making->owner, making->bin.info, info, of_info);
         return r;
     }
-    trash_notice (making->this, making->bin.info, info);
-    trash_notice (making->this, making->bin.files, to);
     return 0;
 }
 

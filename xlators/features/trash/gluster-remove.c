@@ -129,7 +129,6 @@ burial_end (struct burial *burial)
     dict_t *const xdata = burial->answered;
 
     __atomic_add_fetch (&trash_priv (frame->this)->kept, 1, __ATOMIC_RELAXED);
-    trash_notice (frame->this, burial->folder, burial->name);
     burial_wipe (burial);
     STACK_UNWIND (unlink, frame, 0, 0, burial->has_pre ? &burial->pre : NULL,
                   burial->has_post ? &burial->post : NULL, xdata);

@@ -65,8 +65,6 @@ excerpt_keep_gluster (xlator_t *this, const call_stack_t *root, struct trash_cop
         r = excerpt_copy (this, copy, inode, name);
     if (r < 0)
         trash_count_for_good (this, -r, name);
-    else
-        trash_notice (this, copy->folder, copy->name);
 }
 
 /* --- before ----------------------------------------------------------------------------------- */

@@ -160,14 +160,11 @@ static void
 entry_gone (struct restoring *restoring, const struct entry_seen *entry, const char *name)
 {
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
-    xlator_t *this = restoring->visit->this;
     g_autoptr (inode_t) inode = NULL;
 
-    if (trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode) == 0
-        && sync_name_remove (entry->bin->client, entry->bin->info, info, inode) == 0)
-        trash_notice (this, entry->bin->info, info);
-    trash_notice (this, entry->bin->files, entry->name);
-    trash_notice (this, restoring->inode, name);
+    if (trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode) == 0)
+        sync_name_remove (entry->bin->client, entry->bin->info, info, inode);
+    trash_notice (restoring->visit->this, restoring->inode, name);
 }
 
 /* Where a restore failed. */

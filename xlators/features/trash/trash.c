@@ -206,6 +206,28 @@ trash_hides (xlator_t *this, inode_t *directory, const char *name)
         && gfid_equal (&directory->gfid, &gfid_root);
 }
 
+/* Returns whether a name in a folder /.Trash, /.Trash/UID or /.Trash-UID may be one of a trash. A
+ * directory in files/ of one of these names is unkept, too, which costs it look-ups. */
+static bool
+name_is_of_trash (const char *name)
+{
+    return strcmp (name, "info") == 0 || strcmp (name, "files") == 0
+        || (*name && strspn (name, "0123456789") == strlen (name));
+}
+
+static bool
+trash_unkept (xlator_t *this, inode_t *directory, const char *name)
+{
+    const trash_private_t *priv = this->private;
+    const bool in_root = gfid_equal (&directory->gfid, &gfid_root);
+
+    if (priv->layout == TRASH_GLUSTER)
+        return inode_is_unkept (directory) || (in_root && strcmp (name, priv->directory) == 0);
+    if (in_root)
+        return strcmp (name, TRASH_SHARED) == 0 || g_str_has_prefix (name, TRASH_OWN);
+    return inode_is_unkept (directory) && name_is_of_trash (name);
+}
+
 /* --- init, notify, fini ----------------------------------------------------------------------- */
 
 /* While callers wait at a limit, entries are made with a lower pace. */
@@ -454,6 +476,7 @@ const struct xlator_api xlator_api = {
     .dumpops = { .priv = trash_dump, .explain = trash_explain },
     .commands = trash_commands,
     .hides = trash_hides,
+    .unkept = trash_unkept,
     .rules = trash_rules,
     .uncount = trash_uncount,
 };

@@ -47,6 +47,9 @@
  *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long. A
  *   third line, `notices`, tells the kernel of new names: the kernel waits for the lock of the
  *   directory, which a lookup may hold that waits for `entries`.
+ * - The folders of a trash are unkept: neither the kernel nor a cache keeps names in them, so an
+ *   entry is seen as soon as it is there. A notice would take the lock of the directory in the
+ *   kernel, and come later than the answer to the command that made the change.
  * - The names in a trash belong to its user, who may exchange them while an entry is made. Folders
  *   are therefore named by inodes, never by paths, and information files are made as the user.
  */
@@ -366,7 +369,8 @@ inode_t *trash_shared (struct client *client, inode_t *root);
  * is none. The client meets the hidden names. */
 inode_t *trash_refuges (struct client *client, inode_t *root);
 /* Has the kernel and the translators above learn, in the line `notices`, that a name in a directory
- * has come or gone. They may have listed the directory, or may know that the name isn't there. */
+ * has come or gone. They may have listed the directory, or may know that the name isn't there. Of
+ * an unkept directory (trash_unkept) they keep nothing: there is no notice of it. */
 void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 /* Returns a client that acts as the user, if the daemon can. client_free it. */
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,

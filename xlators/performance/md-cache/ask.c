@@ -46,13 +46,20 @@ lookup_is_kept (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint64_t 
     return name && frame->root->checked && mdc_attributes_of_name (this, loc->inode, name, ret_buf);
 }
 
+/* Returns 0 if there is no name to keep. */
+static uint64_t
+lookup_name (xlator_t *this, const loc_t *loc)
+{
+    return loc->name && loc->parent && !name_is_dots (loc->name) && !inode_is_unkept (loc->parent)
+             ? mdc_name_hash (this, loc->parent, loc->name)
+             : 0;
+}
+
 void
 mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     mdc_private_t *priv = this->private;
-    const uint64_t name = loc->name && loc->parent && !name_is_dots (loc->name)
-                            ? mdc_name_hash (this, loc->parent, loc->name)
-                            : 0;
+    const uint64_t name = lookup_name (this, loc);
     g_autoptr (dict_t) asked = NULL;
     struct iatt buf;
     struct mdc_local *local;

@@ -63,7 +63,8 @@ name_begin (xlator_t *this, struct change *change)
     bool sure, absent, known;
 
     own->name = mdc_name_hash (this, change->parent, change->name);
-    known = own->file && mdc_is_known_by (this, own->file, own->name, &asked);
+    known = own->file && !inode_is_unkept (change->parent)
+         && mdc_is_known_by (this, own->file, own->name, &asked);
     own->name_begun = mdc_name_begin (this, own->name, known, known ? asked : 0, &sure, &absent);
     if (absent)
         own->flags |= MADE;
@@ -177,15 +178,19 @@ named_now (const struct answer *answer, struct change *change)
     return moved && answer->buf && gfid_equal (&answer->buf->ia_gfid, &moved->gfid) ? moved : NULL;
 }
 
-/* The inode of a name is known only if no other operation changed the name at the same time. */
+/* The inode of a name is known only if no other operation changed the name at the same time, and
+ * not in an unkept directory. */
 static void
 name_end (const struct answer *answer, struct change *change)
 {
     struct own *own = mdc_own_of (change);
     inode_t *inode = named_now (answer, change);
+    const bool kept = !inode_is_unkept (change->parent);
 
     own->name_begun =
-        mdc_name_end (answer->this, own->name, own->name_begun, is_gone (answer, change));
+        mdc_name_end (answer->this, own->name, own->name_begun, kept && is_gone (answer, change));
+    if (!kept)
+        own->name_begun = 0;
     if (own->name_begun && inode)
         mdc_keep_name (answer->this, inode, own->name,
                        (struct mdc_asked){ own->name_begun, clock_roughly () });

@@ -95,7 +95,7 @@ mdc_attributes (xlator_t *this, inode_t *inode, struct iatt *ret_iatt)
     struct mdc_inode *kept = mdc_inode_get (this, inode);
     bool holds;
 
-    if (!kept)
+    if (!kept || inode_is_unkept (inode))
         return false;
     pthread_mutex_lock (&kept->lock);
     holds = mdc_holds_locked (this, kept) && mdc_is_young (this, &kept->at, clock_roughly ());
@@ -122,7 +122,7 @@ mdc_attributes_of_name (xlator_t *this, inode_t *inode, uint64_t name, struct ia
     const struct mdc_name *known;
     bool holds;
 
-    if (!kept)
+    if (!kept || inode_is_unkept (inode))
         return false;
     pthread_mutex_lock (&kept->lock);
     known = name_locked (kept, name);

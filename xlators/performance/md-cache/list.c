@@ -25,7 +25,8 @@ entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *en
     inode = mdc_keep (this, inode, &entry->d_stat, local->at, &other);
     if (!inode)
         return;
-    mdc_keep_name (this, inode, name, local->at);
+    if (!inode_is_unkept (local->inode))
+        mdc_keep_name (this, inode, name, local->at);
     mdc_xattrs_take (this, inode, entry->dict, local->at);
 }
 

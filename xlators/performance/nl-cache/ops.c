@@ -16,12 +16,13 @@ nlc_local_drop (xlator_t *this, void *data)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
+/* Nothing is kept of the names in an unkept directory. */
 static bool
 is_name (const loc_t *loc)
 {
     const char *name = loc->name;
 
-    return name && loc->parent && name[0]
+    return name && loc->parent && name[0] && !inode_is_unkept (loc->parent)
         && !(name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])));
 }
 
@@ -77,6 +78,7 @@ nlc_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *name,
     char *real = NULL;
 
     if (!name || !frame->root->checked || !NLC_OPTION (this, positive)
+        || inode_is_unkept (loc->inode)
         || g_ascii_strncasecmp (name, REAL_FILENAME, strlen (REAL_FILENAME))) {
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), getxattr, loc, name, xdata);
         return;

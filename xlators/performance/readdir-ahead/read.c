@@ -40,7 +40,7 @@ struct served {
 void
 rda_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
-    if (dict_has (xdata, XDATA_LOOKS_AHEAD))
+    if (dict_has (xdata, XDATA_LOOKS_AHEAD) || (loc->inode && inode_is_unkept (loc->inode)))
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
     else
         STACK_WIND (frame, rda_opendir_cbk, FIRST_CHILD (this), opendir, loc, fd, xdata);
