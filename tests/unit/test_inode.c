@@ -479,8 +479,8 @@ START_TEST (directories_of_some_names_are_unkept)
     unsigned asked = 0;
     struct itable *table = table_new (5);
     inode_t *root = itable_root (table);
-    g_autoptr (inode_t) early = linked (table, root, "unkept", 1, IA_IFDIR),
-                        plain = linked (table, root, "plain", 2, IA_IFDIR), again = NULL, too = NULL,
+    g_autoptr (inode_t) early = linked (table, root, "unkept", 1, IA_IFDIR), again = NULL,
+                        plain = linked (table, root, "plain", 2, IA_IFDIR), too = NULL,
                         renamed = NULL, exchanged = NULL;
 
     itable_join (table, 1, 1, count_forget, &asked);

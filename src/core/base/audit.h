@@ -42,9 +42,9 @@ struct audit {
  * only after many others. */
 extern const struct audit *audit;
 
-/* Not NULL: references that this thread takes belong to the code at that place, which drops them. An
- * answer to a synchronous call arrives on any thread, below the code of any translator, but what it
- * brings is the caller's. */
+/* Not NULL: references that this thread takes belong to the code at that place, which drops them.
+ * An answer to a synchronous call arrives on any thread, below the code of any translator, but what
+ * it brings is the caller's. */
 extern __thread const void *audit_for;
 
 static inline bool

@@ -48,7 +48,7 @@ lookup_is_kept (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint64_t 
 
 /* Returns 0 if there is no name to keep. */
 static uint64_t
-lookup_name (xlator_t *this, const loc_t *loc)
+name_to_keep (xlator_t *this, const loc_t *loc)
 {
     return loc->name && loc->parent && !name_is_dots (loc->name) && !inode_is_unkept (loc->parent)
              ? mdc_name_hash (this, loc->parent, loc->name)
@@ -59,7 +59,7 @@ void
 mdc_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
     mdc_private_t *priv = this->private;
-    const uint64_t name = lookup_name (this, loc);
+    const uint64_t name = name_to_keep (this, loc);
     g_autoptr (dict_t) asked = NULL;
     struct iatt buf;
     struct mdc_local *local;
