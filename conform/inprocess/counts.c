@@ -298,13 +298,14 @@ counted_guilty (const struct counted *counted)
 }
 
 /* Returns true if the leak is a translator's own. An inode kept by one makes the core and storage
- * keep their data of it: those are only consequences. */
+ * keep their data of it, and the boundary of a realm the inode below: those are only
+ * consequences. */
 static bool
 counted_is_cause (const struct counted *counted)
 {
     const char *type = counted->by[counted_guilty (counted)].type;
 
-    return type && strcmp (type, "storage/posix") != 0;
+    return type && strcmp (type, "storage/posix") != 0 && !place_is_boundary (type);
 }
 
 static void

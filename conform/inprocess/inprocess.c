@@ -24,7 +24,7 @@ static const struct {
       "power-cut keeps the inodes of what a power cut would undo" },
     { "debug/power-cut", "*", "reference leaked|unknown|",
       "power-cut keeps the inodes of what a power cut would undo" },
-    { "features/trash", "*", "reference leaked|*",
+    { "features/trash", "*", "reference leaked|features/trash|*",
       "trash keeps the inodes of the folders that removed files wait in" },
     { "features/trash", "*=@(unlinked|removed)*", "result differs|*",
       "a removed file is kept, so it still has a link" },

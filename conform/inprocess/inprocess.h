@@ -98,6 +98,8 @@ void places_learn (const struct graph *graph);
 /* The type of the translator whose code contains the address, else NULL. Takes no lock and no
  * memory. */
 const char *place_type (const void *address);
+/* Returns whether a type that place_type returns has a table of inodes below each child. */
+bool place_is_boundary (const char *type);
 /* The first such address on the thread's stack, from `from` on (a return address of the caller's),
  * or NULL. Expensive. */
 const void *place_in_stack (void);

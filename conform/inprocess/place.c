@@ -13,6 +13,7 @@
 static struct module {
     const char *base, *end;
     const char *type;
+    bool boundary; /* of realms */
 } modules[MODULES_MAX];
 static unsigned n_modules;
 
@@ -46,7 +47,8 @@ places_learn (const struct graph *graph)
         if (!dladdr (xl->api, &info) || !dladdr (&variants, &own)
             || info.dli_fbase == own.dli_fbase)
             continue;
-        modules[n_modules] = (struct module){ info.dli_fbase, info.dli_fbase, xl->type };
+        modules[n_modules] = (struct module){ info.dli_fbase, info.dli_fbase, xl->type,
+                                              xl->api->realms };
         dl_iterate_phdr (module_end, &modules[n_modules++]);
     }
 }
@@ -58,6 +60,15 @@ place_type (const void *address)
         if ((const char *) address >= modules[i].base && (const char *) address < modules[i].end)
             return modules[i].type;
     return NULL;
+}
+
+bool
+place_is_boundary (const char *type)
+{
+    for (unsigned i = 0; i < n_modules; i++)
+        if (modules[i].boundary && strcmp (modules[i].type, type) == 0)
+            return true;
+    return false;
 }
 
 const void *
