@@ -382,6 +382,7 @@ src_libbridge_a_SOURCES = \
     %D%/fuse/init-flags.c \
     %D%/fuse/init-flags.h \
     %D%/fuse/invalidate.c \
+    %D%/fuse/notices.c \
     %D%/fuse/kernel-cache.c \
     %D%/fuse/kernel-cache.h \
     %D%/fuse/mount-cause.c \

@@ -2,6 +2,7 @@
 /* Drops cached state in the kernel, when XLATOR_INVALIDATE has come up through the graph. */
 #include "core/edge/sync.h"
 #include "fuse/kernel-cache.h"
+#include "fuse/notices.h"
 
 #define PATIENCE (30LL * 1000000000) /* nanoseconds for a look-up */
 #define ENTRY_TIMEOUT_SHORT 1        /* seconds; the default entry-timeout */
@@ -18,10 +19,10 @@ static void
 forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
 {
     /* a listing in the kernel's cache counts as data */
-    const bool data = what & (INVALIDATE_DATA | INVALIDATE_NAMES);
-
-    if (what & INVALIDATE_ALL)
-        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), data ? 0 : -1, 0);
+    if (what & (INVALIDATE_DATA | INVALIDATE_NAMES))
+        notice_data (bridge, inode);
+    else if (what & INVALIDATE_ALL)
+        fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), -1, 0);
 }
 
 /* Names on a kernel that can only be told that a name is gone. */
@@ -63,8 +64,7 @@ drop_changed_name (struct search *search, inode_t *parent, const char *name)
     g_autoptr (inode_t) known = inode_grep (parent, name);
 
     if (!known || name_has_changed (search, parent, name, known))
-        fuse_lowlevel_notify_inval_entry (search->bridge->session, inode_nodeid (parent), name,
-                                          strlen (name));
+        notice_name (search->bridge, parent, name, false);
 }
 
 /*
@@ -81,10 +81,7 @@ expire_name (struct search *search, inode_t *parent, const char *name, bool name
 {
     struct bridge *bridge = search->bridge;
 
-    if (bridge->terms.expires
-        && fuse_lowlevel_notify_expire_entry (bridge->session, inode_nodeid (parent), name,
-                                              strlen (name) EXPIRE_FLAGS)
-               != -ENOSYS)
+    if (bridge->terms.expires && notice_name (bridge, parent, name, true) != -ENOSYS)
         return;
     if (named || bridge->settings.entry_timeout > ENTRY_TIMEOUT_SHORT)
         drop_changed_name (search, parent, name);

@@ -8,6 +8,7 @@
 #include "fuse/kernel-cache.h"
 #include "fuse/move/pause.h"
 #include "fuse/ops/ops.h"
+#include "fuse/notices.h"
 #include "fuse/passthrough.h"
 #include "fuse/reports.h"
 #include "fuse/request.h"
@@ -357,6 +358,7 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     thread_cond_init (&bridge->quiet);
     thread_cond_init (&bridge->device.needed);
     bridge->transport = bridge->transports[0] = &device_transport;
+    notices_begin (bridge);
     pthread_mutex_init (&bridge->fds_lock, NULL);
     pthread_mutex_init (&bridge->hold_turn, NULL);
     bridge->fds = g_hash_table_new (NULL, NULL);

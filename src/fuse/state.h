@@ -13,6 +13,7 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
+#include "core/work/work.h"
 #include "fuse/bridge.h"
 #include "fuse/settings.h"
 #include "fuse/threads/device.h"
@@ -67,6 +68,14 @@ struct privileges_ask {
 };
 #define PRIVILEGES_ASKS 16 /* by the number of the thread */
 
+/* Notices that wait until the kernel can take them: notices.c. */
+struct kept_notices {
+    pthread_mutex_t lock;  /* a leaf */
+    GQueue kept;           /* struct notice; lock */
+    bool looks;            /* a timer is pending, or work runs; lock */
+    struct work_item work; /* used while looks is set */
+};
+
 struct bridge {
     xlator_t xlator;
     xlator_list_t child;
@@ -101,6 +110,7 @@ struct bridge {
     struct fuse_ring *ring; /* NULL: no ring; set before the first thread starts, freed after the
                              * last one ends */
     struct dying_callers dying;
+    struct kept_notices notices;
     pthread_mutex_t fds_lock; /* a leaf */
     GHashTable *fds;          /* the fds that the kernel has open; fds_lock */
     bool held;                /* requests wait until the mount has moved; atomic, changed under

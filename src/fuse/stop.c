@@ -9,6 +9,7 @@
 #include "core/report/request-snapshot.h"
 #include "fuse/groups.h"
 #include "fuse/move/old-graphs.h"
+#include "fuse/notices.h"
 #include "fuse/passthrough.h"
 #include "fuse/request.h"
 #include "fuse/ring/transport.h"
@@ -321,6 +322,7 @@ bridge_free (struct bridge *bridge)
     short_numbers_free (bridge->short_numbers);
     passthrough_free (bridge->passthrough);
     g_hash_table_destroy (bridge->fds);
+    notices_free (bridge);
     pthread_mutex_destroy (&bridge->fds_lock);
     pthread_mutex_destroy (&bridge->hold_turn);
     option_clear (bridge_options, &bridge->settings);

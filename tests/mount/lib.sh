@@ -288,3 +288,19 @@ cleanup () {
 }
 trap cleanup EXIT
 trap 'exit 143' TERM INT HUP
+
+# abort_at_exit: for a test whose failure leaves a daemon that can't end, and a caller that waits for
+# it: the connection is aborted. Its number belongs to the mount; without it, to the next mount on
+# the machine.
+abort_at_exit () {
+    mount -t fusectl fusectl /sys/fs/fuse/connections || skip "needs /sys/fs/fuse/connections"
+    trap abort_and_cleanup EXIT
+}
+
+abort_and_cleanup () {
+    local status=$? connection
+    connection=$(awk -v at="$MNT" '$5 == at { sub (".*:", "", $3); print $3 }' /proc/self/mountinfo)
+    [ -z "$connection" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$connection/abort"
+    (exit $status)
+    cleanup
+}

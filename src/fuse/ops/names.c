@@ -19,6 +19,7 @@ remove_begin (fuse_req_t req, enum fop op, fuse_ino_t parent, const char *name, 
         return NULL;
     local = frame->local;
     ret_loc->inode = local->inode = inode_grep (ret_loc->parent, name);
+    frame->root->maker.lent_inodes[1] = local->inode; /* the kernel has its lock, too: notices.h */
     return frame;
 }
 

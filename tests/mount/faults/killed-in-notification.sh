@@ -1,24 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A daemon that is killed while it tells the kernel of a changed name waits there for the lock of a
-# directory, which a caller holds that waits for the daemon: neither can end. Mounting again ends
-# both, and a crash ends both by itself; a daemon that lives is left alone.
+# directory, which a caller holds that waits for the daemon: neither can end. The daemon knows of
+# most such callers (trash/notices), but not of a rename that looks up its names. Mounting again
+# ends both, and a crash ends both by itself; a daemon that lives is left alone.
 # builds: debug
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_command fusermount3
 need_mtab
-mount -t fusectl fusectl /sys/fs/fuse/connections || skip "needs /sys/fs/fuse/connections"
-
-# The number of a connection belongs to the mount; without it, to the next mount on the machine.
-end_all () {
-    local status=$? connection
-    connection=$(awk -v at="$MNT" '$5 == at { sub (".*:", "", $3); print $3 }' /proc/self/mountinfo)
-    [ -z "$connection" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$connection/abort"
-    (exit $status)
-    cleanup
-}
-trap end_all EXIT
+abort_at_exit
 
 waits_for_the_lock () {
     grep -qs '^State:[[:space:]]*D' /proc/"$DAEMON"/task/*/status
@@ -28,15 +19,16 @@ waits_for_the_lock () {
 # a directory, which $caller holds.
 locked () {
     rm -rf "${BACK:?}"/* pid
-    mkdir -m 777 "$BACK/d"
+    mkdir -m 777 "$BACK/a" "$BACK/d"
+    touch "$BACK/a/file"
     "$@" "$WINDLASS" -f "$VOL" -l "$TEST_DIR/log" -p "$TEST_DIR/pid" --passthrough=off "$MNT" ||
         fail "not mounted"
     DAEMON=$(cat pid)
-    "$@" ls "$MNT/d" >/dev/null
-    expect_ok "$@" "$WINDLASS" fault "$MNT" - <<<$'mkdir -> hang\nstatfs -> hang'
-    "$@" mkdir "$MNT/d/new" 2>caller.err &
+    "$@" ls "$MNT/a/none" "$MNT/d" &>ls.out
+    expect_ok "$@" "$WINDLASS" fault "$MNT" - <<<$'lookup path /a/file -> hang\nstatfs -> hang'
+    "$@" python3 -c "import os; os.rename ('$MNT/a/file', '$MNT/d/new')" 2>caller.err &
     caller=$!
-    wait_until "$* '$WINDLASS' inflight '$MNT' | grep -qi mkdir"
+    wait_until "$* '$WINDLASS' inflight '$MNT' | grep -qi lookup"
     touch "$BACK/d/changed"
     wait_until waits_for_the_lock
 }
