@@ -7,11 +7,12 @@
 
 #include <string.h>
 
-#define NOTICE_AGAIN INT64_C (10000000)     /* nanoseconds between two looks at kept notices */
-#define NOTICE_PATIENCE INT64_C (1000000000) /* nanoseconds for which a notice of a name waits for a
-                                              * directory that no request uses */
-#define NOTICE_SLOW INT64_C (100000000)     /* age of a request, in nanoseconds, from which it may be
-                                             * one that hangs */
+/* In nanoseconds: the time between two looks at kept notices; for how long a notice of a name waits
+ * for a moment in which no request uses the directory; the age of a request from which it may be
+ * one that hangs. */
+#define NOTICE_AGAIN INT64_C (10000000)
+#define NOTICE_PATIENCE INT64_C (1000000000)
+#define NOTICE_SLOW INT64_C (100000000)
 
 struct notice {
     inode_t *inode; /* with a reference */
@@ -163,11 +164,17 @@ notices_go_on (struct bridge *bridge)
     return left;
 }
 
+static struct bridge *
+bridge_of_work (struct work_item *work)
+{
+    return (struct bridge *) ((char *) work - offsetof (struct bridge, notices.work));
+}
+
 /* On core/work, since the kernel may wait for a lock after all. */
 static void
 notices_run (struct work_item *work)
 {
-    struct bridge *bridge = (struct bridge *) ((char *) work - offsetof (struct bridge, notices.work));
+    struct bridge *bridge = bridge_of_work (work);
     struct notice *notice;
 
     while (!__atomic_load_n (&bridge->ending, __ATOMIC_ACQUIRE)
@@ -209,7 +216,7 @@ notice_keep (struct bridge *bridge, const struct notice *notice)
 }
 
 static int
-notice_send (struct bridge *bridge, struct notice *notice)
+notice_give (struct bridge *bridge, struct notice *notice)
 {
     g_autoptr (GArray) under_way = locking_find ();
 
@@ -225,13 +232,13 @@ notice_send (struct bridge *bridge, struct notice *notice)
 int
 notice_name (struct bridge *bridge, inode_t *directory, const char *name, bool expires)
 {
-    return notice_send (bridge, &(struct notice){ directory, (char *) name, expires, 0 });
+    return notice_give (bridge, &(struct notice){ directory, (char *) name, expires, 0 });
 }
 
 void
 notice_data (struct bridge *bridge, inode_t *inode)
 {
-    notice_send (bridge, &(struct notice){ inode, NULL, false, 0 });
+    notice_give (bridge, &(struct notice){ inode, NULL, false, 0 });
 }
 
 void

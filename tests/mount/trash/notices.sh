@@ -20,7 +20,7 @@ hanging () {
     wait_until '"$WINDLASS" inflight "$MNT" | grep -qi rmdir'
     rm "$MNT/dir/file"
     wait_until '[ -e "$BACK/.Trash-0/files/file" ]'
-    wait_until 10 '! "$WINDLASS" jobs list "$MNT" | grep invalidate' # no thread waits
+    wait_until 10 '! "$WINDLASS" jobs list "$MNT" | grep -q invalidate' # no thread waits
 }
 
 # ended WHAT: waits until the daemon has ended, and the removal with it.

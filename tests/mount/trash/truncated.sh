@@ -41,7 +41,7 @@ changes () {
     for name in emptied cut fcut written mapped; do
         echo "old $name" >"$MNT/$name"
     done
-    for name in read unchanged appended grown; do
+    for name in read unchanged appended grown touched same; do
         echo "old $name" >"$MNT/$name"
     done
     sleep 0.2 # so that the times tell whether they change
@@ -52,6 +52,8 @@ changes () {
     mapped "$MNT/mapped"
     opened r "$MNT/read"
     opened rw "$MNT/unchanged"
+    touch "$MNT/touched"
+    opened w "$MNT/same" "old same"
     opened a "$MNT/appended" more
     python3 -c 'import os, sys; os.truncate(sys.argv[1], 100)' "$MNT/grown"
     settled
@@ -60,7 +62,7 @@ changes () {
         expect "$name" "old $name" "$(kept $name)"
     done
     settled
-    for name in read unchanged appended grown; do
+    for name in read unchanged appended grown touched same; do
         expect "$name" "" "$(kept $name)"
     done
     expect "what is left" "0 3 3 NEW MAPPD" "$(stat -c %s "$MNT"/{emptied,cut,fcut} | xargs) $(head -c3 "$MNT/written") $(head -c5 "$MNT/mapped")"
@@ -99,6 +101,28 @@ echo one >"$MNT/twice"
 echo two >"$MNT/twice"
 rm "$MNT/twice"
 wait_until '[ "$(kept twice)" = "one two" ]'
+
+# The kernel takes a name for free that somebody has made since: it creates the file, and cuts it, or
+# opens it, or does so and writes nothing.
+unmount
+mount_volfile "$VOL" --negative-timeout=600
+for name in stale-cut stale-written stale-touched; do
+    [ ! -e "$MNT/$name" ] || fail "$name is there"
+    echo "old $name" >"$BACK/$name"
+done
+sleep 0.2
+echo new >"$MNT/stale-cut"
+python3 -c 'import os, sys
+os.write (os.open (sys.argv[1], os.O_CREAT | os.O_WRONLY), b"NEW")' "$MNT/stale-written"
+touch "$MNT/stale-touched"
+settled
+for name in stale-cut stale-written; do
+    expect "$name" "old $name" "$(kept $name)"
+done
+expect "stale-touched" "" "$(kept stale-touched)"
+rm "$MNT/stale-cut"
+settled
+expect "a file that its remover has only cut" "new old stale-cut" "$(kept stale-cut)"
 
 # With passthrough the kernel writes by itself, after the copy.
 unmount

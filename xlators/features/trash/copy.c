@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #define COPY_STEP (128 * 1024) /* bytes, as GlusterFS */
 #define COPY_REFLINK_KEY "windlass.reflink" /* xdata of copy_file_range, for storage/posix: share
@@ -81,6 +82,63 @@ trash_copy_data (struct client *client, struct trash_copy *copy)
     }
     return error_or_0 (r);
 }
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+static bool
+copy_answers_same (const struct readv_reply *one, const struct readv_reply *other)
+{
+    g_autofree char *bytes = NULL, *others = NULL;
+
+    if (one->op_ret != other->op_ret)
+        return false;
+    bytes = g_malloc ((gsize) one->op_ret);
+    others = g_malloc ((gsize) other->op_ret);
+    iov_unload (bytes, (size_t) one->op_ret, one->vector, one->count);
+    iov_unload (others, (size_t) other->op_ret, other->vector, other->count);
+    return memcmp (bytes, others, (size_t) one->op_ret) == 0;
+}
+
+/* Returns how many bytes at an offset are equal, 0 at the end; -EXDEV: they aren't; or another
+ * negative errno. */
+static int
+compare_step (struct client *client, fd_t *one, fd_t *other, off_t offset)
+{
+    struct readv_reply of_one, of_other = { 0 };
+    int r = sync_readv (client, one, COPY_STEP, offset, 0, NULL, &of_one), r2;
+
+    if (r > 0) {
+        r2 = sync_readv (client, other, COPY_STEP, offset, 0, NULL, &of_other);
+        if (r2 < 0)
+            r = r2;
+        else if (!copy_answers_same (&of_one, &of_other))
+            r = -EXDEV;
+        readv_reply_drop (&of_other);
+    }
+    readv_reply_drop (&of_one);
+    return r;
+}
+
+int
+trash_copy_compare (xlator_t *this, struct trash_work *work, const struct trash_copy *copy,
+                    inode_t *source)
+{
+    g_autoptr (fd_t) one = NULL, other = NULL;
+    off_t offset = 0;
+    int r = copy_open_source (this, work->client, source, &one);
+
+    if (r == 0)
+        r = copy_open_source (this, work->client, copy->inode, &other);
+    if (r < 0)
+        return r;
+    do {
+        r = trash_work_next (work) ? compare_step (work->client, one, other, offset) : -EINTR;
+        offset += MAX (r, 0);
+    } while (r > 0);
+    return r == -EXDEV ? 1 : r;
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
 
 /* A user's daemon can't give files away. */
 void

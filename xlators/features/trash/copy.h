@@ -14,7 +14,8 @@
  *
  * A program may open a file for writing and write nothing. So the copy of an open has a stage of
  * its own, which becomes an entry after the file is closed, and only if the file has changed: its
- * ctime moves with each change, and no program can set it back.
+ * ctime moves with each change, and no program can set it back. touch(1) changes the times alone.
+ * So if the ctime has moved and the size has not, the bytes are compared.
  */
 #ifndef WINDLASS_TRASH_COPY_H
 #define WINDLASS_TRASH_COPY_H
@@ -41,6 +42,10 @@ int trash_copy_begin (xlator_t *this, struct client *client, struct trash_copy *
 int trash_copy_reflink (struct client *client, struct trash_copy *copy);
 /* Copies the bytes. */
 int trash_copy_data (struct client *client, struct trash_copy *copy);
+/* Returns 0 if a copy that is finished has the bytes of the file; 1 if it has others; or a negative
+ * errno. */
+int trash_copy_compare (xlator_t *this, struct trash_work *work, const struct trash_copy *copy,
+                        inode_t *source);
 /* Gives the copy the file's owner, mode, times and these attributes, or NULL. */
 void trash_copy_end (struct client *client, struct trash_copy *copy, dict_t *xattrs);
 void trash_copy_close (struct trash_copy *copy);
@@ -56,6 +61,7 @@ struct trash_version {
     inode_t *file;             /* with a reference */
     bool apart;                /* the stage has nothing else */
     bool racy;                 /* the file changed just before: its times don't tell */
+    bool open;                 /* in the next graph, where the file may still change */
 };
 
 /* What makes a copy necessary. */

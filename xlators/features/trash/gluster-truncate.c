@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * truncate, ftruncate and open of a file that loses content, or may lose it: the copy first, then
- * the operation. If the operation fails, the copy is removed before the answer. The rest is in
- * copy.h.
+ * truncate, ftruncate, open and create of a file that loses content, or may lose it: the copy
+ * first, then the operation. If the operation fails, the copy is removed before the answer. The
+ * rest is in copy.h.
  */
 #include "copy.h"
 #include "gluster.h"
@@ -310,4 +310,93 @@ trash_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_
         trash_line_resume (excerpt_line (this), stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
+}
+
+/* --- create ----------------------------------------------------------------------------------- */
+
+/*
+ * The kernel sends a create for a name that it takes for free. Somebody else may have made the file
+ * since: then the create is an open, which may cut the file.
+ */
+
+static create_cbk trash_create_cbk;
+
+static void
+refuse_create (call_frame_t *frame, int error)
+{
+    STACK_UNWIND (create, frame, -1, error, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+/* Makes the copy of a file that has the name already. Returns true if the call has to be set aside
+ * once more, as excerpt_begin. In the line `maker`. */
+static bool
+excerpt_begin_named (call_frame_t *frame, xlator_t *this, const loc_t *loc, uint32_t flags,
+                     fd_t *fd)
+{
+    const enum trash_cut why = flags & O_TRUNC ? TRASH_CUT : TRASH_OPEN_TO_WRITE;
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+
+    if (!frame->local
+        && (sync_name_look (trash_priv (this)->maker.client, loc->parent, loc->name, &there, &buf)
+                < 0
+            || buf.ia_type != IA_IFREG))
+        return false;
+    return excerpt_begin (frame, this, there, 0, fd, why);
+}
+
+static void
+excerpt_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+                mode_t umask, fd_t *fd, dict_t *xdata)
+{
+    if (excerpt_begin_named (frame, this, loc, flags, fd)
+        && excerpt_goes_on (frame, this,
+                            fop_create_stub (frame, excerpt_create, loc, flags, mode, umask, fd,
+                                             xdata)))
+        return;
+    STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
+                       create, loc, flags, mode, umask, fd, xdata);
+}
+
+static void
+trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
+                  struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    const bool there = frame->local != NULL;
+
+    if (there && excerpt_fails (frame, this, op_ret, op_errno, refuse_create))
+        return;
+    if (!there && op_ret >= 0 && inode)
+        trash_note_made (this, frame->root, GPOINTER_TO_UINT (cookie), fd, inode);
+    STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+}
+
+/* Returns whether a create may meet a file whose content is kept. */
+static bool
+is_cutting_named (xlator_t *this, uint32_t flags)
+{
+    const trash_private_t *priv = this->private;
+
+    return !(flags & O_EXCL) && (flags & O_TRUNC || is_opening_to_write (this, flags))
+        && __atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_TRUNCATED;
+}
+
+void
+trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+              mode_t umask, fd_t *fd, dict_t *xdata)
+{
+    call_stub_t *stub = NULL;
+
+    if (!trash_makers_count (this, frame->root)) {
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
+        return;
+    }
+    if (is_cutting_named (this, flags))
+        stub = fop_create_stub (frame, excerpt_create, loc, flags, mode, umask, fd, xdata);
+    if (stub)
+        trash_line_resume (&trash_priv (this)->maker, stub);
+    else
+        STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
+                           create, loc, flags, mode, umask, fd, xdata);
 }

@@ -20,24 +20,10 @@ struct made {
     bool exclusive; /* made with O_EXCL, and still open; atomic */
 };
 
-/* Layout gluster keeps a file whoever has made it, so nothing is remembered there. */
-static bool
-makers_count (xlator_t *this, const call_stack_t *root)
+bool
+trash_makers_count (xlator_t *this, const call_stack_t *root)
 {
     return trash_priv (this)->layout == TRASH_FREEDESKTOP && trash_takes (this, root);
-}
-
-static create_cbk trash_create_cbk;
-
-void
-trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
-              mode_t umask, fd_t *fd, dict_t *xdata)
-{
-    if (makers_count (this, frame->root))
-        STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
-                           create, loc, flags, mode, umask, fd, xdata);
-    else
-        STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
 }
 
 static void *
@@ -77,20 +63,16 @@ made_now (xlator_t *this, inode_t *inode, const call_stack_t *root, bool exclusi
     return made;
 }
 
-static void
-trash_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
-                  int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
-                  struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+void
+trash_note_made (xlator_t *this, const call_stack_t *root, uint32_t flags, fd_t *fd, inode_t *inode)
 {
-    const uint32_t flags = GPOINTER_TO_UINT (cookie);
+    struct made *made;
 
-    if (op_ret >= 0 && inode && is_made (inode, flags)) {
-        struct made *made = made_now (this, inode, frame->root, flags & O_EXCL);
-
-        __atomic_add_fetch (&made->refs, 1, __ATOMIC_RELAXED);
-        trash_file_make (this, fd)->made = made;
-    }
-    STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
+    if (!is_made (inode, flags))
+        return;
+    made = made_now (this, inode, root, flags & O_EXCL);
+    __atomic_add_fetch (&made->refs, 1, __ATOMIC_RELAXED);
+    trash_file_make (this, fd)->made = made;
 }
 
 /* Programs make links to find out whether they can, as git does. */
@@ -100,7 +82,7 @@ void
 trash_symlink (call_frame_t *frame, xlator_t *this, const char *linkpath, loc_t *loc, mode_t umask,
                dict_t *xdata)
 {
-    if (makers_count (this, frame->root))
+    if (trash_makers_count (this, frame->root))
         STACK_WIND (frame, trash_symlink_cbk, FIRST_CHILD (this), symlink, linkpath, loc, umask,
                     xdata);
     else

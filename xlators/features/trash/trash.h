@@ -456,6 +456,11 @@ extern create_fop trash_create;
 extern symlink_fop trash_symlink;
 extern flush_fop trash_flush;
 
+/* Returns whether it matters who makes a file. Layout gluster keeps a file whoever has made it. */
+bool trash_makers_count (xlator_t *this, const call_stack_t *root);
+/* A create has opened fd. inode: as in its answer; flags: as in the call. */
+void trash_note_made (xlator_t *this, const call_stack_t *root, uint32_t flags, fd_t *fd,
+                      inode_t *inode);
 /* Returns whether the caller has made the file, with O_EXCL and still has it open, or just now. */
 bool trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode);
 void trash_temporary_release (xlator_t *this, fd_t *fd);

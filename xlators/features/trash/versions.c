@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#define VERSION_COMPARED (64 << 20) /* bytes of a file up to which it is compared with its copy */
 #define VERSION_RACY G_GINT64_CONSTANT (100000000) /* nanoseconds: two changes that are nearer to
                                                       each other may have the same ctime */
 
@@ -260,23 +261,64 @@ trash_version_wait (xlator_t *this, fd_t *fd, struct trash_version *version)
     }
 }
 
-static bool
-version_has_changed (xlator_t *this, const struct trash_version *version)
+enum verdict { VERSION_CHANGED, VERSION_SAME, VERSION_COMPARE };
+
+static enum verdict
+version_verdict (xlator_t *this, const struct trash_version *version)
 {
     const struct iatt *before = &version->copy.before;
     struct iatt now;
 
     trash_folder_stat (trash_priv (this)->maker.client, version->file, &now);
-    return version->racy || now.ia_type == IA_INVAL || now.ia_size != before->ia_size
-        || now.ia_ctime != before->ia_ctime || now.ia_ctime_nsec != before->ia_ctime_nsec;
+    if (version->open || now.ia_type == IA_INVAL || now.ia_size != before->ia_size)
+        return VERSION_CHANGED;
+    if (!version->racy && now.ia_ctime == before->ia_ctime
+        && now.ia_ctime_nsec == before->ia_ctime_nsec)
+        return VERSION_SAME;
+    return now.ia_size <= VERSION_COMPARED ? VERSION_COMPARE : VERSION_CHANGED;
 }
 
+/* A task of maker. */
+static void
+version_forget (xlator_t *this, struct trash_task *task)
+{
+    struct version_task *own = (struct version_task *) task;
+
+    trash_version_drop (this, &own->version);
+    g_free (own);
+}
+
+/* A task of entries, since it may take long. */
+static void
+version_compare (xlator_t *this, struct trash_task *task)
+{
+    struct version_task *own = (struct version_task *) task;
+    trash_private_t *priv = this->private;
+    const int r = trash_copy_compare (this, &priv->entries.work, &own->version.copy,
+                                      own->version.file);
+
+    if (r == 0) {
+        own->task.run = version_forget;
+        trash_line_add (&priv->maker, task);
+        return;
+    }
+    trash_version_keep (this, &own->version);
+    g_free (own);
+}
+
+/* A task of maker. */
 static void
 version_judge (xlator_t *this, struct trash_task *task)
 {
     struct version_task *own = (struct version_task *) task;
+    const enum verdict verdict = version_verdict (this, &own->version);
 
-    if (version_has_changed (this, &own->version))
+    if (verdict == VERSION_COMPARE) {
+        own->task.run = version_compare;
+        trash_line_add (&trash_priv (this)->entries, task);
+        return;
+    }
+    if (verdict == VERSION_CHANGED)
         trash_version_keep (this, &own->version);
     else
         trash_version_drop (this, &own->version);
@@ -305,7 +347,7 @@ trash_version_release (xlator_t *this, fd_t *fd)
         return;
     task = g_new (struct version_task, 1);
     *task = (struct version_task){ { version_judge, .background = true }, *file->version };
-    task->version.racy |= fd->moved != NULL;
+    task->version.open = fd->moved != NULL;
     g_clear_pointer (&file->version, g_free);
     pthread_mutex_lock (&priv->lock);
     settled = priv->settled;
