@@ -16,7 +16,7 @@ volume trash
     type features/trash
     option keep $keep
     option copy on
-    option temporaries $([ $keep = deleted,truncated ] && echo 0 || echo 1m)
+    option temporaries $([ $keep = deleted ] && echo 1m || echo 0)
     subvolumes posix
 end-volume
 EOF2

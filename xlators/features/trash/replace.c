@@ -12,14 +12,13 @@ struct replacement {
     inode_t *victim;           /* with a reference */
     char *name;                /* in the stage */
     struct trash_stage *stage; /* entered, or NULL: nothing was kept */
+    bool failed;               /* the rename has */
+    struct rename_reply reply; /* while it waits for replacement_judge */
 };
 
 struct replacement_task {
     struct trash_task task;
-    struct trash_stage *stage;
-    inode_t *victim;
-    char *name;
-    bool failed;
+    call_frame_t *frame;
 };
 
 static rename_cbk trash_rename_cbk;
@@ -64,21 +63,35 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-/* A task of maker: the further name goes if the rename failed, or if the file has others. */
+static void
+replacement_wipe (struct replacement *replacement)
+{
+    inode_unref (replacement->victim);
+    g_free (replacement->name);
+}
+
+/* A task of maker: the further name goes if the rename failed, or if the file has others. The
+ * answer waits for that, since link counts tell of the name. */
 static void
 replacement_judge (xlator_t *this, struct trash_task *task)
 {
     struct replacement_task *own = (struct replacement_task *) task;
+    call_frame_t *const frame = own->frame;
+    struct replacement *replacement = frame->local;
+    struct rename_reply reply = replacement->reply;
 
-    if (own->failed)
-        sync_name_remove (trash_priv (this)->maker.client, own->stage->folder, own->name,
-                          own->victim);
-    else
-        trash_drop_again (this, own->stage->folder, own->name, own->victim);
-    trash_stage_leave (this, own->stage, !own->failed);
-    inode_unref (own->victim);
-    g_free (own->name);
     g_free (own);
+    stack_taken (frame->root);
+    if (replacement->failed)
+        sync_name_remove (trash_priv (this)->maker.client, replacement->stage->folder,
+                          replacement->name, replacement->victim);
+    else
+        trash_drop_again (this, replacement->stage->folder, replacement->name,
+                          replacement->victim);
+    trash_stage_leave (this, replacement->stage, !replacement->failed);
+    replacement_wipe (replacement);
+    reply_unwind (FOP_rename, &reply, frame, CALL_SITE);
+    rename_reply_drop (&reply);
 }
 
 static void
@@ -87,21 +100,21 @@ trash_rename_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
                   struct iatt *postoldparent, struct iatt *prenewparent,
                   struct iatt *postnewparent, dict_t *xdata)
 {
-    trash_private_t *priv = this->private;
     struct replacement *replacement = frame->local;
+    struct replacement_task *task;
 
-    if (replacement->stage) {
-        struct replacement_task *task = g_new (struct replacement_task, 1);
-
-        *task = (struct replacement_task){ { .run = replacement_judge }, replacement->stage,
-                                           replacement->victim, replacement->name, op_ret < 0 };
-        trash_line_add (&priv->maker, &task->task);
-    } else {
-        inode_unref (replacement->victim);
-        g_free (replacement->name);
+    if (!replacement->stage) {
+        replacement_wipe (replacement);
+        STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent,
+                      prenewparent, postnewparent, xdata);
+        return;
     }
-    STACK_UNWIND (rename, frame, op_ret, op_errno, buf, preoldparent, postoldparent, prenewparent,
-                  postnewparent, xdata);
+    replacement->failed = op_ret < 0;
+    rename_reply_keep (&replacement->reply, op_ret, op_errno, buf, preoldparent, postoldparent,
+                       prenewparent, postnewparent, xdata);
+    task = g_new (struct replacement_task, 1);
+    *task = (struct replacement_task){ { .run = replacement_judge }, frame };
+    trash_line_add (&trash_priv (this)->maker, &task->task);
 }
 
 /* --- the operation ---------------------------------------------------------------------------- */
@@ -137,8 +150,7 @@ trash_rename_kept (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *ne
     }
     r = replacement_link (this, replacement, newloc->parent, &who);
     if (r < 0) {
-        inode_unref (replacement->victim);
-        g_free (replacement->name);
+        replacement_wipe (replacement);
         STACK_UNWIND (rename, frame, -1, -r, NULL, NULL, NULL, NULL, NULL, NULL);
         return;
     }
