@@ -2,95 +2,36 @@
 /* What a copy takes over: the bytes of a file, with its holes, and attributes. */
 #include "overlay.h"
 
-#define OVERLAY_PIECE ((size_t) 1 << 20)
-
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-struct overlay_copying {
-    struct client *reader, *writer;
-    fd_t *from, *to; /* with references */
-};
-
-/* Returns how many bytes were copied; 0: the end. */
+/* The size is set last, as the target may end with a hole. */
 static int
-overlay_copy_piece (const struct overlay_copying *copying, off_t offset, size_t size)
+overlay_copy_bytes (struct copy_between *copy)
 {
-    struct readv_reply reply;
-    int r = sync_readv (copying->reader, copying->from, size, offset, 0, NULL, &reply), n = r;
+    int r = copy_between (copy);
 
-    for (int done = 0; n > 0 && r >= 0 && done == 0; done = 1)
-        r = sync_writev (copying->writer, copying->to, reply.vector, reply.count, offset,
-                         WRITE_AT_OFFSET, reply.iobref, NULL, NULL);
-    readv_reply_drop (&reply);
-    if (r < 0)
-        return r;
-    return n > 0 && r < n ? -EIO : n;
-}
-
-/* Finds the next data from offset on, and its end. Storage that can't tell has data everywhere.
- * Returns 0, -ENXIO if only a hole is left, or another error. */
-static int
-overlay_next_data (const struct overlay_copying *copying, off_t offset, uint64_t size,
-                   off_t *ret_data, off_t *ret_hole)
-{
-    struct seek_reply reply;
-    int r = sync_seek (copying->reader, copying->from, offset, SEEK_DATA, NULL, &reply);
-
-    *ret_data = r >= 0 ? reply.offset : offset;
-    seek_reply_drop (&reply);
-    *ret_hole = (off_t) size;
-    if (r == -ENXIO)
-        return r;
-    if (r < 0)
-        return 0;
-    r = sync_seek (copying->reader, copying->from, *ret_data, SEEK_HOLE, NULL, &reply);
+    if (r == 0)
+        r = sync_ftruncate (copy->writer, copy->to, (off_t) copy->size, NULL, NULL);
     if (r >= 0)
-        *ret_hole = MIN (reply.offset, (off_t) size);
-    seek_reply_drop (&reply);
-    return 0;
-}
-
-static int
-overlay_copy_bytes (const struct overlay_copying *copying, uint64_t size)
-{
-    off_t offset = 0, hole = 0;
-    int r = 0;
-
-    while (r >= 0 && offset < (off_t) size) {
-        if (offset >= hole)
-            r = overlay_next_data (copying, offset, size, &offset, &hole);
-        if (r == -ENXIO)
-            break;
-        if (r >= 0)
-            r = overlay_copy_piece (copying, offset,
-                                    MIN (OVERLAY_PIECE, (size_t) (hole - offset)));
-        if (r == 0)
-            break;
-        offset += MAX (r, 0);
-    }
-    return r == -ENXIO ? 0 : error_or_0 (r);
+        r = sync_fsync (copy->writer, copy->to, 0, NULL, NULL);
+    return error_or_0 (r);
 }
 
 int
 overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
                    uint64_t size)
 {
-    struct overlay_copying copying = { .reader = overlay_daemon (act, slot),
-                                       .writer = overlay_daemon (act, OVERLAY_UPPER) };
-    int r = sync_name_open (copying.reader, overlay_fds (act, slot), from, O_RDONLY, &copying.from);
+    struct copy_between copy = { .reader = overlay_daemon (act, slot),
+                                 .writer = overlay_daemon (act, OVERLAY_UPPER), .size = size };
+    int r = sync_name_open (copy.reader, overlay_fds (act, slot), from, O_RDONLY, &copy.from);
 
     if (r == 0)
-        r = sync_name_open (copying.writer, overlay_fds (act, OVERLAY_UPPER), to, O_WRONLY,
-                            &copying.to);
+        r = sync_name_open (copy.writer, overlay_fds (act, OVERLAY_UPPER), to, O_WRONLY, &copy.to);
     if (r == 0)
-        r = overlay_copy_bytes (&copying, size);
-    if (r == 0)
-        r = sync_ftruncate (copying.writer, copying.to, (off_t) size, NULL, NULL);
-    if (r >= 0)
-        r = sync_fsync (copying.writer, copying.to, 0, NULL, NULL);
-    fd_unref (copying.from);
-    fd_unref (copying.to);
-    return error_or_0 (r);
+        r = overlay_copy_bytes (&copy);
+    fd_unref (copy.from);
+    fd_unref (copy.to);
+    return r;
 }
 
 /* --- extended attributes ---------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define COPY_STEP (128 * 1024) /* bytes, as GlusterFS */
 #define COPY_REFLINK_KEY "windlass.reflink" /* xdata of copy_file_range, for storage/posix: share
                                              * the blocks of the whole file, or fail */
 
@@ -64,22 +63,12 @@ trash_copy_reflink (struct client *client, struct trash_copy *copy)
 int
 trash_copy_data (struct client *client, struct trash_copy *copy)
 {
-    const off_t size = (off_t) copy->before.ia_size;
-    struct readv_reply reply;
-    off_t offset = 0;
-    int r = 1, written;
+    struct copy_between between = { .reader = client, .writer = client, .from = copy->from,
+                                    .to = copy->to, .size = copy->before.ia_size };
+    int r = copy_between (&between);
 
-    while (r > 0 && offset < size) {
-        r = sync_readv (client, copy->from, MIN (COPY_STEP, size - offset), offset, 0, NULL,
-                        &reply);
-        if (r > 0) {
-            written = sync_writev (client, copy->to, reply.vector, reply.count, offset, 0,
-                                   reply.iobref, NULL, NULL);
-            r = written < 0 || written == r ? written : -ENOSPC;
-            offset += MAX (r, 0);
-        }
-        readv_reply_drop (&reply);
-    }
+    if (r == 0)
+        r = sync_ftruncate (client, copy->to, (off_t) between.size, NULL, NULL);
     return error_or_0 (r);
 }
 
