@@ -32,7 +32,6 @@
  * - A descriptor that gets O_DIRECT later reads and writes through the page cache.
  * - The registrant is the caller without CAP_FSETID and CAP_SYS_RESOURCE, unless it is root.
  *   RLIMIT_FSIZE is the writer's own.
- * - libfuse 3.14 has no field for a backing file: init-flags.c writes it at the end of the answer.
  */
 #include "fuse/passthrough.h"
 
@@ -108,6 +107,14 @@ passthrough_free (struct passthrough *all)
     g_free (all);
 }
 
+/* Nothing is ever written through a mount that is read-only (-o ro). */
+static xlator_t *
+in_the_way (const struct bridge *bridge, inode_t *inode, const char **why, xlator_t **storage)
+{
+    return passthrough_in_the_way (bridge->graph->top, inode, !bridge->settings.read_only, why,
+                                   storage);
+}
+
 /* --- negotiation ------------------------------------------------------------------------------ */
 
 /* The kernel takes backing files from whoever has CAP_SYS_ADMIN in the first user namespace. */
@@ -178,16 +185,16 @@ int
 bridge_passthrough_check (struct bridge *bridge, char **ret_error)
 {
     const struct passthrough *all = bridge->passthrough;
-    xlator_t *storage, *in_the_way;
+    xlator_t *storage, *seer;
     const char *why;
 
     if (bridge->settings.passthrough != PASSTHROUGH_REQUIRED)
         return 0;
-    in_the_way = all->on ? passthrough_in_the_way (bridge->graph->top, NULL, &why, &storage) : NULL;
-    if (in_the_way)
+    seer = all->on ? in_the_way (bridge, NULL, &why, &storage) : NULL;
+    if (seer)
         *ret_error = g_strdup_printf (
             "kernel passthrough is required (passthrough), but volume '%s' (%s:%d) %s",
-            in_the_way->name, bridge->graph->volfile->path, in_the_way->line, why);
+            seer->name, bridge->graph->volfile->path, seer->line, why);
     else if (!all->on)
         *ret_error = g_strdup_printf ("kernel passthrough is required (passthrough), but %s",
                                       all->why);
@@ -247,12 +254,10 @@ say_refused (struct bridge *bridge, inode_t *inode, int r)
     if (!log_wants (&bridge->xlator, level))
         return;
     path = inode_path (inode, NULL);
-    gf_log (
-        &bridge->xlator, level,
-        "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s", path,
-        passthrough_refusal (r),
-        said ? ""
-             : ", and so are others that this happens to, of which nothing is said at this level");
+    gf_log (&bridge->xlator, level,
+            "kernel passthrough was refused for '%s': %s; it is read and written by the daemon%s",
+            path, passthrough_refusal (r),
+            said ? "" : ", and so are others of which the log tells at level DEBUG alone");
 }
 
 /* --- opens ------------------------------------------------------------------------------------ */
@@ -289,7 +294,7 @@ static struct passed
 decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int flags)
 {
     struct passed passed = { .as_root = frame->root->uid == 0 };
-    xlator_t *storage, *in_the_way;
+    xlator_t *storage, *seer;
     const char *why;
     int r;
 
@@ -297,9 +302,9 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
         log_decision (bridge, inode, "no, it is opened to read and to append", NULL);
         return passed;
     }
-    in_the_way = passthrough_in_the_way (bridge->graph->top, inode, &why, &storage);
-    if (in_the_way) {
-        log_decision (bridge, inode, why, in_the_way);
+    seer = in_the_way (bridge, inode, &why, &storage);
+    if (seer) {
+        log_decision (bridge, inode, why, seer);
         return passed;
     }
     r = storage->api->passthrough.lend (storage, frame, realm_inode_of (storage, inode),
@@ -361,7 +366,7 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
         return passed->as_root ? "by the daemon, as root had it opened first"
                                : "by the daemon, as a user had it opened before root";
     if (passed->opens > 1 || flags & O_DIRECT)
-        *ret_who = passthrough_in_the_way (bridge->graph->top, fd->inode, &why, &storage);
+        *ret_who = in_the_way (bridge, fd->inode, &why, &storage);
     if (*ret_who)
         return why;
     return flags & O_DIRECT && !passes_direct (bridge, frame, fd->inode, flags, storage)
@@ -566,7 +571,7 @@ void
 bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
 {
     const struct passthrough *all = bridge->passthrough;
-    xlator_t *storage, *in_the_way;
+    xlator_t *storage, *seer;
     const char *why;
     bool is_open;
 
@@ -580,9 +585,9 @@ bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
         return;
     }
     is_open = inode && explain_open (bridge, inode, out);
-    in_the_way = passthrough_in_the_way (bridge->graph->top, inode, &why, &storage);
-    if (in_the_way)
-        g_string_append_printf (out, "no, volume '%s' %s\n", in_the_way->name, why);
+    seer = in_the_way (bridge, inode, &why, &storage);
+    if (seer)
+        g_string_append_printf (out, "no, volume '%s' %s\n", seer->name, why);
     else
         g_string_append_printf (
             out, "yes%s: no translator has to see what is read and written (passthrough)\n",

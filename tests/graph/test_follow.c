@@ -54,7 +54,7 @@ START_TEST (the_kernel_gets_the_file_of_the_child_that_has_it)
     g_autofree char *text = NULL;
     const char *why;
 
-    ck_assert_ptr_null (passthrough_in_the_way (w.graph->top, file, &why, &storage));
+    ck_assert_ptr_null (passthrough_in_the_way (w.graph->top, file, false, &why, &storage));
     ck_assert_ptr_eq (storage, other);
     ck_assert_ptr_eq (below, realm_below (w.graph->top, file, 1));
     ck_assert_ptr_null (realm_inode_of (follow_storage (&w, 0), file));
@@ -65,6 +65,20 @@ START_TEST (the_kernel_gets_the_file_of_the_child_that_has_it)
 }
 END_TEST
 
+START_TEST (a_change_may_move_the_file)
+{
+    g_auto (world) w = follow_world ("");
+    g_autoptr (inode_t) file = posix_world_look (&w, w.root, "file");
+    xlator_t *storage = NULL;
+    const char *why = NULL;
+
+    ck_assert_ptr_eq (passthrough_in_the_way (w.graph->top, file, true, &why, &storage),
+                      w.graph->top);
+    ck_assert_str_eq (why, "may have the file in another subvolume after a change");
+    ck_assert_ptr_eq (passthrough_lender (w.graph->top, file, FOP_readv), follow_storage (&w, 1));
+}
+END_TEST
+
 START_TEST (a_boundary_that_does_not_know_is_in_the_way)
 {
     g_auto (world) w = follow_world ("option sure off\n");
@@ -72,7 +86,8 @@ START_TEST (a_boundary_that_does_not_know_is_in_the_way)
     xlator_t *storage = NULL;
     const char *why = NULL;
 
-    ck_assert_ptr_eq (passthrough_in_the_way (w.graph->top, file, &why, &storage), w.graph->top);
+    ck_assert_ptr_eq (passthrough_in_the_way (w.graph->top, file, false, &why, &storage),
+                      w.graph->top);
     ck_assert_str_eq (why, "finds the file in one of several subvolumes");
     ck_assert_ptr_null (passthrough_lender (w.graph->top, file, FOP_readv));
 }
@@ -101,6 +116,7 @@ TEST_PROGRAM (test_follow)
     TCase *tcase = tcase_create ("follow");
 
     tcase_add_test (tcase, the_kernel_gets_the_file_of_the_child_that_has_it);
+    tcase_add_test (tcase, a_change_may_move_the_file);
     tcase_add_test (tcase, a_boundary_that_does_not_know_is_in_the_way);
     tcase_add_test (tcase, a_copy_follows_on_both_sides);
     suite_add_tcase (suite, tcase);

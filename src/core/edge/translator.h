@@ -172,10 +172,10 @@ struct xlator_passthrough {
     bool (*sees_flush) (xlator_t *this, inode_t *inode);
     /* For DATA_COUNTED: reads and writes of fd will bypass this translator. */
     void (*past) (xlator_t *this, fd_t *fd);
-    /* For a boundary with several children: returns the child that has the file's data, and in
-     * *ret_below the file's inode there, lent as long as inode is. NULL: none has, or another one
-     * may have it while the file is open; then the kernel gets no such file. inode may be NULL, for
-     * any file. */
+    /* For a boundary with several children: returns the child that has the file's data now, and in
+     * *ret_below the file's inode there, lent as long as inode is; or NULL. A change may move the
+     * data to another child: so the kernel gets such a file only if the mount can't be changed.
+     * inode may be NULL, for any file. */
     xlator_t *(*follow) (xlator_t *this, inode_t *inode, inode_t **ret_below);
     /* For storage. Calls use with a descriptor (O_PATH is allowed) of the file that inode stands
      * for, opened with the identity of the request. Returns use's result, or a negative errno.

@@ -76,13 +76,25 @@ passthrough_lender (xlator_t *top, inode_t *inode, enum fop op)
     return NULL;
 }
 
+/* Returns whether a change may move the file to another child of a boundary. */
+static bool
+passthrough_moves (const xlator_t *xl, const char **ret_why)
+{
+    const struct xlator_passthrough *says = &xl->api->passthrough;
+
+    *ret_why = says->why ? says->why : "may have the file in another subvolume after a change";
+    return says->follow;
+}
+
 static xlator_t *
-in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, const char **ret_why,
+in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, bool changes, const char **ret_why,
                xlator_t **ret_storage)
 {
     xlator_t *at = taking_part (top, op);
 
     while (passthrough_view_from (top, at, inode, ret_why) < DATA_SEEN) {
+        if (changes && passthrough_moves (at, ret_why))
+            return at;
         if (!at->children) {
             *ret_storage = at;
             return at->api->passthrough.lend ? NULL : at;
@@ -93,15 +105,15 @@ in_the_way_of (enum fop op, xlator_t *top, inode_t *inode, const char **ret_why,
 }
 
 xlator_t *
-passthrough_in_the_way (xlator_t *top, inode_t *inode, const char **ret_why,
+passthrough_in_the_way (xlator_t *top, inode_t *inode, bool changes, const char **ret_why,
                         xlator_t **ret_storage)
 {
     xlator_t *reads = NULL, *writes = NULL;
-    xlator_t *found = in_the_way_of (FOP_readv, top, inode, ret_why, &reads);
+    xlator_t *found = in_the_way_of (FOP_readv, top, inode, changes, ret_why, &reads);
 
-    if (!found)
-        found = in_the_way_of (FOP_writev, top, inode, ret_why, &writes);
-    if (!found && reads != writes) {
+    if (!found && changes)
+        found = in_the_way_of (FOP_writev, top, inode, changes, ret_why, &writes);
+    if (!found && changes && reads != writes) {
         *ret_why = "writes what another one reads";
         found = writes;
     }
