@@ -6,30 +6,31 @@ void
 overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame, inode_t *any)
 {
     *act = (struct overlay_act){ .this = this, .frame = frame, .above = any->table };
-    act->daemons = g_new0 (struct client *, overlay_priv (this)->n + 1);
 }
 
 void
 overlay_act_end (struct overlay_act *act)
 {
-    for (unsigned i = 0; i <= overlay_priv (act->this)->n; i++)
-        if (act->daemons[i])
-            client_free (act->daemons[i]);
     if (act->caller)
         client_free (act->caller);
-    g_free (act->daemons);
 }
 
+/* All threads share it until the end of the graph. */
 struct client *
-overlay_daemon (struct overlay_act *act, unsigned slot)
+overlay_daemon (const struct overlay_act *act, unsigned slot)
 {
-    const overlay_private_t *priv = overlay_priv (act->this);
+    struct overlay_layer *layer = &overlay_priv (act->this)->layers[slot];
+    struct client *known = __atomic_load_n (&layer->daemon, __ATOMIC_ACQUIRE), *made;
 
-    if (!act->daemons[slot]) {
-        act->daemons[slot] = client_new_internal (act->this, priv->layers[slot].xlator);
-        act->daemons[slot]->checked = true;
-    }
-    return act->daemons[slot];
+    if (known)
+        return known;
+    made = client_new_internal (act->this, layer->xlator);
+    made->checked = true;
+    if (__atomic_compare_exchange_n (&layer->daemon, &known, made, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return made;
+    client_free (made);
+    return known;
 }
 
 struct client *

@@ -28,6 +28,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/remove.c \
     %D%/rename.c \
     %D%/start.c \
+    %D%/sweep.c \
     %D%/tasks.c
 xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)
 xlators_cluster_overlay_so_CFLAGS = $(module_cflags)

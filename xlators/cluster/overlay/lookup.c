@@ -234,6 +234,8 @@ overlay_look_answer (void *data)
     call_frame_t *frame = local->sequence.frame;
 
     overlay_iatt_above (frame->this, local->inode, local->first, &local->buf);
+    if (gfid_is_null (&local->inode->gfid) && !gfid_is_null (&local->origin))
+        local->buf.ia_gfid = local->origin; /* a copy whose inode was forgotten */
     STACK_UNWIND (lookup, frame, 0, 0, local->inode, &local->buf, NULL, NULL);
 }
 

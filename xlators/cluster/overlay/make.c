@@ -277,14 +277,29 @@ overlay_made_answer (struct overlay_making *making, inode_t *known)
 
 /* --- create of a name that exists ------------------------------------------------------------- */
 
-static void
-overlay_stat_again (struct client *client, loc_t *loc, struct iatt *buf)
+/* After the file was emptied. A write of another caller may be in between: the answer is that of an
+ * open and a stat in one. */
+static int
+overlay_stat_again (struct client *client, loc_t *loc, struct iatt *ret_buf)
 {
     struct stat_reply reply;
+    const int r = sync_stat (client, loc, NULL, &reply);
 
-    if (sync_stat (client, loc, NULL, &reply) >= 0)
-        *buf = reply.buf;
+    if (r >= 0) {
+        *ret_buf = reply.buf;
+        ret_buf->ia_size = ret_buf->ia_blocks = 0;
+    }
     stat_reply_drop (&reply);
+    return r;
+}
+
+/* What storage answers to a create of such a name. */
+static int
+overlay_create_fits (const struct iatt *buf)
+{
+    if (buf->ia_type == IA_IFDIR)
+        return -EISDIR;
+    return buf->ia_type == IA_IFLNK ? -ELOOP : 0;
 }
 
 /* Opens the file through the overlay itself, as the caller. */
@@ -301,13 +316,15 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
 
     client_free (client);
     client = client_new_as (act->this, call->frame->root);
+    if (r == 0)
+        r = overlay_create_fits (&buf);
     if (r == 0) {
         loc.inode = inode;
         if (!args->fd->inode)
             args->fd->inode = inode_ref (inode);
         r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
         if (r >= 0 && args->flags & O_TRUNC)
-            overlay_stat_again (client, &loc, &buf);
+            r = overlay_stat_again (client, &loc, &buf);
         loc_wipe_path (&loc);
     }
     client_free (client);
@@ -333,7 +350,9 @@ overlay_make (struct overlay_act *act, const struct call *call)
         r = overlay_make_at (&making);
         overlay_turns_give (act->this, parent, NULL);
     }
-    if (r == OVERLAY_EXISTS)
+    if (r == OVERLAY_EXISTS && !overlay_local_of (call->frame)->on_thread)
+        overlay_to_thread (call); /* the open may wait for a copy */
+    else if (r == OVERLAY_EXISTS)
         overlay_create_opens (act, call);
     else if (r < 0)
         call_fail (call, -r);

@@ -157,7 +157,6 @@ overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name)
     return error_or_0 (r);
 }
 
-/* A directory that goes has nothing but whiteouts. */
 int
 overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                    const struct overlay_name *at)
@@ -171,10 +170,11 @@ overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
 
     if (r < 0)
         return r;
-    if (at->upper->ia_type == IA_IFDIR)
-        r = sync_name_remove_tree (client, overlay_fds (act, OVERLAY_UPPER), work, there);
-    else
-        r = sync_name_remove (client, work, there, at->upper);
+    if (at->upper->ia_type == IA_IFDIR) {
+        overlay_sweep (act->this, g_steal_pointer (&there));
+        return 0;
+    }
+    r = sync_name_remove (client, work, there, at->upper);
     if (r < 0)
         gf_log (act->this, GF_LOG_WARNING, "'%s' stays in the work directory: %s", there,
                 g_strerror (-r));

@@ -35,13 +35,13 @@ overlay_any_fop (const struct call *call)
         OPS_CHANGE_NAMES | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp);
     const struct overlay_local *local = overlay_local_of (call->frame);
     const bool started = __atomic_load_n (&overlay_priv (call->this)->started, __ATOMIC_ACQUIRE);
+    const bool straight = opset_has (on_thread, call->op);
 
-    if (!started || (opset_has (on_thread, call->op) && !local->on_thread)) {
-        overlay_local_of (call->frame)->on_thread = opset_has (on_thread, call->op);
+    if (!started || (straight && !local->on_thread && !overlay_runs_here (call))) {
         overlay_to_thread (call);
     } else if (opset_has (OPS_CHANGE_NAMES, call->op)) {
         overlay_names (call);
-    } else if (opset_has (on_thread, call->op)) {
+    } else if (straight) {
         overlay_list (call);
     } else if (call->op == FOP_lookup) {
         overlay_lookup (call);
@@ -58,6 +58,7 @@ overlay_local_drop (xlator_t *this, void *data)
     sequence_clear (&local->sequence);
     overlay_lookup_drop (local);
     inode_unref (local->inode);
+    fd_unref (local->opens);
 }
 
 /* --- init, notify, fini ----------------------------------------------------------------------- */
@@ -69,7 +70,9 @@ overlay_layers_make (xlator_t *this)
     g_autofree char *work = g_strconcat ("/", priv->work_directory, NULL);
     g_autofree char *upper = g_strconcat ("/", priv->upper, NULL);
 
+    priv->local = true;
     for (const xlator_list_t *child = this->children; child; child = child->next) {
+        priv->local &= !child->xlator->children && !xlator_is_remote (child->xlator);
         priv->layers = g_renew (struct overlay_layer, priv->layers, priv->n + 2);
         priv->layers[priv->n] = (struct overlay_layer){ .xlator = child->xlator };
         realm_slot_new (this, child->xlator, priv->n == 0 ? upper : "/");
@@ -88,6 +91,7 @@ overlay_init (xlator_t *this)
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->changed);
     priv->turns = g_hash_table_new (NULL, NULL);
+    g_queue_init (&priv->swept);
     priv->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
     jobs_init (this);
@@ -122,14 +126,71 @@ overlay_fini (xlator_t *this)
     jobs_fini (this);
     overlay_tasks_wait (this);
     work_leave ();
+    for (unsigned slot = 0; slot <= priv->n; slot++)
+        if (priv->layers[slot].daemon)
+            client_free (priv->layers[slot].daemon);
     g_hash_table_unref (priv->turns);
+    g_queue_clear_full (&priv->swept, g_free);
     g_free (priv->instance);
     g_free (priv->layers);
     pthread_cond_destroy (&priv->changed);
     pthread_mutex_destroy (&priv->lock);
 }
 
+/* --- where a file is -------------------------------------------------------------------------- */
+
+static enum data_view
+overlay_view (xlator_t *this, const inode_t *inode, const char **ret_why)
+{
+    return DATA_UNSEEN;
+}
+
+static xlator_t *
+overlay_follow (xlator_t *this, inode_t *inode, inode_t **ret_below)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    const unsigned slot = inode ? overlay_slot (this, inode) : OVERLAY_UPPER;
+
+    if (slot == priv->n)
+        return NULL;
+    *ret_below = inode ? realm_below (this, inode, slot) : NULL;
+    return priv->layers[slot].xlator;
+}
+
 /* --- reports ---------------------------------------------------------------------------------- */
+
+/* Names the volumes below `slot` that have the object, too. */
+static void
+overlay_explain_lowers (xlator_t *this, inode_t *inode, unsigned slot, GString *out)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    const char *before = inode->ia_type == IA_IFDIR ? "merged with that of"
+                                                    : "covers, and leaves as it was, that of";
+
+    for (slot++; slot < priv->n; slot++)
+        if (realm_below (this, inode, slot)) {
+            g_string_append_printf (out, "%s volume '%s'", before, priv->layers[slot].xlator->name);
+            before = ",";
+        }
+    if (*before == ',')
+        g_string_append_c (out, '\n');
+}
+
+static void
+overlay_explain_change (xlator_t *this, inode_t *inode, unsigned slot, GString *out)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    const char *upper = priv->layers[OVERLAY_UPPER].xlator->name;
+
+    if (slot == OVERLAY_UPPER)
+        g_string_append_printf (out, "a change is made there\n");
+    else if (inode->ia_type == IA_IFDIR)
+        g_string_append_printf (out, "a change of it, or of a name in it, makes it in '%s' of "
+                                     "volume '%s' first (upper)\n", priv->upper, upper);
+    else
+        g_string_append_printf (out, "a change copies it to '%s' of volume '%s' first (upper)\n",
+                                priv->upper, upper);
+}
 
 static void
 overlay_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
@@ -141,14 +202,14 @@ overlay_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "is not known to come from a layer\n");
         return;
     }
-    g_string_append_printf (out, "comes from %s, volume '%s'%s\n",
-                            slot == OVERLAY_UPPER ? "the upper" : "a lower",
-                            priv->layers[slot].xlator->name,
-                            overlay_is_merged (this, inode) && inode->ia_type == IA_IFDIR
-                                ? ", merged with those below" : "");
-    if (slot != OVERLAY_UPPER)
-        g_string_append_printf (out, "a change copies it to '%s' of volume '%s' first (upper)\n",
-                                priv->upper, priv->layers[OVERLAY_UPPER].xlator->name);
+    if (slot == OVERLAY_UPPER)
+        g_string_append_printf (out, "comes from the upper, '%s' of volume '%s'\n", priv->upper,
+                                priv->layers[slot].xlator->name);
+    else
+        g_string_append_printf (out, "comes from lower %u of %u, volume '%s'\n", slot, priv->n - 1,
+                                priv->layers[slot].xlator->name);
+    overlay_explain_lowers (this, inode, slot, out);
+    overlay_explain_change (this, inode, slot, out);
 }
 
 static void
@@ -181,4 +242,7 @@ const struct xlator_api xlator_api = {
     .cbks = { .forget = overlay_inode_forget, .releasedir = overlay_list_forget },
     .dumpops = { .priv = overlay_dump, .explain = overlay_explain },
     .commands = overlay_commands,
+    .passthrough = { .view = overlay_view, .follow = overlay_follow,
+                     .why = "gives an open file the bytes of another layer once it is changed, "
+                            "which -o ro rules out" },
 };

@@ -39,11 +39,13 @@ struct overlay_layer {
     xlator_t *xlator; /* a child */
     uint64_t dev;     /* of its root; set at the start */
     uint64_t seed;    /* of inode numbers; 0: they pass unchanged. Set at the start */
+    struct client *daemon; /* requests as the daemon; NULL: none was made yet. Atomic */
 };
 
 typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
     unsigned n;                   /* slots of layers; slot n is the work directory */
+    bool local;                   /* all layers are storage of this machine. Set at init */
     struct overlay_layer *layers;
     const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set at init */
     char *instance;               /* begins the names of this translator's copies in work */
@@ -56,6 +58,8 @@ typedef struct {
     unsigned tasks;               /* tasks on threads of core/work */
     uint64_t serial;              /* of the last name in work */
     GHashTable *turns;            /* inodes of directories that threads change */
+    GQueue swept;                 /* names in work that are removed next; owned */
+    bool sweeping;                /* a job removes them */
 } overlay_private_t;
 
 /* The context of an inode above; private.lock, except where atomic. */
@@ -76,6 +80,7 @@ struct overlay_local {
     bool on_thread;           /* the call has come to a thread of core/work */
     inode_t *inode;           /* that the answer is about, with a reference; or NULL */
     unsigned slot;            /* where the call was wound, or where the lookup is */
+    fd_t *opens;              /* of an open that waits for an answer, with a reference; or NULL */
 
     /* a lookup */
     loc_t loc;                /* as asked, with references */
@@ -123,6 +128,10 @@ struct overlay_local *overlay_local_of (call_frame_t *frame);
 /* Sets the call aside and has a thread continue it by api->any_fop, with local->on_thread. */
 void overlay_to_thread (const struct call *call);
 
+/* Returns whether the thread that brings a call of a straight function may run it: the layers
+ * answer it at once, and no copy is made for it. */
+bool overlay_runs_here (const struct call *call);
+
 /* Counts a task; the end of the graph waits for it. */
 void overlay_task_begin (xlator_t *this);
 void overlay_task_end (xlator_t *this);
@@ -139,14 +148,13 @@ struct overlay_act {
     xlator_t *this;
     call_frame_t *frame;      /* of the call; NULL: a copy */
     struct itable *above;     /* the table above */
-    struct client **daemons;  /* by slot: requests as the daemon; made when first used */
     struct client *caller;    /* to the upper, as the caller; made when first used */
 };
 
 void overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame,
                         inode_t *any);
 void overlay_act_end (struct overlay_act *act);
-struct client *overlay_daemon (struct overlay_act *act, unsigned slot);
+struct client *overlay_daemon (const struct overlay_act *act, unsigned slot);
 struct client *overlay_caller (struct overlay_act *act);
 const struct fd_maker *overlay_fds (const struct overlay_act *act, unsigned slot);
 
@@ -249,9 +257,11 @@ void overlay_rename (struct overlay_act *act, const struct call *call);
 /* Makes a whiteout for a name of which the upper has nothing. */
 int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
 /* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. Then
- * removes it from work with all that is in it. */
+ * removes it from work; a directory, which has nothing but whiteouts, by a job. */
 int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                        const struct overlay_name *at);
+/* sweep.c: has a job remove a name from work, with all below it. Takes name over. */
+void overlay_sweep (xlator_t *this, char *name);
 /* Returns 0, or -ENOTEMPTY if the merged directory shows a name. */
 int overlay_is_empty (struct overlay_act *act, inode_t *directory);
 

@@ -15,11 +15,12 @@ overlay_subject (const struct call *call)
     return call->fd ? call->fd->inode : call->loc->inode;
 }
 
-/* Opens that truncate copy, too: storage would refuse them otherwise. */
+/* Opens that truncate copy, too: storage would refuse them otherwise. Locks of a file are in one
+ * layer, and a lower's file is open to be read only. */
 static bool
 overlay_needs_upper (const struct call *call)
 {
-    return call->op == FOP_tmpfile || call_changes (call);
+    return call->op == FOP_tmpfile || opset_has (OPS_CHANGE_LOCKS, call->op) || call_changes (call);
 }
 
 /* --- open files ------------------------------------------------------------------------------- */
@@ -125,8 +126,8 @@ overlay_fds_open (const struct call *call, unsigned slot)
 
 static access_cbk overlay_may_open;
 
-/* A lower's file that is opened to be written: the rights are checked now, and the file is opened
- * in a layer when the fd is used. */
+/* A lower's file that is opened to be written: type and rights are checked now, and the file is
+ * opened in a layer when the fd is used. */
 static void
 overlay_open_later (const struct call *call, unsigned slot)
 {
@@ -134,8 +135,13 @@ overlay_open_later (const struct call *call, unsigned slot)
     const int32_t mask = mode == O_WRONLY ? W_OK : R_OK | W_OK;
     loc_t loc = { .inode = realm_below (call->this, call->loc->inode, slot) };
 
-    STACK_WIND_COOKIE (call->frame, overlay_may_open, call->fd,
-                       overlay_priv (call->this)->layers[slot].xlator, access, &loc, mask, NULL);
+    if (loc.inode->ia_type == IA_IFDIR || loc.inode->ia_type == IA_IFLNK) {
+        call_fail (call, loc.inode->ia_type == IA_IFDIR ? EISDIR : ELOOP);
+        return;
+    }
+    overlay_local_of (call->frame)->opens = fd_ref (call->fd);
+    STACK_WIND (call->frame, overlay_may_open, overlay_priv (call->this)->layers[slot].xlator,
+                access, &loc, mask, NULL);
 }
 
 /* A read-only file system below does not hinder a change: the upper gets it. */
@@ -146,7 +152,7 @@ overlay_may_open (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
     if (op_ret < 0 && op_errno != EROFS)
         STACK_UNWIND (open, frame, -1, op_errno, NULL, NULL);
     else
-        STACK_UNWIND (open, frame, 0, 0, cookie, NULL);
+        STACK_UNWIND (open, frame, 0, 0, ((struct overlay_local *) frame->local)->opens, NULL);
 }
 
 /* --- attributes of ours ----------------------------------------------------------------------- */

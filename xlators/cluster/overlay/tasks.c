@@ -75,6 +75,7 @@ overlay_to_thread (const struct call *call)
 {
     struct overlay_resumption *task = g_new0 (struct overlay_resumption, 1);
 
+    overlay_local_of (call->frame)->on_thread = true;
     task->work.run = overlay_resume;
     task->this = call->this;
     task->any = inode_ref (overlay_any_inode (call));
@@ -87,6 +88,32 @@ overlay_to_thread (const struct call *call)
     }
     overlay_task_begin (call->this);
     work_put (&task->work);
+}
+
+static bool
+overlay_is_in_upper (xlator_t *this, inode_t *inode)
+{
+    return inode && realm_below (this, inode, OVERLAY_UPPER);
+}
+
+/* A thread costs two wake-ups, more than most of these operations take. */
+bool
+overlay_runs_here (const struct call *call)
+{
+    xlator_t *this = call->this;
+    const bool moves = call->op == FOP_rename || call->op == FOP_link;
+
+    if (!overlay_priv (this)->local)
+        return false;
+    if (call->op == FOP_readdir || call->op == FOP_readdirp)
+        return true;
+    if (moves && (!overlay_is_in_upper (this, call->loc->inode)
+                  || !overlay_is_in_upper (this, call->newloc->parent)))
+        return false;
+    if (call->op == FOP_rename && call->flags & RENAME_EXCHANGE
+        && !overlay_is_in_upper (this, call->newloc->inode))
+        return false;
+    return call->op == FOP_link || overlay_is_in_upper (this, call->loc->parent);
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
