@@ -6,6 +6,7 @@
  *   mount/              system calls through a mount and on the bare directory, compared
  *   inprocess/          operations on the graph itself, without the kernel
  *   history/            random histories of operations
+ *   lowers.c            directories that cluster/overlay only reads
  *   keeper.c            cleans up after a run that was killed
  *   allow.c             intended differences, declared by the author
  *   report.c            counts cases and prints their results
@@ -41,6 +42,7 @@ struct conform_options {
     unsigned histories;             /* --histories, else a default */
     unsigned steps, clients;        /* of a history: lines, and number of clients */
     unsigned faults;                /* --faults: failures per 1000 calls of storage */
+    bool lowers;                    /* --lowers: trees are made in lowers of cluster/overlay */
     const char *history;            /* --history: the file of a single history to repeat; or NULL */
     bool verbose;                   /* a line for each case */
     bool list;                      /* only print the names of cases, one a line */
@@ -73,6 +75,11 @@ void conform_scratch_remove (const char *path);
  * message. */
 struct volfile;
 char *conform_storage_make (const struct volfile *volfile, const char *path);
+/* lowers.c. Returns whether a volume of the volfile is a lower of cluster/overlay, or below one. */
+bool conform_is_lower (const struct volfile *volfile, const char *name);
+/* Returns a line for each object below the directory: mode, links, size, times of change, sum of
+ * the content. g_free it. */
+char *conform_lower_text (const char *directory);
 /* Returns true if it could be removed; without a message. */
 bool conform_scratch_try_remove (const char *path);
 

@@ -33,6 +33,7 @@ src_windlass_conform_SOURCES = \
     %D%/history/histories.c \
     %D%/history/history.h \
     %D%/history/late.c \
+    %D%/history/lowers.c \
     %D%/history/make.c \
     %D%/history/model.c \
     %D%/history/model.h \
@@ -62,6 +63,7 @@ src_windlass_conform_SOURCES = \
     %D%/inprocess/worker.c \
     %D%/inprocess/world.c \
     %D%/keeper.c \
+    %D%/lowers.c \
     %D%/main.c \
     %D%/mount/act.c \
     %D%/mount/by-design.c \

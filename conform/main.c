@@ -17,7 +17,7 @@ struct conform_line {
     struct cli_graph graph;
     char **daemon; /* after `--` */
     char *directory, *only, *as;
-    gboolean mount, in_process, list, verbose, by_design, man;
+    gboolean mount, in_process, lowers, list, verbose, by_design, man;
     gint histories, steps, clients, faults;
     char *seed, *history, *allow;
     char *copy; /* of the standard input */
@@ -56,6 +56,8 @@ conform_parse (struct conform_line *line, const struct cli_command *command, int
           "run only the cases that use a mount", NULL },
         { "in-process", 0, 0, G_OPTION_ARG_NONE, &line->in_process,
           "run only the cases in this process, without the kernel", NULL },
+        { "lowers", 0, 0, G_OPTION_ARG_NONE, &line->lowers,
+          "make the files of the cases in the directories that cluster/overlay only reads", NULL },
         { "histories", 0, 0, G_OPTION_ARG_INT, &line->histories,
           "number of random histories", "N" },
         { "seed", 0, 0, G_OPTION_ARG_STRING, &line->seed,
@@ -141,6 +143,7 @@ histories (const struct conform_line *line, struct conform_options *options)
     options->clients = (unsigned) line->clients;
     options->faults = (unsigned) line->faults;
     options->history = line->history;
+    options->lowers = line->lowers;
     return refused;
 }
 

@@ -73,6 +73,8 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
         g_string_append_printf (command, " %s", more);
     repeat_option (command, "--directory",
                    strcmp (options->directory, g_get_tmp_dir ()) == 0 ? NULL : options->directory);
+    if (options->lowers)
+        g_string_append (command, " --lowers");
     repeat_option (command, "--allow", options->allow);
     repeat_option (command, "--volume-name", options->volume_name);
     repeat_options (command, "--xlator-option", options->options);

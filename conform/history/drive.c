@@ -355,7 +355,7 @@ drive_lines (struct drive *drive)
  * step changes in each round of the loop, and with it the random priorities of threads and timers.
  * With constant priorities, a timer that sets itself again and again could always come before the
  * thread whose work the line needs. */
-static char *
+char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
     const struct script_line line = { .number = 1000001 + (verb == VERB_ls),
@@ -449,8 +449,10 @@ drive_look_at_all (struct drive *drive)
 char *
 drive_run (struct drive *drive)
 {
-    char *wrong = drive_lines (drive);
+    char *wrong = drive->options->lowers ? lowers_look (drive) : NULL;
 
+    if (!wrong)
+        wrong = drive_lines (drive);
     drive->calm = true;
     if (!wrong)
         drive_hold (drive, false);

@@ -103,7 +103,7 @@ struct drive {
     GString *tree;       /* one line for each file that was read back at the end (tree_add) */
     size_t size_max;     /* size in bytes that no file of the history exceeds */
     bool holding;        /* whether the translators have been told that requests are held */
-    bool calm;           /* whether the lines have ended: gates hold and fail no call any more */
+    bool calm;           /* whether gates hold and fail no call: before the lines, and after them */
 };
 
 /* Returns a random number that depends only on the script's seed and the arguments. kind: CHANCE_*,
@@ -151,6 +151,9 @@ char *drive_late_check (const struct drive *drive);
  * an error text if an operation gets no answer, which the caller frees with g_free. actor_start
  * lets the client begin the line. */
 char *drive_run (struct drive *drive);
+/* Runs a line of its own, while all other clients are idle. Returns as drive_run. */
+char *drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path,
+                  unsigned fd);
 void actor_start (struct actor *actor, const struct script_line *line);
 
 /* --- bricks.c --- */
@@ -182,6 +185,12 @@ char *bricks_all_begin (struct drive *drive);
 bool bricks_excuse (const struct actor *actor, const struct answer *answer);
 /* Returns whether a listing may lack names, since a brick below cluster/distribute was killed. */
 bool bricks_hide_names (const struct drive *drive);
+
+/* lowers.c. lower_fill makes the files of one of several lowers, and returns false after a message.
+ * lowers_look has a client look up all of them, and records how they came to be; it returns as
+ * drive_run. */
+bool lower_fill (const char *directory, unsigned lower, unsigned lowers);
+char *lowers_look (struct drive *drive);
 
 /* disk.c. Returns a text with one line for each file below the directory, in the format and order
  * of drive->tree. The caller frees it with g_free. */

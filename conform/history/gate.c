@@ -275,6 +275,7 @@ gate_insert (struct drive *drive, xlator_list_t *place, xlator_t *parent)
     gate->is_storage = !below->children;
     gate->xlator = xlator_init (below->name, &gate_api, below->graph, gate);
     gate->xlator.realm = below->realm;
+    gate->xlator.fd_maker = below->fd_maker;
     gate->xlator.children = g_new0 (xlator_list_t, 1);
     gate->xlator.children->xlator = below;
     gate->xlator.parents = g_new0 (xlator_list_t, 1);

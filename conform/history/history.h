@@ -13,6 +13,7 @@
  *   model.c      a file system in memory; apply.c: the effect of each operation on it
  *   check.c      looks for an order of the operations in which the model gives all answers
  *   shrink.c     shortens the script of a history that fails
+ *   lowers.c     files that cluster/overlay has in its lowers when a history begins
  *   bricks.c     kills and starts the bricks below protocol/client (conform/brick)
  *   histories.c  the part of the command `windlass conform` that runs histories
  *

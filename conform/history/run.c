@@ -34,9 +34,10 @@ enum {
 /* --- the graph ------------------------------------------------------------------------------ */
 
 /* Makes a directory below scratch for each volume of type storage/posix, and adds the option for it
- * to settings. Returns the number of directories. */
+ * to settings, and to lowers those of lowers. Returns the number of directories. */
 static unsigned
-replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings)
+replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *settings,
+                 GPtrArray *lowers)
 {
     unsigned storages = 0;
 
@@ -48,8 +49,34 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
         g_autofree char *back = g_strdup_printf ("%s/back-%u", scratch, storages++);
         g_ptr_array_add (settings, g_strdup_printf ("%s.directory=%s", volume->name, back));
         g_autofree char *shown = conform_storage_make (volfile, back);
+        if (conform_is_lower (volfile, volume->name))
+            g_ptr_array_add (lowers, g_steal_pointer (&back));
     }
     return storages;
+}
+
+static bool
+lowers_fill (const struct conform_options *options, const GPtrArray *lowers)
+{
+    bool filled = true;
+
+    for (guint i = 0; options->lowers && filled && i < lowers->len; i++)
+        filled = lower_fill (lowers->pdata[i], i, lowers->len);
+    return filled;
+}
+
+/* Returns a text about all lowers; g_free it. */
+static char *
+lowers_text (const GPtrArray *lowers)
+{
+    GString *out = g_string_new (NULL);
+
+    for (guint i = 0; i < lowers->len; i++) {
+        g_autofree char *text = conform_lower_text (lowers->pdata[i]);
+
+        g_string_append (out, text);
+    }
+    return g_string_free (out, FALSE);
 }
 
 /* Loads the graph of the volfile, and starts its bricks. *ret_shown is the directory that the graph
@@ -58,7 +85,7 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
  * which are directories of storage and sockets of bricks, come before those of the command line. */
 static struct graph *
 history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
-              GPtrArray *bricks, unsigned *ret_storages, char **ret_shown)
+              GPtrArray *bricks, GPtrArray *lowers, unsigned *ret_storages, char **ret_shown)
 {
     g_autofree char *error = NULL, *first = g_build_filename (scratch, "back-0", NULL);
     struct volfile *volfile = volfile_read (options->volfile, &error);
@@ -69,8 +96,9 @@ history_load (const struct conform_options *options, const char *scratch, uint64
         fprintf (stderr, "windlass conform: %s\n", error);
         return NULL;
     }
-    *ret_storages = replace_storage (volfile, scratch, settings);
-    if (!bricks_make (bricks, volfile, scratch, seed, ret_storages, settings))
+    *ret_storages = replace_storage (volfile, scratch, settings, lowers);
+    if (!lowers_fill (options, lowers)
+        || !bricks_make (bricks, volfile, scratch, seed, ret_storages, settings))
         return NULL;
     *ret_shown = conform_storage_make (volfile, first);
     for (const char *const *option = options->options; option && *option; option++)
@@ -145,11 +173,11 @@ drive_clear (struct drive *drive)
     g_string_free (drive->tree, TRUE);
 }
 
-/* tree: the files that a client read through the graph (drive->tree). disk: the files in the
- * directory of storage (disk_tree). Returns NULL if the texts are equal, or an error text about the
- * first line that differs, which the caller frees with g_free. */
+/* Returns NULL if the texts are equal, or an error text about the first line that differs, which
+ * the caller frees with g_free: `what`, and the two lines after `one` and `other`. */
 static char *
-tree_difference (const char *tree, const char *disk)
+text_difference (const char *what, const char *one, const char *tree, const char *other,
+                 const char *disk)
 {
     g_auto (GStrv) ours = g_strsplit (tree, "\n", -1), theirs = g_strsplit (disk, "\n", -1);
     unsigned i = 0;
@@ -158,9 +186,26 @@ tree_difference (const char *tree, const char *disk)
         i++;
     if (!ours[i] && !theirs[i])
         return NULL;
-    return g_strdup_printf ("through the graph everything is as it should be; in the directory "
-                            "itself it is not\nread: %s\nthere: %s\n",
-                            ours[i] ? ours[i] : "nothing", theirs[i] ? theirs[i] : "nothing");
+    return g_strdup_printf ("%s\n%s: %s\n%s: %s\n", what, one, ours[i] ? ours[i] : "nothing",
+                            other, theirs[i] ? theirs[i] : "nothing");
+}
+
+/* tree: the files that a client read through the graph (drive->tree). disk: the files in the
+ * directory of storage (disk_tree). */
+static char *
+tree_difference (const char *tree, const char *disk)
+{
+    return text_difference ("through the graph everything is as it should be; in the directory "
+                            "itself it is not", "read", tree, "there", disk);
+}
+
+/* before: lowers_text before the history. */
+static char *
+lowers_difference (const GPtrArray *lowers, const char *before)
+{
+    g_autofree char *after = lowers_text (lowers);
+
+    return text_difference ("a lower has changed", "before", before, "after", after);
 }
 
 /* Returns whether the directory of storage must have the same content as clients see: there is only
@@ -196,18 +241,22 @@ history_child_run (const struct conform_options *options, const struct script *s
     struct graph *graph;
     struct drive drive;
     GPtrArray *bricks = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_free);
-    g_autofree char *wrong = NULL, *shown = NULL;
+    g_autoptr (GPtrArray) lowers = g_ptr_array_new_with_free_func (g_free);
+    g_autofree char *wrong = NULL, *shown = NULL, *before = NULL;
 
     scheduler_begin (script->seed);
-    graph = history_load (options, scratch, script->seed, bricks, &storages, &shown);
+    graph = history_load (options, scratch, script->seed, bricks, lowers, &storages, &shown);
     if (!graph)
         return CHILD_UNABLE;
+    before = lowers_text (lowers);
     drive_begin (&drive, options, script, graph, bricks);
     gates_insert (&drive);
     if (!conform_below (options, graph, &drive.below))
         return CHILD_UNABLE;
+    drive.calm = true; /* init may wait for calls, which nobody would release */
     if (graph_activate (graph) < 0)
         return CHILD_UNABLE;
+    drive.calm = false;
     bricks_calm (&drive, false);
     wrong = drive_judge (&drive, log);
     if (wrong) { /* gates may still hold calls, and a graph with such calls can't be stopped */
@@ -222,6 +271,8 @@ history_child_run (const struct conform_options *options, const struct script *s
     scheduler_end ();
     g_autofree char *disk = plain ? disk_tree (shown) : g_strdup (drive.tree->str);
     wrong = tree_difference (drive.tree->str, disk);
+    if (!wrong)
+        wrong = lowers_difference (lowers, before);
     drive_clear (&drive);
     fprintf (text, "%s", wrong ? wrong : "");
     return wrong ? CHILD_FAILED : CHILD_PASSED;

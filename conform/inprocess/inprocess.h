@@ -283,6 +283,8 @@ struct kit_world {
     const struct conform_options *options;
     bool inspected;
     bool only_readers;        /* an open for writing is refused by design: all are for reading */
+    char *lower;              /* a directory that cluster/overlay only reads, in which the tree is
+                               * made (--lowers); NULL: it is made by calls */
     unsigned number;          /* of the tree */
     bool ready, dirty;        /* the tree exists; a case changed it */
     inode_t *top, *file, *other, *directory, *full, *link, *fifo, *gone, *gone_directory;

@@ -17,16 +17,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define PATIENCE 3000000000 /* nanoseconds, for an answer */
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* Gives each storage a directory of its own, in place of the one in the volfile. */
+/* Gives each storage a directory of its own, in place of the one in the volfile. *ret_lower is the
+ * first one that is a lower; or NULL. */
 static GPtrArray *
 world_options (const struct conform_options *options, const struct volfile *volfile,
-               const char *dir)
+               const char *dir, char **ret_lower)
 {
     GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
 
@@ -40,13 +42,16 @@ world_options (const struct conform_options *options, const struct volfile *volf
             continue;
         g_ptr_array_add (all, g_strdup_printf ("%s.directory=%s", volume->name, path));
         shown = conform_storage_make (volfile, path);
+        if (options->lowers && !*ret_lower && conform_is_lower (volfile, volume->name))
+            *ret_lower = g_strdup (path);
     }
     g_ptr_array_add (all, NULL);
     return all;
 }
 
 static struct graph *
-world_load (const struct conform_options *options, const char *dir, bool reference)
+world_load (const struct conform_options *options, const char *dir, bool reference,
+            char **ret_lower)
 {
     g_autofree char *error = NULL;
     struct volfile *volfile;
@@ -63,7 +68,8 @@ world_load (const struct conform_options *options, const char *dir, bool referen
         return NULL;
     }
     const struct conform_options bare = { 0 };
-    g_autoptr (GPtrArray) all = world_options (reference ? &bare : options, volfile, dir);
+    g_autoptr (GPtrArray) all = world_options (reference ? &bare : options, volfile, dir,
+                                                   ret_lower);
     const struct graph_settings settings = { .volume_name = reference ? NULL : options->volume_name,
                                              .options = (const char *const *) all->pdata,
                                              .xlator_dirs = options->xlator_dirs };
@@ -108,8 +114,8 @@ struct kit_world *
 world_new (const struct conform_options *options, const char *dir)
 {
     const bool reference = g_str_has_suffix (dir, "/bare");
-    struct graph *graph = world_load (options, dir, reference);
     struct kit_world *world = g_new0 (struct kit_world, 1);
+    struct graph *graph = world_load (options, dir, reference, &world->lower);
     xlator_t *below = NULL;
 
     if (!graph)
@@ -180,33 +186,66 @@ world_look (struct kit_world *world, inode_t *dir, const char *name, struct iatt
     return inode;
 }
 
+/* Returns the path of a name in the lower; g_free it. */
+static char *
+lower_path (const struct kit_world *world, inode_t *dir, const char *name)
+{
+    g_autofree char *path = inode_path (dir, name);
+
+    return g_build_filename (world->lower, path, NULL);
+}
+
 static int
 tree_mkdir (struct kit_world *world, inode_t *dir, const char *name, inode_t **ret_inode)
 {
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
-    int r = sync_mkdir (world->maker, &loc, 0755, 022, NULL, NULL);
+    g_autofree char *path = world->lower ? lower_path (world, dir, name) : NULL;
+    int r = path ? (mkdir (path, 0755) < 0 ? -errno : 0)
+                 : sync_mkdir (world->maker, &loc, 0755, 022, NULL, NULL);
 
     inode_unref (fresh);
     *ret_inode = r >= 0 ? world_look (world, dir, name, NULL) : NULL;
     return r < 0 ? r : *ret_inode ? 0 : -ENOENT;
 }
 
-static int
-tree_write (struct kit_world *world, fd_t *fd, size_t size)
+static char *
+tree_text (size_t size)
 {
-    g_autofree char *text = g_malloc (size + 1);
-    struct iovec iov = { text, size };
+    char *text = g_malloc (size + 1);
 
     for (size_t i = 0; i < size; i++)
         text[i] = "Pack my box with five dozen liquor jugs! "[i % 41];
+    return text;
+}
+
+static int
+tree_write (struct kit_world *world, fd_t *fd, size_t size)
+{
+    g_autofree char *text = tree_text (size);
+    struct iovec iov = { text, size };
+
     return sync_writev (world->maker, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+}
+
+static int
+tree_lower_file (struct kit_world *world, inode_t *dir, const char *name, size_t size,
+                 inode_t **ret_inode)
+{
+    g_autofree char *path = lower_path (world, dir, name), *text = tree_text (size);
+
+    if (!g_file_set_contents (path, text, (gssize) size, NULL) || chmod (path, 0644) < 0)
+        return -EIO;
+    *ret_inode = world_look (world, dir, name, NULL);
+    return *ret_inode ? 0 : -ENOENT;
 }
 
 static int
 tree_file (struct kit_world *world, inode_t *dir, const char *name, size_t size,
            inode_t **ret_inode)
 {
+    if (world->lower)
+        return tree_lower_file (world, dir, name, size, ret_inode);
     inode_t *fresh = inode_new (world->graph->itable);
     loc_t loc = { .name = name, .parent = dir, .inode = fresh };
     fd_t *fd = fd_new (&world->graph->fd_maker, fresh, O_RDWR, 1);
@@ -221,7 +260,16 @@ tree_file (struct kit_world *world, inode_t *dir, const char *name, size_t size,
 }
 
 static int
-tree_special (struct kit_world *world)
+tree_lower_special (struct kit_world *world)
+{
+    g_autofree char *link = lower_path (world, world->top, "link"),
+                    *fifo = lower_path (world, world->top, "fifo");
+
+    return symlink ("file", link) < 0 || mkfifo (fifo, 0644) < 0 ? -errno : 0;
+}
+
+static int
+tree_special_made (struct kit_world *world)
 {
     inode_t *link = inode_new (world->graph->itable), *fifo = inode_new (world->graph->itable);
     loc_t link_loc = { .name = "link", .parent = world->top, .inode = link };
@@ -232,6 +280,14 @@ tree_special (struct kit_world *world)
         r = sync_mknod (world->maker, &fifo_loc, S_IFIFO | 0644, 0, 022, NULL, NULL);
     inode_unref (link);
     inode_unref (fifo);
+    return r;
+}
+
+static int
+tree_special (struct kit_world *world)
+{
+    const int r = world->lower ? tree_lower_special (world) : tree_special_made (world);
+
     world->link = world_look (world, world->top, "link", NULL);
     world->fifo = world_look (world, world->top, "fifo", NULL);
     return r;
@@ -323,7 +379,12 @@ tree_attribute (struct kit_world *world)
 {
     g_autoptr (dict_t) dict = dict_new ();
     loc_t loc = { .inode = world->file };
+    g_autofree char *path = world->lower ? lower_path (world, world->top, "file") : NULL;
 
+    if (path) {
+        setxattr (path, "user.known", "known", 5, 0);
+        return;
+    }
     dict_set_str (dict, "user.known", "known");
     sync_setxattr (world->maker, &loc, dict, 0, NULL, NULL); /* some file systems have no extended
                                                                  attributes */
@@ -390,5 +451,6 @@ world_free (struct kit_world *world)
         client_free (world->maker);
     client_free (world->client);
     graph_free (world->graph);
+    g_free (world->lower);
     g_free (world);
 }
