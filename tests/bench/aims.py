@@ -7,13 +7,15 @@ import figures
 import report
 import sections
 from peers import (AS_HP, BARE, BRICK, DISTRIBUTE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_BRICK,
+                   FUSE_OVERLAYFS,
                    GLUSTERFS_DISTRIBUTE, GLUSTERFS_REPLICATE, GLUSTERFS_STACK, GLUSTERFS_VOLUME,
-                   HP_NO_CACHE, HP_SEES, PASS, PASS_URING, REPLICATE, ROT13, STACK, STACK_WITHOUT,
+                   HP_NO_CACHE, HP_SEES, OVERLAY, PASS, PASS_URING, REPLICATE, ROT13, STACK, STACK_WITHOUT,
                    URING, VOLUME, WINDLASS)
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
 DIRECT = ["read 4K x1", "read 4K x4", "write 4K x1", "write 4K x4", "read 128K", "write 128K"]
 SMALL, HP = ["write 4K"], "hp-uring"
+BELOW = ["stat cold, below", "open-read, below", "ls -lU, below", "rm -r, below"]
 NAMES = ["getattr", "no name", "create", "open-read", "rename", "unlink", "stat cold"]
 ON_BRICKS = [(VOLUME, GLUSTERFS_VOLUME), (DISTRIBUTE, GLUSTERFS_DISTRIBUTE),
              (REPLICATE, GLUSTERFS_REPLICATE)]
@@ -76,6 +78,13 @@ AIMS = [
     Aim("create, rename, unlink: as passthrough_hp", ["create", "rename", "unlink"],
         [(WINDLASS, HP)], 1.3),
     Aim("untar: as in the bare directory", ["untar"], [(WINDLASS, BARE)], 0.24),
+    Aim("a view: names as in fuse-overlayfs", [*NAMES, *BELOW], [(OVERLAY, FUSE_OVERLAYFS)], 2),
+    Aim("a view: git status and untar as in the directory", ["git status", "untar"],
+        [(OVERLAY, EXCLUSIVE)], 0.77),
+    Aim("a view: rm -r as in the directory", ["rm -r, below"], [(OVERLAY, EXCLUSIVE)], 0.5),
+    Aim("a view: reads, cold, as passthrough_hp without passthrough", ["read 1M cold"],
+        [(OVERLAY, HP_SEES)], 0.95),
+    Aim("a view: reads, warm, as the directory", ["read 1M again"], [(OVERLAY, BARE)], 0.95),
     Aim("small writes: as passthrough_hp", SMALL, [(WINDLASS, HP)], 0.95),
     Aim("small writes: passthrough_hp without passthrough", SMALL,
         [(ROT13 + "-wb", HP_SEES + "-uring"), (STACK + "-wb", HP_SEES + "-uring"),

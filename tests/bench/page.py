@@ -21,6 +21,8 @@ writes this page, tables and pictures to bench-out; HACKING explains how to read
 - windlass is storage/posix alone, windlass+rot13 has rot-13 on it, windlass+stack is
   volfiles/client-stack.vol; -wb: with the kernel's writeback cache. bindfs-mt runs with the options
   that Windlass has: several threads, large writes. hp-nopass is hp without kernel passthrough.
+- windlass+overlay and fuse-overlayfs show a view of the directory, whose changes go to another one.
+  "below": files that were there before the mount.
 - windlass+brick and glusterfs+brick are clients of a brick of GlusterFS on the same machine, with
   protocol/client alone; +volume has above it what glusterd puts there; +distribute has four bricks
   with different files, +replicate three with the same ones. -0: the kernel asks again for each name

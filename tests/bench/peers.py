@@ -18,6 +18,8 @@ AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
 AUDIT, AUDIT_ALL = "windlass+audit", "windlass+audit-all"
 TRASH = "windlass+trash"
+# A view of the directory, whose changes go to another one.
+OVERLAY, FUSE_OVERLAYFS = "windlass+overlay", "fuse-overlayfs"
 BARE = "bare"
 EXCLUSIVE = "windlass-exclusive"
 # Volfiles/client-stack.vol, the same for both.
@@ -79,6 +81,21 @@ def trash_command(peer):
     remove its files for good."""
     return windlass_command(peer, "volume trash\n    type features/trash\n"
                             "    option temporaries 0\n    subvolumes posix\nend-volume\n")
+
+
+def overlay_command(peer):
+    """The changes stay for the next round, as those of a directory do."""
+    os.makedirs(peer.path("changes"), exist_ok=True)
+    return windlass_command(peer, "volume changes\n    type storage/posix\n    option directory "
+                            f"{peer.path('changes')}\nend-volume\nvolume overlay\n"
+                            "    type cluster/overlay\n    subvolumes changes posix\nend-volume\n")
+
+
+def fuse_overlayfs_command(peer):
+    for name in ("upper", "work"):
+        os.makedirs(peer.path(name), exist_ok=True)
+    return ["fuse-overlayfs", "-f", "-o", f"lowerdir={peer.back},upperdir={peer.path('upper')},"
+            f"workdir={peer.path('work')}", *peer.options, peer.mnt]
 
 
 def stack_volfile(peer):
@@ -157,6 +174,7 @@ def fast(passthrough, uring):
 # program.
 NEEDS_FAST, NEEDS_URING, NEEDS_HP = "fast", "uring", "hp"
 NEEDS_LL, NEEDS_BINDFS, NEEDS_GLUSTERFS, NEEDS_BRICK = "ll", "bindfs", "glusterfs", "brick"
+NEEDS_FUSE_OVERLAYFS = "fuse-overlayfs"
 
 ASK_AGAIN = ["--attribute-timeout=0", "--entry-timeout=0"]
 
@@ -199,6 +217,8 @@ PEERS = [
     (AUDIT, audit_command, [], ()),
     (AUDIT_ALL, audit_all_command, [], ()),
     (TRASH, trash_command, [], ()),
+    (OVERLAY, overlay_command, [], ()),
+    (FUSE_OVERLAYFS, fuse_overlayfs_command, [], (NEEDS_FUSE_OVERLAYFS,)),
     (STACK, stack_command, [], ()),
     (STACK_WITHOUT, stack_without_command, [], ()),
     (STACK + "-wb", stack_command, ["--kernel-writeback-cache=on"], ()),
@@ -254,6 +274,11 @@ class Peer:
         """Where the files of a section are made and removed, which is not measured. Bricks have to
         see each of them themselves."""
         return self.mnt if self.bricks else self.back
+
+    @property
+    def above(self):
+        """Where all files are, also those that a view keeps elsewhere."""
+        return self.mnt if self.name in (OVERLAY, FUSE_OVERLAYFS) else self.behind
 
     def path(self, name):
         return os.path.join(self.top, name)
@@ -385,6 +410,7 @@ def lacking(bench, needs, options):
     if NEEDS_BRICK in needs and os.geteuid() != 0:
         return "a brick needs root"
     for need, program in ((NEEDS_BINDFS, "bindfs"), (NEEDS_GLUSTERFS, "glusterfs"),
+                          (NEEDS_FUSE_OVERLAYFS, "fuse-overlayfs"),
                           (NEEDS_BRICK, "glusterfs"), (NEEDS_BRICK, "glusterfsd")):
         if need in needs and not shutil.which(program):
             return f"{program} isn't installed"

@@ -16,6 +16,7 @@ LS_XATTRS = "ls -lU, xattrs"
 
 class Sizes:
     def __init__(self, quick):
+        self.lower = 2000 if quick else 20000
         self.files = 500 if quick else 2000
         self.calls = 1000 if quick else 5000
         self.megabytes = 32 if quick else 256
@@ -45,10 +46,25 @@ def meta(peer, run, sizes):
 
 
 def remove_folders(peer):
-    for name in os.listdir(peer.behind):
-        path = os.path.join(peer.behind, name)
+    for name in os.listdir(peer.above):
+        path = os.path.join(peer.above, name)
         if name.startswith("d") and os.path.isdir(path):
             shutil.rmtree(path)
+
+
+def below(peer, run, sizes):
+    """Files that were there before the mount: a view has them in its lower, and all is cold."""
+    os.mkdir(os.path.join(peer.behind, "below"))
+    run.bench.load("create", os.path.join(peer.behind, "below"), sizes.lower)
+    run.cold()
+    yield "stat cold, below", run("stat", sizes.lower, folder="below")
+    yield "open-read, below", run("open", sizes.lower, folder="below")
+    yield "again, below", run("open", sizes.lower, folder="below")
+    run.cold()
+    yield "ls -lU, below", run("list-stat", 1, folder="below")
+    yield "rm -r, below", Command(run)(sizes.lower, "rm", "-r", "below")
+    if os.path.isdir(os.path.join(peer.behind, "below")):
+        shutil.rmtree(os.path.join(peer.behind, "below"))
 
 
 def readdir(peer, run, sizes):
@@ -196,7 +212,7 @@ def work(peer, run, sizes):
         shutil.rmtree(os.path.join(peer.mnt, "records"))
 
 
-COMPARED = {"meta": meta, "readdir": readdir, "data": data, "direct": direct, "work": work}
+COMPARED = {"meta": meta, "below": below, "readdir": readdir, "data": data, "direct": direct, "work": work}
 if shutil.which("fio"):
     COMPARED["queues"] = queues
 # What waits for several processes at once says little on one CPU.
