@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Changes directories at random, all in the same way.
 
-    change-trees.py [--may-refuse] SEED NUMBER DIRECTORY...
+    change-trees.py [--may-refuse] [--no-links] SEED NUMBER DIRECTORY...
 
 Ends with an error if an operation has another result in one of the directories, or if their trees
 differ in names, types, modes, sizes or bytes. With --may-refuse the first directory may refuse a
-rename with EXDEV: then mv does it, which copies and removes."""
+rename with EXDEV: then mv does it, which copies and removes. --no-links makes no hard links."""
 
+import ctypes
 import errno
 import os
 import random
@@ -15,6 +16,8 @@ import subprocess
 import sys
 
 NAMES = "abcde"
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def write(path, text, offset, flags):
@@ -23,6 +26,11 @@ def write(path, text, offset, flags):
         os.pwrite(fd, text, offset)
     finally:
         os.close(fd)
+
+
+def exchange(one, other):
+    if libc.renameat2(AT_FDCWD, one.encode(), AT_FDCWD, other.encode(), RENAME_EXCHANGE) < 0:
+        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 def operation(chance):
@@ -46,6 +54,7 @@ def operation(chance):
         ("rmdir", (one,), os.rmdir),
         ("rename", (one, two), os.rename),
         ("rename", (one, two), os.rename),
+        ("exchange", (one, two), exchange),
         ("symlink", (one,), lambda p: os.symlink(two, p)),
         ("link", (one, two), lambda p, q: os.link(p, q, follow_symlinks=False)),
         ("chmod", (one,), lambda p: os.chmod(p, mode)),
@@ -88,16 +97,20 @@ def compare(directories, when):
 
 
 def main():
-    words = sys.argv[1:]
-    may_refuse = words[0] == "--may-refuse"
-    seed, number, *directories = words[1:] if may_refuse else words
+    may_refuse, no_links = "--may-refuse" in sys.argv, "--no-links" in sys.argv
+    seed, number, *directories = [word for word in sys.argv[1:] if not word.startswith("--")]
     chance = random.Random(int(seed))
     for i in range(int(number)):
         name, paths, function = operation(chance)
+        if no_links and name == "link":
+            continue
         results = [result(directory, paths, function) for directory in directories]
         when = f"seed {seed}, operation {i}: {name} {' '.join(paths)}"
         if may_refuse and results[0] == "EXDEV":
-            if results[1] == "success":
+            if results[1] == "success" and name == "exchange":
+                for directory in directories[1:]:
+                    exchange(*(os.path.join(directory, path) for path in paths))
+            elif results[1] == "success":
                 subprocess.check_call(["mv", "-T"] + [f"{directories[0]}/{path}" for path in paths])
         elif len(set(results)) > 1:
             sys.exit(f"{when}: {dict(zip(directories, results))}")

@@ -78,7 +78,7 @@ overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, inod
         r = 0;
     for (size_t i = 0; r >= 0 && i < dict_count (list.dict); i++) {
         dict_nth (list.dict, i, &name, &value, &size);
-        if (!overlay_mark_is (name) && strcmp (name, OVERLAY_CAPABILITY) != 0)
+        if (!overlay_attribute_is_mark (name) && strcmp (name, OVERLAY_CAPABILITY) != 0)
             r = overlay_copy_xattr (act, slot, from, to, name);
     }
     if (r >= 0 && dict_has (list.dict, OVERLAY_CAPABILITY))

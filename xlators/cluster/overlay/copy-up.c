@@ -126,10 +126,12 @@ overlay_copy_fill (struct overlay_copy *copy)
     int r = 0;
 
     __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
+    __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
     if (copy->buf.ia_type == IA_IFREG)
         r = overlay_copy_data (copy->act, copy->slot, copy->from, copy->made, copy->buf.ia_size);
     if (r == 0)
-        r = overlay_identity_set (copy->act, copy->made, &copy->inode->gfid, number);
+        r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &copy->inode->gfid,
+                                number);
     if (r == 0)
         r = overlay_copy_attributes (copy->act, copy->slot, copy->from, &copy->buf, copy->made);
     return r == 0 && copy->buf.ia_type == IA_IFREG ? overlay_copy_is_same (copy) : r;
@@ -174,7 +176,9 @@ overlay_copy_publish (struct overlay_copy *copy)
 
     if (copy->parent) {
         overlay_turns_take (this, copy->parent, NULL);
-        r = overlay_copy_rename (copy);
+        r = overlay_impure_set (copy->act, copy->parent);
+        if (r == 0)
+            r = overlay_copy_rename (copy);
         if (r == 0)
             realm_join (this, copy->inode, OVERLAY_UPPER, copy->made);
         overlay_turns_give (this, copy->parent, NULL);

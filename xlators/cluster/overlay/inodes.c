@@ -39,6 +39,12 @@ overlay_inode_get (xlator_t *this, inode_t *inode)
     return inode_ctx_make (inode, this, overlay_inode_make, g_free);
 }
 
+bool
+overlay_is_copied (xlator_t *this, inode_t *inode)
+{
+    return __atomic_load_n (&overlay_inode_get (this, inode)->copied, __ATOMIC_RELAXED);
+}
+
 void
 overlay_inode_forget (xlator_t *this, inode_t *inode)
 {

@@ -46,29 +46,50 @@ overlay_hash (const char *name)
 struct overlay_reading {
     struct overlay_act *act;
     inode_t *directory;
-    GHashTable *seen;   /* names, of entries or of whiteouts; owned */
+    struct client *view; /* to the overlay itself; NULL: nobody wants to know numbers */
+    GHashTable *seen;    /* names, of entries or of whiteouts; owned */
     GPtrArray *entries;
 };
 
-/* A copy has its number in its mark. */
+/* Looks a name up in the view itself. */
+static int
+overlay_entry_look (struct overlay_act *act, struct client *view, inode_t *directory,
+                    const char *name, struct iatt *ret_buf, inode_t **ret_inode)
+{
+    g_autoptr (inode_t) fresh = inode_new (act->above);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct lookup_reply reply;
+    int r = sync_lookup (view, &loc, NULL, &reply);
+
+    if (r >= 0) {
+        *ret_buf = reply.buf;
+        *ret_inode = g_steal_pointer (&reply.inode);
+    }
+    lookup_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* A directory with a copy in it has a mark: the origin of the copy tells the number. */
 static int
 overlay_entry_number (struct overlay_reading *reading, unsigned slot, const gf_dirent_t *from,
                       uint64_t *ret_number)
 {
+    const struct overlay_inode *ctx = overlay_inode_get (reading->act->this, reading->directory);
+    const bool impure = __atomic_load_n (&ctx->impure, __ATOMIC_RELAXED);
+    const uint64_t marked = __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED);
     g_autoptr (inode_t) inode = NULL;
-    inode_t *directory = realm_below (reading->act->this, reading->directory, slot);
     struct iatt buf;
-    gfid_t gfid;
     int r;
 
     *ret_number = overlay_number (reading->act->this, slot, from->d_ino);
-    if (slot != OVERLAY_UPPER)
+    if (!reading->view || !(slot == OVERLAY_UPPER ? impure : marked & overlay_slot_bit (slot)))
         return 0;
-    r = sync_name_look (overlay_daemon (reading->act, slot), directory, from->d_name, &inode, &buf);
-    if (r < 0)
-        return r == -ENOENT ? 0 : r;
-    r = overlay_identity_get (reading->act, inode, &gfid, ret_number);
-    return error_or_0 (r);
+    r = overlay_entry_look (reading->act, reading->view, reading->directory, from->d_name, &buf,
+                            &inode);
+    if (r == 0)
+        *ret_number = buf.ia_ino;
+    return r == -ENOENT ? 0 : r;
 }
 
 static bool
@@ -167,10 +188,11 @@ overlay_entries_order (GPtrArray *entries)
     }
 }
 
-int
-overlay_list_read (struct overlay_act *act, inode_t *inode, GPtrArray *ret_entries)
+static int
+overlay_list_layers (struct overlay_act *act, inode_t *inode, struct client *view,
+                     GPtrArray *ret_entries)
 {
-    struct overlay_reading reading = { act, inode, NULL, ret_entries };
+    struct overlay_reading reading = { act, inode, view, NULL, ret_entries };
     int r = 0;
 
     reading.seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -181,11 +203,21 @@ overlay_list_read (struct overlay_act *act, inode_t *inode, GPtrArray *ret_entri
     return error_or_0 (r);
 }
 
+static int
+overlay_list_read (struct overlay_act *act, inode_t *inode, GPtrArray *ret_entries)
+{
+    struct client *view = client_new_internal (act->this, act->this);
+    const int r = overlay_list_layers (act, inode, view, ret_entries);
+
+    client_free (view);
+    return r;
+}
+
 int
 overlay_is_empty (struct overlay_act *act, inode_t *directory)
 {
     g_autoptr (GPtrArray) entries = overlay_entries_new ();
-    const int r = overlay_list_read (act, directory, entries);
+    const int r = overlay_list_layers (act, directory, NULL, entries);
 
     if (r < 0)
         return r;
@@ -290,18 +322,11 @@ overlay_page_attributes (struct overlay_act *act, inode_t *directory, gf_dirent_
     struct client *client = client_new_internal (act->this, act->this);
 
     for (gf_dirent_t *entry = entries; entry; entry = entry->next) {
-        g_autoptr (inode_t) fresh = inode_new (act->above);
-        loc_t loc = { .name = entry->d_name, .parent = directory, .inode = fresh };
-        struct lookup_reply reply;
+        struct iatt buf;
 
-        if (name_is_dots (entry->d_name))
-            continue;
-        if (sync_lookup (client, &loc, NULL, &reply) >= 0) {
-            entry->d_stat = reply.buf;
-            entry->inode = g_steal_pointer (&reply.inode);
-        }
-        lookup_reply_drop (&reply);
-        loc_wipe_path (&loc);
+        if (!name_is_dots (entry->d_name)
+            && overlay_entry_look (act, client, directory, entry->d_name, &buf, &entry->inode) == 0)
+            entry->d_stat = buf;
     }
     client_free (client);
 }

@@ -22,9 +22,11 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/marks.c \
     %D%/names.c \
     %D%/names.h \
+    %D%/origin.c \
     %D%/overlay.c \
     %D%/overlay.h \
     %D%/pass.c \
+    %D%/redirect.c \
     %D%/remove.c \
     %D%/rename.c \
     %D%/start.c \

@@ -6,300 +6,543 @@
  *   - ENOENT and ENOTDIR mean that a layer does not have the name; any other error fails the
  *     lookup.
  *   - A whiteout, a file, and an opaque directory hide what the layers below have.
+ *   - A redirect of a directory leads to another name, or path, in the layers below it. Directories
+ *     on such a path count as those of the name itself: they may be opaque, or have redirects. Each
+ *     redirect is for the layers below alone, so redirects can't lead in a circle.
  *   - An object that was found in a lower may have been copied by another name of it: then the
  *     attributes are those of the copy.
+ *
+ * Which inode above the object is, its origin tells (origin.c).
  */
 #include "overlay.h"
 
-enum { OVERLAY_ANSWER_MAIN, OVERLAY_ANSWER_IDENTITY, OVERLAY_ANSWERS };
-
 static xlator_t *
-overlay_of_lookup (const struct overlay_local *local)
+look_overlay (const struct overlay_local *local)
 {
     return local->sequence.frame->this;
 }
 
+/* Where the current name is looked up; NULL: the layer does not have the directory. */
 static inode_t *
-overlay_lookup_directory (const struct overlay_local *local)
+look_directory (const struct overlay_local *local)
 {
-    return realm_below (overlay_of_lookup (local), local->loc.parent, local->slot);
+    const struct overlay_look *look = &local->look;
+    inode_t *parent = look->loc.parent;
+
+    if (look->at > 0)
+        return look->directory;
+    return realm_below (look_overlay (local),
+                        look->absolute ? itable_root (parent->table) : parent, local->slot);
 }
 
 void
 overlay_lookup_drop (struct overlay_local *local)
 {
-    for (inode_t **one = local->below; one && *one != (inode_t *) local; one++)
-        inode_unref (*one);
-    g_free (local->below);
-    loc_wipe (&local->loc);
+    struct overlay_look *look = &local->look;
+
+    for (unsigned slot = 0; look->below && slot < look->n; slot++)
+        inode_unref (look->below[slot]);
+    g_free (look->below);
+    g_strfreev (look->names);
+    inode_unref (look->directory);
+    inode_unref (look->found);
+    inode_unref (look->origin);
+    overlay_marks_clear (&look->found_marks);
+    overlay_marks_clear (&look->first_marks);
+    loc_wipe (&look->loc);
 }
 
 /* --- winds ------------------------------------------------------------------------------------ */
 
+/* The caller's rights count for the name that is asked for, and not on the way of a redirect. */
 static void
-overlay_wind_look (struct overlay_local *local)
+look_wind_name (struct overlay_local *local, xlator_t *layer)
 {
-    xlator_t *this = overlay_of_lookup (local);
-    xlator_t *layer = overlay_priv (this)->layers[local->slot].xlator;
-    inode_t *known = realm_below (this, local->loc.inode, local->slot);
+    const struct overlay_look *look = &local->look;
+    inode_t *known = realm_below (look_overlay (local), look->loc.inode, local->slot);
     g_autoptr (inode_t) fresh = known ? NULL : inode_new (layer->realm->itable);
-    loc_t loc = { .name = local->loc.name, .parent = overlay_lookup_directory (local),
+    loc_t loc = { .name = look->names[look->at], .parent = look_directory (local),
                   .inode = known ? known : fresh };
 
-    STEP_WIND (&local->sequence, local->sequence.frame, OVERLAY_ANSWER_MAIN, layer, lookup, &loc,
-               NULL);
+    STEP_WIND (&local->sequence, look->absolute ? local->sequence.own : local->sequence.frame, 0,
+               layer, lookup, &loc, NULL);
     loc_wipe_path (&loc);
 }
 
-/* Marks of an object in the upper tell who it was; marks of a directory whether it is opaque. */
 static void
-overlay_wind_marks (struct overlay_local *local)
+look_wind_values (struct overlay_local *local, xlator_t *layer)
 {
-    xlator_t *this = overlay_of_lookup (local);
-    xlator_t *layer = overlay_priv (this)->layers[local->slot].xlator;
-    g_autofree char *opaque = overlay_mark_name (this, "opaque");
-    g_autofree char *identity = overlay_mark_name (this, "windlass");
-    inode_t *below = local->below[local->slot];
-    const bool directory = below->ia_type == IA_IFDIR;
-    loc_t loc = { .inode = below };
+    const struct overlay_look *look = &local->look;
+    loc_t loc = { .inode = look->found };
 
-    if (!local->sequence.own)
-        local->sequence.own = &stack_new_internal (this, local->sequence.frame)->frames[0];
-    if (directory)
-        STEP_WIND (&local->sequence, local->sequence.own, OVERLAY_ANSWER_MAIN, layer, getxattr,
-                   &loc, opaque, NULL);
-    if (local->slot == OVERLAY_UPPER)
-        STEP_WIND (&local->sequence, local->sequence.own, OVERLAY_ANSWER_IDENTITY, layer, getxattr,
-                   &loc, identity, NULL);
+    for (enum overlay_mark mark = 0; mark < OVERLAY_VALUES; mark++) {
+        g_autofree char *key =
+            overlay_marks_key (look_overlay (local), &look->found_marks, mark);
+
+        if (overlay_has (&look->found_marks, mark))
+            STEP_WIND (&local->sequence, local->sequence.own, mark, layer, getxattr, &loc, key,
+                       NULL);
+    }
     loc_wipe_path (&loc);
 }
 
 static void
-overlay_wind_stat (struct overlay_local *local)
-{
-    xlator_t *this = overlay_of_lookup (local);
-    loc_t loc = { .inode = realm_below (this, local->inode, local->slot) };
-
-    STEP_WIND (&local->sequence, local->sequence.frame, OVERLAY_ANSWER_MAIN,
-               overlay_priv (this)->layers[local->slot].xlator, stat, &loc, NULL);
-    loc_wipe_path (&loc);
-}
-
-static void
-overlay_look_run (void *data)
+look_run (void *data)
 {
     struct overlay_local *local = data;
+    const struct overlay_look *look = &local->look;
+    xlator_t *layer = overlay_priv (look_overlay (local))->layers[local->slot].xlator;
+    loc_t loc = { .inode = look->found };
 
-    if (local->phase == OVERLAY_LOOK)
-        overlay_wind_look (local);
-    else if (local->phase == OVERLAY_MARKS)
-        overlay_wind_marks (local);
+    if (!local->sequence.own && (look->marks || look->absolute))
+        local->sequence.own =
+            &stack_new_internal (look_overlay (local), local->sequence.frame)->frames[0];
+    if (!look->marks)
+        look_wind_name (local, layer);
+    else if (look->values)
+        look_wind_values (local, layer);
     else
-        overlay_wind_stat (local);
+        STEP_WIND (&local->sequence, local->sequence.own, 0, layer, getxattr, &loc, NULL, NULL);
+    loc_wipe_path (&loc);
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- the way through the layers --------------------------------------------------------------- */
 
-/* The name was found in all layers where it counts: the inode above is known. */
-static int
-overlay_look_resolve (struct overlay_local *local)
+static void
+look_begin_layer (struct overlay_look *look)
 {
-    const overlay_private_t *priv = overlay_priv (overlay_of_lookup (local));
-    xlator_t *this = overlay_of_lookup (local);
-    struct overlay_inode *ctx;
-
-    if (local->first == priv->n)
-        return -ENOENT;
-    local->inode = overlay_above (local->loc.inode, local->loc.parent->table,
-                                  gfid_is_null (&local->origin) ? &local->buf.ia_gfid
-                                                                : &local->origin);
-    for (unsigned slot = 0; slot < priv->n; slot++)
-        if (local->below[slot])
-            realm_join (this, local->inode, slot, local->below[slot]);
-    if (local->number) {
-        ctx = overlay_inode_get (this, local->inode);
-        __atomic_store_n (&ctx->number, local->number, __ATOMIC_RELAXED);
-    }
-    if (local->first == OVERLAY_UPPER || !realm_below (this, local->inode, OVERLAY_UPPER))
-        return 0;
-    local->phase = OVERLAY_STAT;
-    local->slot = local->first = OVERLAY_UPPER;
-    return STEP_REPEAT;
+    look->at = 0;
+    g_clear_pointer (&look->directory, inode_unref);
 }
 
-/* Goes to the next layer that has the directory. */
+/* Goes to the next layer that may have the object. */
 static int
-overlay_look_next (struct overlay_local *local)
+look_next_layer (struct overlay_local *local)
 {
-    const overlay_private_t *priv = overlay_priv (overlay_of_lookup (local));
+    struct overlay_look *look = &local->look;
 
-    local->phase = OVERLAY_LOOK;
+    look->marks = look->values = false;
+    look_begin_layer (look);
     do
         local->slot++;
-    while (local->slot < priv->n && !overlay_lookup_directory (local));
-    return local->done || local->slot >= priv->n ? overlay_look_resolve (local) : STEP_REPEAT;
+    while (local->slot < look->n && !look_directory (local));
+    return look->done || local->slot >= look->n ? 0 : STEP_REPEAT;
 }
 
+/* Refuses a redirect, with a sentence. */
+static int
+look_bad_redirect (const struct overlay_local *local, const char *reason)
+{
+    overlay_private_t *priv = overlay_priv (look_overlay (local));
+    const struct overlay_look *look = &local->look;
+
+    if (__atomic_add_fetch (&priv->sentences, 1, __ATOMIC_RELAXED) <= OVERLAY_SENTENCES_MAX)
+        gf_log (look_overlay (local), GF_LOG_ERROR,
+                "the directory '%s' of volume '%s' can't be shown: its redirect '%s' %s; the "
+                "attribute %sredirect of the directory in this layer must be a name, or a path "
+                "from the layer's root",
+                look->names[look->at], priv->layers[local->slot].xlator->name,
+                look->found_marks.redirect, reason, priv->prefix);
+    return -EIO;
+}
+
+/* Layers below have the directory elsewhere: other names take the place of those up to the current
+ * one. */
+static int
+look_follow_redirect (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_auto (GStrv) target = NULL;
+    const char *reason;
+    bool absolute;
+
+    if (!overlay_redirect_read (look->found_marks.redirect, &target, &absolute, &reason))
+        return look_bad_redirect (local, reason);
+    for (unsigned i = 0; !absolute && i < look->at; i++)
+        g_ptr_array_add (names, g_strdup (look->names[i]));
+    for (char **name = target; *name; name++)
+        g_ptr_array_add (names, g_strdup (*name));
+    for (char **name = look->names + look->at + 1; *name; name++)
+        g_ptr_array_add (names, g_strdup (*name));
+    g_ptr_array_add (names, NULL);
+    g_strfreev (look->names);
+    look->names = (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
+    if (absolute) {
+        look->at = g_strv_length (target) - 1;
+        look->absolute = true;
+        look->done = false;
+    }
+    return 0;
+}
+
+/* --- what a layer has ------------------------------------------------------------------------- */
+
 static inode_t *
-overlay_look_link (struct overlay_local *local, const struct lookup_reply *reply)
+look_link (struct overlay_local *local, const struct lookup_reply *reply)
 {
     g_autoptr (inode_t) fresh = NULL;
     inode_t *inode = reply->inode;
 
     if (!gfid_is_null (&inode->gfid) && !gfid_equal (&inode->gfid, &reply->buf.ia_gfid))
         inode = fresh = inode_new (inode->table);
-    return inode_link (inode, overlay_lookup_directory (local), local->loc.name, &reply->buf);
+    return inode_link (inode, look_directory (local), local->look.names[local->look.at],
+                       &reply->buf);
 }
 
-/* Only directories are merged. */
+/* A directory on the way of a redirect: the next name is looked up in it. */
 static int
-overlay_looked (struct overlay_local *local, const struct lookup_reply *reply)
+look_descend (struct overlay_local *local)
 {
-    const overlay_private_t *priv = overlay_priv (overlay_of_lookup (local));
-    const bool directory = reply->buf.ia_type == IA_IFDIR;
-    const bool first = local->first == priv->n;
-    g_autoptr (inode_t) linked = overlay_look_link (local, reply);
+    struct overlay_look *look = &local->look;
 
-    local->done |= !directory;
-    if (overlay_is_whiteout (&reply->buf) || (!first && !directory))
-        return overlay_look_next (local);
-    local->below[local->slot] = g_steal_pointer (&linked);
-    if (first) {
-        local->first = local->slot;
-        local->buf = reply->buf;
-    }
-    if (local->slot != OVERLAY_UPPER && !directory)
-        return overlay_look_next (local);
-    local->phase = OVERLAY_MARKS;
+    look->marks = look->values = false;
+    inode_unref (look->directory);
+    look->directory = g_steal_pointer (&look->found);
+    look->at++;
     return STEP_REPEAT;
 }
 
+/* The layer has the object itself. */
 static int
-overlay_mark_error (const struct fan_answer *answer)
+look_take (struct overlay_local *local)
 {
-    const bool none = answer->op == FOP_NONE || answer->op_ret >= 0
-                      || answer->op_errno == ENODATA || answer->op_errno == EOPNOTSUPP;
+    struct overlay_look *look = &local->look;
+
+    if (look->found_marks.files_are_whiteouts || overlay_has (&look->found_marks, OVERLAY_IMPURE))
+        look->marked |= overlay_slot_bit (local->slot);
+    if (look->first == look->n) {
+        look->first = local->slot;
+        local->buf = look->found_buf;
+        overlay_marks_clear (&look->first_marks);
+        look->first_marks = look->found_marks;
+        look->found_marks = (struct overlay_marks){ 0 };
+    }
+    look->done |= look->found_buf.ia_type != IA_IFDIR;
+    look->below[local->slot] = g_steal_pointer (&look->found);
+    return look_next_layer (local);
+}
+
+/* The marks of what was found are known. */
+static int
+look_marked (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+    bool last;
+    int r = 0;
+
+    look->done |= look->found_marks.opaque;
+    if (look->found_marks.redirect && look->found_buf.ia_type == IA_IFDIR)
+        r = look_follow_redirect (local);
+    last = !look->names[look->at + 1];
+    if (r < 0)
+        return r;
+    return last ? look_take (local) : look_descend (local);
+}
+
+/* Files of a lower have marks only in a directory that says so. */
+static bool
+look_may_have_marks (const struct overlay_local *local)
+{
+    const struct overlay_look *look = &local->look;
+    struct overlay_inode *ctx;
+
+    if (local->slot == OVERLAY_UPPER || look->found_buf.ia_type == IA_IFDIR)
+        return true;
+    ctx = inode_ctx_get (look->loc.parent, look_overlay (local));
+    return ctx && __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED) & overlay_slot_bit (local->slot);
+}
+
+/* Only directories are merged, and only they lead a redirect on. */
+static int
+look_found (struct overlay_local *local, const struct lookup_reply *reply)
+{
+    struct overlay_look *look = &local->look;
+    const bool directory = reply->buf.ia_type == IA_IFDIR;
+    const bool way = look->names[look->at + 1] != NULL;
+
+    inode_unref (look->found);
+    look->found = look_link (local, reply);
+    look->found_buf = reply->buf;
+    overlay_marks_clear (&look->found_marks);
+    if (overlay_is_whiteout (&reply->buf) || (!directory && (way || look->first < look->n))) {
+        look->done = true;
+        return look_next_layer (local);
+    }
+    look->marks = look_may_have_marks (local);
+    return look->marks ? STEP_REPEAT : look_marked (local);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static int
+look_mark_error (const struct fan_answer *answer)
+{
+    const bool none = answer->op_ret >= 0 || answer->op_errno == ENODATA
+                      || answer->op_errno == EOPNOTSUPP;
 
     return none ? 0 : -answer->op_errno;
 }
 
 static int
-overlay_marked (struct overlay_local *local)
+look_listed (struct overlay_local *local)
 {
-    xlator_t *this = overlay_of_lookup (local);
-    const struct fan_answer *answers = local->sequence.fan.answers;
-    const struct fan_answer *main = &answers[OVERLAY_ANSWER_MAIN];
-    const struct fan_answer *who = &answers[OVERLAY_ANSWER_IDENTITY];
-    g_autofree char *opaque = overlay_mark_name (this, "opaque");
-    g_autofree char *identity = overlay_mark_name (this, "windlass");
-    int r = overlay_mark_error (main);
+    struct overlay_look *look = &local->look;
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
+    const int r = look_mark_error (answer);
 
-    if (r == 0)
-        r = overlay_mark_error (who);
+    if (r == 0 && answer->op_ret >= 0)
+        overlay_marks_list (look_overlay (local), local->slot, answer->getxattr.dict,
+                            &look->found_marks);
+    look->values = look->found_marks.has & ((1u << OVERLAY_VALUES) - 1);
     if (r < 0)
         return r;
-    if (main->op != FOP_NONE && main->op_ret >= 0)
-        local->done |= overlay_is_opaque (main->getxattr.dict, opaque);
-    if (who->op != FOP_NONE && who->op_ret >= 0)
-        overlay_identity_read (who->getxattr.dict, identity, &local->origin, &local->number);
-    return overlay_look_next (local);
+    return look->values ? STEP_REPEAT : look_marked (local);
 }
 
 static int
-overlay_look_judge (void *data)
+look_read (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+
+    for (enum overlay_mark mark = 0; mark < OVERLAY_VALUES; mark++) {
+        const struct fan_answer *answer = &local->sequence.fan.answers[mark];
+        g_autofree char *key =
+            overlay_marks_key (look_overlay (local), &look->found_marks, mark);
+        const void *value;
+        size_t size;
+
+        if (answer->op == FOP_NONE)
+            continue;
+        if (look_mark_error (answer) < 0)
+            return -answer->op_errno;
+        value = answer->op_ret >= 0 ? dict_get (answer->getxattr.dict, key, &size) : NULL;
+        if (value)
+            overlay_marks_read (&look->found_marks, mark, value, size);
+    }
+    return look_marked (local);
+}
+
+static int
+look_judge (void *data)
 {
     struct overlay_local *local = data;
-    const struct fan_answer *main = &local->sequence.fan.answers[OVERLAY_ANSWER_MAIN];
+    struct overlay_look *look = &local->look;
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
 
-    if (local->phase == OVERLAY_MARKS)
-        return overlay_marked (local);
-    if (local->phase == OVERLAY_LOOK && main->op_ret >= 0)
-        return overlay_looked (local, &main->lookup);
-    if (local->phase == OVERLAY_LOOK && (main->op_errno == ENOENT || main->op_errno == ENOTDIR)) {
-        inode_unlink (overlay_lookup_directory (local), local->loc.name);
-        return overlay_look_next (local);
+    if (look->values)
+        return look_read (local);
+    if (look->marks)
+        return look_listed (local);
+    if (answer->op_ret >= 0)
+        return look_found (local, &answer->lookup);
+    if (answer->op_errno != ENOENT && answer->op_errno != ENOTDIR)
+        return -answer->op_errno;
+    inode_unlink (look_directory (local), look->names[look->at]);
+    return look_next_layer (local);
+}
+
+/* --- the inode above -------------------------------------------------------------------------- */
+
+static bool
+look_shows_nothing (void *data)
+{
+    const struct overlay_look *look = &((struct overlay_local *) data)->look;
+
+    return look->first == look->n;
+}
+
+static int
+look_fail (void *data)
+{
+    return -ENOENT;
+}
+
+/* The gfid of the origin, or the one that the copy says; else the object's own. */
+static const gfid_t *
+look_gfid (const struct overlay_local *local)
+{
+    const struct overlay_look *look = &local->look;
+
+    if (!gfid_is_null (&look->gfid))
+        return &look->gfid;
+    return gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid : &look->first_marks.gfid;
+}
+
+/* Two objects of the upper that say the same origin are not one file: the second one to be looked
+ * up is known by its own gfid. */
+static inode_t *
+look_inode (struct overlay_local *local, bool *ret_own)
+{
+    const struct overlay_look *look = &local->look;
+    struct itable *table = look->loc.parent->table;
+    inode_t *above = overlay_above (look->loc.inode, table, look_gfid (local));
+    const inode_t *upper = realm_below (look_overlay (local), above, OVERLAY_UPPER);
+
+    *ret_own = upper && look->below[OVERLAY_UPPER] && upper != look->below[OVERLAY_UPPER];
+    if (!*ret_own) {
+        local->buf.ia_gfid = *look_gfid (local);
+        return above;
     }
-    if (main->op_ret < 0)
-        return -main->op_errno;
-    local->buf = main->stat.buf;
+    inode_unref (above);
+    return overlay_above (look->loc.inode, table, &local->buf.ia_gfid);
+}
+
+/* What is known of the object beside its inodes. */
+static void
+look_record (struct overlay_local *local, bool own)
+{
+    const struct overlay_look *look = &local->look;
+    struct overlay_inode *ctx = overlay_inode_get (look_overlay (local), local->inode);
+    const uint64_t number = look->number ? look->number : look->first_marks.number;
+
+    if (number && !own)
+        __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
+    if (overlay_has (&look->first_marks, OVERLAY_ORIGIN))
+        __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
+    if (look->marked & overlay_slot_bit (OVERLAY_UPPER))
+        __atomic_store_n (&ctx->impure, true, __ATOMIC_RELAXED);
+    if (local->buf.ia_type == IA_IFDIR)
+        __atomic_store_n (&ctx->marked, look->marked, __ATOMIC_RELAXED);
+}
+
+static int
+look_join (void *data)
+{
+    struct overlay_local *local = data;
+    const struct overlay_look *look = &local->look;
+    bool own;
+
+    local->inode = look_inode (local, &own);
+    for (unsigned slot = 0; slot < look->n; slot++)
+        if (look->below[slot])
+            realm_join (look_overlay (local), local->inode, slot, look->below[slot]);
+    look_record (local, own);
+    local->slot = look->first;
     return 0;
 }
 
-/* --- the operation ---------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
+
+/* Another name has been copied. */
+static bool
+look_is_copied (void *data)
+{
+    const struct overlay_local *local = data;
+
+    return local->slot != OVERLAY_UPPER
+           && realm_below (look_overlay (local), local->inode, OVERLAY_UPPER);
+}
 
 static void
-overlay_look_answer (void *data)
+look_stat_run (void *data)
+{
+    struct overlay_local *local = data;
+    xlator_t *this = look_overlay (local);
+    loc_t loc = { 0 };
+
+    local->slot = overlay_slot (this, local->inode);
+    loc.inode = realm_below (this, local->inode, local->slot);
+    STEP_WIND (&local->sequence, local->sequence.frame, 0,
+               overlay_priv (this)->layers[local->slot].xlator, stat, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+static int
+look_stat_judge (void *data)
+{
+    struct overlay_local *local = data;
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
+
+    if (answer->op_ret < 0)
+        return -answer->op_errno;
+    local->buf = answer->stat.buf;
+    return 0;
+}
+
+static void
+look_answer (void *data)
 {
     struct overlay_local *local = data;
     call_frame_t *frame = local->sequence.frame;
 
-    overlay_iatt_above (frame->this, local->inode, local->first, &local->buf);
-    if (gfid_is_null (&local->inode->gfid) && !gfid_is_null (&local->origin))
-        local->buf.ia_gfid = local->origin; /* a copy whose inode was forgotten */
+    overlay_iatt_above (frame->this, local->inode, local->slot, &local->buf);
     STACK_UNWIND (lookup, frame, 0, 0, local->inode, &local->buf, NULL, NULL);
 }
 
-static const struct step overlay_look_steps[] = {
-    STEP ("look", overlay_look_run, overlay_look_judge),
+/* --- the operation ---------------------------------------------------------------------------- */
+
+static const struct step look_steps[] = {
+    STEP ("look", look_run, look_judge),
+    STEP ("fail", NULL, look_fail, .when = look_shows_nothing),
+    STEP ("origin", overlay_origin_run, overlay_origin_judge, .when = overlay_origin_when),
+    STEP ("join", NULL, look_join),
+    STEP ("stat", look_stat_run, look_stat_judge, .when = look_is_copied),
     {},
 };
 
 /* A lookup without a name, or of "." and "..". */
+static const struct step stat_steps[] = {
+    STEP ("stat", look_stat_run, look_stat_judge),
+    {},
+};
+
 static void
-overlay_lookup_inode (const struct call *call, struct overlay_local *local, inode_t *inode)
+look_at_inode (const struct call *call, struct overlay_local *local, inode_t *inode)
 {
-    local->slot = local->first = overlay_slot (call->this, inode);
-    if (local->slot == overlay_priv (call->this)->n) {
+    if (overlay_slot (call->this, inode) == overlay_priv (call->this)->n) {
         call_fail (call, ESTALE);
         return;
     }
     local->inode = inode_ref (inode);
-    local->phase = OVERLAY_STAT;
-    sequence_start (&local->sequence, call->frame, overlay_look_steps, OVERLAY_ANSWERS, inode,
-                    overlay_look_answer);
+    sequence_start (&local->sequence, call->frame, stat_steps, OVERLAY_VALUES, inode,
+                    look_answer);
 }
 
 static void
-overlay_lookup_up (const struct call *call, struct overlay_local *local)
+look_up (const struct call *call, struct overlay_local *local)
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
 
     if (gfid_equal (&call->loc->parent->gfid, &gfid_root))
-        overlay_lookup_inode (call, local, call->loc->parent);
+        look_at_inode (call, local, call->loc->parent);
     else if (inode_a_name (call->loc->parent, &parent, &name))
-        overlay_lookup_inode (call, local, parent);
+        look_at_inode (call, local, parent);
     else
         call_fail (call, ESTALE);
+}
+
+static void
+look_at_name (const struct call *call, struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+
+    loc_copy (&look->loc, call->loc);
+    local->slot = overlay_slot (call->this, call->loc->parent);
+    look->n = look->first = overlay_priv (call->this)->n;
+    look->below = g_new0 (inode_t *, look->n);
+    look->names = g_new0 (char *, 2);
+    look->names[0] = g_strdup (call->loc->name);
+    if (local->slot == look->n)
+        call_fail (call, ESTALE);
+    else
+        sequence_start (&local->sequence, call->frame, look_steps, OVERLAY_VALUES,
+                        call->loc->parent, look_answer);
 }
 
 void
 overlay_lookup (const struct call *call)
 {
-    const overlay_private_t *priv = overlay_priv (call->this);
     struct overlay_local *local = overlay_local_of (call->frame);
     const char *name = call->loc->parent ? call->loc->name : NULL;
 
-    if (name && call->loc->parent->ia_type != IA_IFDIR) {
+    if (name && call->loc->parent->ia_type != IA_IFDIR)
         call_fail (call, ENOTDIR);
-        return;
-    }
-    if (!name || strcmp (name, ".") == 0) {
-        overlay_lookup_inode (call, local, name ? call->loc->parent : call->loc->inode);
-        return;
-    }
-    if (strcmp (name, "..") == 0) {
-        overlay_lookup_up (call, local);
-        return;
-    }
-    loc_copy (&local->loc, call->loc);
-    local->slot = overlay_slot (call->this, call->loc->parent);
-    local->first = priv->n;
-    local->below = g_new0 (inode_t *, priv->n + 1);
-    local->below[priv->n] = (inode_t *) local;
-    if (local->slot == priv->n)
-        call_fail (call, ESTALE);
+    else if (!name || strcmp (name, ".") == 0)
+        look_at_inode (call, local, name ? call->loc->parent : call->loc->inode);
+    else if (strcmp (name, "..") == 0)
+        look_up (call, local);
     else
-        sequence_start (&local->sequence, call->frame, overlay_look_steps, OVERLAY_ANSWERS,
-                        call->loc->parent, overlay_look_answer);
+        look_at_name (call, local);
 }

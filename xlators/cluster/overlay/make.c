@@ -150,7 +150,7 @@ overlay_unstage (struct overlay_making *making, inode_t *stage, const struct ove
     inode_unref (*made);
     *made = move.inode = linked;
     if (directory)
-        r = overlay_mark_set (act, linked, "opaque");
+        r = overlay_mark_set (act, linked, OVERLAY_OPAQUE, "y", 1);
     if (r == 0)
         r = overlay_move (act, &move, directory ? RENAME_EXCHANGE : 0, fields.buf);
     return r;
@@ -394,6 +394,10 @@ overlay_link_at (struct overlay_making *making)
         return r < 0 ? r : -EEXIST;
     if (making->call->loc->inode->ia_type == IA_IFDIR)
         return -EPERM;
+    if (overlay_is_copied (act->this, making->call->loc->inode))
+        r = overlay_impure_set (act, loc->parent);
+    if (r < 0)
+        return r;
     if (!at.whiteout)
         return overlay_link_in (making, overlay_caller (act), making->directory, loc->name);
     r = overlay_may_change (act, loc->parent, NULL);

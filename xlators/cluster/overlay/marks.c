@@ -2,38 +2,102 @@
 /* Marks in extended attributes, in the format of the kernel's overlayfs. */
 #include "overlay.h"
 
+static const char *const mark_words[OVERLAY_MARKS] = {
+    [OVERLAY_OPAQUE] = "opaque",     [OVERLAY_REDIRECT] = "redirect",
+    [OVERLAY_ORIGIN] = "origin",     [OVERLAY_IDENTITY] = "windlass",
+    [OVERLAY_IMPURE] = "impure",     [OVERLAY_METACOPY] = "metacopy",
+    [OVERLAY_WHITEOUT] = "whiteout",
+};
+
+/* A user may make directories opaque that are that user's own: this hides names, and shows none. */
+static const char *const opaque_keys[] = {
+    "trusted.overlay.opaque", "user.overlay.opaque", "user.fuseoverlayfs.opaque",
+};
+
 bool
-overlay_mark_is (const char *name)
+overlay_attribute_is_mark (const char *name)
 {
     return name && (g_str_has_prefix (name, "trusted.overlay.")
                     || g_str_has_prefix (name, "user.overlay."));
 }
 
 char *
-overlay_mark_name (const xlator_t *this, const char *mark)
+overlay_mark_name (const xlator_t *this, enum overlay_mark mark)
 {
-    return g_strconcat (overlay_priv (this)->prefix, mark, NULL);
+    return g_strconcat (overlay_priv (this)->prefix, mark_words[mark], NULL);
 }
 
-bool
-overlay_identity_read (const dict_t *dict, const char *key, gfid_t *ret_gfid,
-                       uint64_t *ret_number)
+/* --- of a layer ------------------------------------------------------------------------------- */
+
+void
+overlay_marks_list (const xlator_t *this, unsigned slot, const dict_t *names,
+                    struct overlay_marks *marks)
 {
-    size_t size;
-    const uint8_t *value = dict_get (dict, key, &size);
+    for (enum overlay_mark mark = 0; mark < OVERLAY_MARKS; mark++) {
+        g_autofree char *key = overlay_mark_name (this, mark);
+
+        if (dict_has (names, key))
+            marks->has |= 1u << mark;
+    }
+    if (overlay_has (marks, OVERLAY_OPAQUE) || slot == OVERLAY_UPPER)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS (opaque_keys); i++)
+        if (dict_has (names, opaque_keys[i])) {
+            marks->opaque_key = opaque_keys[i];
+            marks->has |= 1u << OVERLAY_OPAQUE;
+        }
+}
+
+char *
+overlay_marks_key (const xlator_t *this, const struct overlay_marks *marks, enum overlay_mark mark)
+{
+    if (mark == OVERLAY_OPAQUE && marks->opaque_key)
+        return g_strdup (marks->opaque_key);
+    return overlay_mark_name (this, mark);
+}
+
+static void
+marks_read_identity (struct overlay_marks *marks, const void *value, size_t size)
+{
     uint64_t number;
 
-    if (!value || size != OVERLAY_IDENTITY_SIZE)
-        return false;
-    memcpy (ret_gfid->b, value, sizeof ret_gfid->b);
-    memcpy (&number, value + sizeof ret_gfid->b, sizeof number);
-    *ret_number = GUINT64_FROM_BE (number);
-    return true;
+    if (size != sizeof marks->gfid.b + sizeof number)
+        return;
+    memcpy (marks->gfid.b, value, sizeof marks->gfid.b);
+    memcpy (&number, (const char *) value + sizeof marks->gfid.b, sizeof number);
+    marks->number = GUINT64_FROM_BE (number);
 }
 
-static int
-overlay_xattr_set (struct overlay_act *act, inode_t *below, const char *mark, const void *value,
-                   size_t size)
+void
+overlay_marks_read (struct overlay_marks *marks, enum overlay_mark mark, const void *value,
+                    size_t size)
+{
+    if (mark == OVERLAY_OPAQUE && size > 0) {
+        marks->opaque = *(const char *) value == 'y';
+        marks->files_are_whiteouts = *(const char *) value == 'x';
+    } else if (mark == OVERLAY_REDIRECT) {
+        marks->redirect = g_strndup (value, size);
+    } else if (mark == OVERLAY_ORIGIN && size > 0) {
+        marks->origin = g_memdup2 (value, size);
+        marks->origin_size = size;
+    } else if (mark == OVERLAY_IDENTITY) {
+        marks_read_identity (marks, value, size);
+    }
+}
+
+void
+overlay_marks_clear (struct overlay_marks *marks)
+{
+    g_free (marks->redirect);
+    g_free (marks->origin);
+    *marks = (struct overlay_marks){ 0 };
+}
+
+/* --- of the upper ----------------------------------------------------------------------------- */
+
+int
+overlay_mark_set (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
+                  const void *value, size_t size)
 {
     g_autofree char *key = overlay_mark_name (act->this, mark);
     g_autoptr (dict_t) dict = dict_new ();
@@ -47,49 +111,21 @@ overlay_xattr_set (struct overlay_act *act, inode_t *below, const char *mark, co
 }
 
 int
-overlay_mark_set (struct overlay_act *act, inode_t *below, const char *mark)
+overlay_mark_get (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
+                  char **ret_value, size_t *ret_size)
 {
-    return overlay_xattr_set (act, below, mark, "y", 1);
-}
-
-/* user.* attributes are for files and directories alone: another object gets a new identity once
- * it has been forgotten. */
-int
-overlay_identity_set (struct overlay_act *act, inode_t *below, const gfid_t *gfid, uint64_t number)
-{
-    uint8_t value[OVERLAY_IDENTITY_SIZE];
-    const uint64_t big = GUINT64_TO_BE (number);
-    const bool user = *overlay_priv (act->this)->prefix == 'u';
-
-    if (user && below->ia_type != IA_IFREG && below->ia_type != IA_IFDIR)
-        return 0;
-    memcpy (value, gfid->b, sizeof gfid->b);
-    memcpy (value + sizeof gfid->b, &big, sizeof big);
-    return overlay_xattr_set (act, below, "windlass", value, sizeof value);
-}
-
-int
-overlay_identity_get (struct overlay_act *act, inode_t *below, gfid_t *ret_gfid,
-                      uint64_t *ret_number)
-{
-    g_autofree char *key = overlay_mark_name (act->this, "windlass");
+    g_autofree char *key = overlay_mark_name (act->this, mark);
     loc_t loc = { .inode = below };
     struct getxattr_reply reply;
     int r = sync_getxattr (overlay_daemon (act, OVERLAY_UPPER), &loc, key, NULL, &reply);
+    const char *value = r >= 0 ? dict_get (reply.dict, key, ret_size) : NULL;
 
-    if (r >= 0)
-        r = overlay_identity_read (reply.dict, key, ret_gfid, ret_number);
-    else if (r == -ENODATA || r == -EOPNOTSUPP)
-        r = 0;
+    *ret_value = NULL;
+    if (value) {
+        *ret_value = g_malloc0 (*ret_size + 1);
+        memcpy (*ret_value, value, *ret_size);
+    }
     getxattr_reply_drop (&reply);
     loc_wipe_path (&loc);
-    return r;
-}
-
-bool
-overlay_is_opaque (const dict_t *dict, const char *key)
-{
-    const char *value = dict_get_str (dict, key);
-
-    return value && *value == 'y';
+    return r == -ENODATA || r == -EOPNOTSUPP ? 0 : error_or_0 (r);
 }

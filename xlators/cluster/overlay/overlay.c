@@ -59,6 +59,7 @@ overlay_local_drop (xlator_t *this, void *data)
     overlay_lookup_drop (local);
     inode_unref (local->inode);
     fd_unref (local->opens);
+    inode_unref (local->source);
 }
 
 /* --- init, notify, fini ----------------------------------------------------------------------- */

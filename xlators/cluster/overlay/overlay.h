@@ -34,12 +34,14 @@
 #include <string.h>
 
 #define OVERLAY_UPPER 0 /* slot of the upper */
+#define OVERLAY_SENTENCES_MAX 100 /* about wrong marks, that a graph writes to its log */
 
 struct overlay_layer {
     xlator_t *xlator; /* a child */
     uint64_t dev;     /* of its root; set at the start */
     uint64_t seed;    /* of inode numbers; 0: they pass unchanged. Set at the start */
     struct client *daemon; /* requests as the daemon; NULL: none was made yet. Atomic */
+    bool origins;     /* finds files by origin (XDATA_ORIGIN). Set at the start */
 };
 
 typedef struct {
@@ -57,6 +59,7 @@ typedef struct {
     int start_error;              /* of the last start, for the log */
     unsigned tasks;               /* tasks on threads of core/work */
     uint64_t serial;              /* of the last name in work */
+    unsigned sentences;           /* about wrong marks, in the log. Atomic */
     GHashTable *turns;            /* inodes of directories that threads change */
     GQueue swept;                 /* names in work that are removed next; owned */
     bool sweeping;                /* a job removes them */
@@ -65,6 +68,9 @@ typedef struct {
 /* The context of an inode above; private.lock, except where atomic. */
 struct overlay_inode {
     uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
+    uint64_t marked;     /* of a directory: the slots in which files may have marks. Atomic */
+    bool copied;         /* the upper's object has an origin. Atomic */
+    bool impure;         /* of a directory: the upper's has this mark. Atomic */
     bool queued;         /* a task will copy the object for the waiters */
     bool copying;        /* a thread copies the object */
     bool dead;           /* a removed directory: no name can be made in it */
@@ -72,25 +78,69 @@ struct overlay_inode {
     GQueue waiters;      /* of call_stub_t */
 };
 
-enum overlay_phase { OVERLAY_LOOK, OVERLAY_MARKS, OVERLAY_STAT };
+/* Marks of an object in a layer (marks.c). Those before OVERLAY_VALUES are read, of the others it
+ * counts whether they are there. */
+enum overlay_mark {
+    OVERLAY_OPAQUE,
+    OVERLAY_REDIRECT,
+    OVERLAY_ORIGIN,
+    OVERLAY_IDENTITY, /* of this translator: gfid and inode number that a copy goes on to have */
+    OVERLAY_VALUES,
+    OVERLAY_IMPURE = OVERLAY_VALUES,
+    OVERLAY_METACOPY,
+    OVERLAY_WHITEOUT,
+    OVERLAY_MARKS
+};
+
+struct overlay_marks {
+    unsigned has;            /* a bit for each mark */
+    const char *opaque_key;  /* the attribute that makes the directory opaque */
+    char *redirect;          /* owned; NULL: none */
+    unsigned char *origin;   /* owned; NULL: none */
+    size_t origin_size;
+    gfid_t gfid;             /* of the identity; null: none */
+    uint64_t number;
+    bool opaque;             /* nothing below counts */
+    bool files_are_whiteouts; /* an empty file with the mark is one */
+};
+
+/* A lookup of a name. Layers from `slot` on are asked for `names`. */
+struct overlay_look {
+    loc_t loc;          /* as asked, with references */
+    char **names;       /* a name of the parent, or the names from the layers' roots; owned */
+    bool absolute;      /* the latter */
+    unsigned at;        /* which of the names is looked up */
+    inode_t *directory; /* where, if at > 0; with a reference */
+    bool marks;         /* the names of marks are asked for */
+    bool values;        /* their values are */
+    inode_t *found;     /* whose, with a reference */
+    struct iatt found_buf;
+    struct overlay_marks found_marks;
+
+    inode_t **below;    /* by slot, with references; n of them */
+    unsigned n;
+    unsigned first;     /* the slot that has what the view shows; n: none yet */
+    bool done;          /* no further layer counts */
+    struct overlay_marks first_marks;
+    uint64_t marked;    /* as overlay_inode.marked */
+
+    inode_t *origin;    /* the file that an origin tells, in slot `asked`; with a reference */
+    unsigned asked;     /* slot that is asked for the file of an origin; 0: none yet */
+    unsigned hops;      /* origins that were followed */
+    gfid_t gfid;        /* of the end of the chain of origins; null: none */
+    uint64_t number;    /* st_ino of it; 0: none */
+};
 
 /* The local of a call. */
 struct overlay_local {
     struct sequence sequence; /* of a lookup */
     bool on_thread;           /* the call has come to a thread of core/work */
     inode_t *inode;           /* that the answer is about, with a reference; or NULL */
+    inode_t *source;          /* of copy_file_range, with a reference; or NULL */
     unsigned slot;            /* where the call was wound, or where the lookup is */
     fd_t *opens;              /* of an open that waits for an answer, with a reference; or NULL */
-
-    /* a lookup */
-    loc_t loc;                /* as asked, with references */
-    enum overlay_phase phase;
-    inode_t **below;          /* by slot, with references */
-    unsigned first;           /* the slot that has what the view shows; n: none yet */
-    struct iatt buf;          /* of it */
-    bool done;                /* no further layer counts */
-    gfid_t origin;            /* gfid that the upper's mark tells; null: none */
-    uint64_t number;          /* st_ino that the upper's mark tells; 0: none */
+    struct iatt buf;          /* the answer of a lookup */
+    struct overlay_look look;
 };
 
 static inline overlay_private_t *
@@ -106,6 +156,15 @@ unsigned overlay_slot (xlator_t *this, inode_t *inode);
 bool overlay_is_merged (xlator_t *this, inode_t *inode); /* in more than one layer */
 
 struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
+
+/* The slot's bit in overlay_inode.marked. Slots from 63 on share one. */
+static inline uint64_t
+overlay_slot_bit (unsigned slot)
+{
+    return (uint64_t) 1 << MIN (slot, 63);
+}
+
+bool overlay_is_copied (xlator_t *this, inode_t *inode); /* from a lower to the upper */
 void overlay_inode_forget (xlator_t *this, inode_t *inode);
 
 /* Returns the inode above with the gfid: given if that has it or none yet, else the known one, else
@@ -199,20 +258,59 @@ int overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *re
 
 /* --- marks.c: marks of the kernel's format ---------------------------------------------------- */
 
-bool overlay_mark_is (const char *name); /* an attribute that the view hides */
+bool overlay_attribute_is_mark (const char *name); /* an attribute that the view hides */
 
-/* The mark of this translator: "trusted.overlay.windlass" and its value, the gfid and the inode
- * number (big-endian) that a copy goes on to have. */
-#define OVERLAY_IDENTITY_SIZE 24
-char *overlay_mark_name (const xlator_t *this, const char *mark);
-bool overlay_identity_read (const dict_t *dict, const char *key, gfid_t *ret_gfid,
-                            uint64_t *ret_number);
-int overlay_identity_set (struct overlay_act *act, inode_t *below, const gfid_t *gfid,
-                          uint64_t number);
-int overlay_identity_get (struct overlay_act *act, inode_t *below, gfid_t *ret_gfid,
-                          uint64_t *ret_number);
-bool overlay_is_opaque (const dict_t *dict, const char *key);
-int overlay_mark_set (struct overlay_act *act, inode_t *below, const char *mark);
+/* Returns the attribute of a mark in the upper; g_free it. */
+char *overlay_mark_name (const xlator_t *this, enum overlay_mark mark);
+int overlay_mark_set (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
+                      const void *value, size_t size);
+/* Reads a mark of the upper: 0 and NULL if there is none. g_free *ret_value, which has a NUL behind
+ * its *ret_size bytes. */
+int overlay_mark_get (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
+                      char **ret_value, size_t *ret_size);
+
+/* Fills in which marks are among the attributes of an object of a slot. */
+void overlay_marks_list (const xlator_t *this, unsigned slot, const dict_t *names,
+                         struct overlay_marks *marks);
+/* The attribute of a mark that the object has. g_free it. */
+char *overlay_marks_key (const xlator_t *this, const struct overlay_marks *marks,
+                         enum overlay_mark mark);
+/* Fills in the value of a mark. */
+void overlay_marks_read (struct overlay_marks *marks, enum overlay_mark mark, const void *value,
+                         size_t size);
+void overlay_marks_clear (struct overlay_marks *marks);
+
+static inline bool
+overlay_has (const struct overlay_marks *marks, enum overlay_mark mark)
+{
+    return marks->has & 1u << mark;
+}
+
+/* --- origin.c: which file a copy is a copy of ------------------------------------------------- */
+
+/* Whether a layer finds its files by origin. */
+bool overlay_origins_are_found (struct overlay_act *act, unsigned slot, inode_t *root);
+/* Marks a copy with where it comes from: `from` in a slot. */
+int overlay_origin_set (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *made,
+                        const gfid_t *gfid, uint64_t number);
+/* Marks a directory of the upper (above) before it gets a copy as an entry. */
+int overlay_impure_set (struct overlay_act *act, inode_t *directory);
+
+/* Steps of a lookup, whose local they get. */
+bool overlay_origin_when (void *data);
+void overlay_origin_run (void *data);
+int overlay_origin_judge (void *data);
+
+/* --- redirect.c: directories that come from another place ------------------------------------- */
+
+/* Splits a redirect as the kernel reads it. Returns false if it is none: *ret_reason then completes
+ * a sentence. g_strfreev *ret_names. */
+bool overlay_redirect_read (const char *redirect, char ***ret_names, bool *ret_absolute,
+                            const char **ret_reason);
+/* Marks a directory of the upper that has lowers with its place in them, before it is renamed.
+ * same: within its directory. Returns -EXDEV where that can't be. */
+int overlay_redirect_set (struct overlay_act *act, inode_t *parent, const char *name,
+                          inode_t *inode, bool same);
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
@@ -234,7 +332,6 @@ struct overlay_entry {
     uint32_t type;
     char *name;
 };
-int overlay_list_read (struct overlay_act *act, inode_t *inode, GPtrArray *ret_entries);
 GPtrArray *overlay_entries_new (void);
 
 /* Copies the object to the upper, with its parents, unless it is there. Waits. */

@@ -166,7 +166,7 @@ overlay_sets_mark (const dict_t *dict)
 
     for (size_t i = 0; i < dict_count (dict); i++) {
         dict_nth (dict, i, &name, &value, &size);
-        if (overlay_mark_is (name))
+        if (overlay_attribute_is_mark (name))
             return true;
     }
     return false;
@@ -184,7 +184,7 @@ overlay_refuses (const struct call *call)
         set = ((const struct fsetxattr_call *) call->args)->dict;
     if (set)
         return overlay_sets_mark (set) ? EOPNOTSUPP : 0;
-    return overlay_mark_is (call->name) ? ENODATA : 0;
+    return overlay_attribute_is_mark (call->name) ? ENODATA : 0;
 }
 
 static dict_t *
@@ -197,7 +197,7 @@ overlay_names_shown (const dict_t *names)
 
     for (size_t i = 0; i < dict_count (names); i++) {
         dict_nth (names, i, &name, &value, &size);
-        if (!overlay_mark_is (name))
+        if (!overlay_attribute_is_mark (name))
             dict_set (left, name, value, size);
     }
     return left;
@@ -212,8 +212,8 @@ overlay_pass_to (const struct call *call, inode_t *inode, unsigned slot)
 
     if (!local->inode && call->op != FOP_tmpfile)
         local->inode = inode_ref (inode);
-    if (call->op == FOP_copy_file_range && !local->loc.inode)
-        local->loc.inode = inode_ref (call->fd->inode);
+    if (call->op == FOP_copy_file_range && !local->source)
+        local->source = inode_ref (call->fd->inode);
     local->slot = slot;
     realm_wind (call, slot, NULL);
 }
@@ -271,7 +271,7 @@ overlay_iatts_above (struct realm_answered *above, const struct overlay_local *l
 
     for (unsigned i = 0; i < above->n_iatts && local->inode; i++)
         overlay_iatt_above (above->answer.this,
-                            &above->iatts[i] == source ? local->loc.inode : local->inode,
+                            &above->iatts[i] == source ? local->source : local->inode,
                             local->slot, &above->iatts[i]);
 }
 

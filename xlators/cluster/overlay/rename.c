@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * rename. Both objects are in the upper first, but for an object that is replaced. A directory that
- * has lowers can't be renamed: EXDEV, and programs copy it.
+ * has lowers gets a redirect to them. In the user form of the marks there are no redirects, as in
+ * the kernel's overlayfs: then the rename fails with EXDEV, and programs copy the directory.
+ *
+ * A redirect may have the names of directories above, so directories are renamed one at a time.
  */
 #include "names.h"
 
@@ -14,6 +17,7 @@ struct overlay_renaming {
     inode_t *subject, *victim; /* above, with references; victim may be NULL */
     struct overlay_name at, over;
     struct iatt buf; /* of the subject */
+    bool alone;      /* a directory is renamed */
 };
 
 static bool
@@ -30,7 +34,8 @@ overlay_has_lowers (xlator_t *this, inode_t *inode)
 static int
 overlay_rename_object (struct overlay_act *act, inode_t *inode)
 {
-    if (inode->ia_type == IA_IFDIR && overlay_has_lowers (act->this, inode))
+    if (inode->ia_type == IA_IFDIR && overlay_has_lowers (act->this, inode)
+        && *overlay_priv (act->this)->prefix == 'u')
         return -EXDEV;
     return overlay_copy_up (act->this, inode);
 }
@@ -102,23 +107,47 @@ overlay_rename_move (const struct overlay_renaming *renaming)
     };
 }
 
-/* A directory that comes to a name with lowers is not merged with them. */
+/* A directory goes on to have the lowers that it has, also if the new name has others. */
 static int
-overlay_rename_opaque (struct overlay_act *act, inode_t *below, const struct overlay_name *over)
+overlay_rename_mark (struct overlay_renaming *renaming, const loc_t *from, inode_t *inode,
+                     const struct overlay_name *at, const struct overlay_name *over)
 {
-    return below->ia_type == IA_IFDIR && over->lower ? overlay_mark_set (act, below, "opaque") : 0;
+    struct overlay_act *act = renaming->act;
+
+    if (inode->ia_type != IA_IFDIR)
+        return 0;
+    if (overlay_has_lowers (act->this, inode))
+        return overlay_redirect_set (act, from->parent, from->name, inode,
+                                     renaming->from->parent == renaming->to->parent);
+    return over->lower ? overlay_mark_set (act, at->upper, OVERLAY_OPAQUE, "y", 1) : 0;
+}
+
+/* Marks all that is in the way of the move. */
+static int
+overlay_rename_marks (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    const bool exchange = renaming->flags & RENAME_EXCHANGE;
+    int r = overlay_rename_mark (renaming, renaming->from, renaming->subject, &renaming->at,
+                                 &renaming->over);
+
+    if (r == 0 && overlay_is_copied (act->this, renaming->subject))
+        r = overlay_impure_set (act, renaming->to->parent);
+    if (r == 0 && exchange)
+        r = overlay_rename_mark (renaming, renaming->to, renaming->victim, &renaming->over,
+                                 &renaming->at);
+    if (r == 0 && exchange && overlay_is_copied (act->this, renaming->victim))
+        r = overlay_impure_set (act, renaming->from->parent);
+    return r;
 }
 
 static int
 overlay_rename_exchange (struct overlay_renaming *renaming)
 {
-    struct overlay_act *act = renaming->act;
     const struct overlay_move move = overlay_rename_move (renaming);
-    int r = overlay_rename_opaque (act, renaming->at.upper, &renaming->over);
+    const int r = overlay_rename_marks (renaming);
 
-    if (r == 0)
-        r = overlay_rename_opaque (act, renaming->over.upper, &renaming->at);
-    return r < 0 ? r : overlay_move (act, &move, RENAME_EXCHANGE, &renaming->buf);
+    return r < 0 ? r : overlay_move (renaming->act, &move, RENAME_EXCHANGE, &renaming->buf);
 }
 
 /* The whiteout of the new name comes to the old one, which may need one. */
@@ -155,7 +184,7 @@ overlay_rename_names (struct overlay_renaming *renaming)
     struct overlay_act *act = renaming->act;
     const bool directory = renaming->at.upper->ia_type == IA_IFDIR;
     struct overlay_move move;
-    int r = overlay_rename_opaque (act, renaming->at.upper, &renaming->over);
+    int r = overlay_rename_marks (renaming);
 
     if (r == 0 && directory && renaming->over.upper)
         r = overlay_rename_directory_over (renaming);
@@ -248,6 +277,18 @@ overlay_rename_prepare (struct overlay_renaming *renaming)
     return r < 0 ? r : overlay_copy_up (act->this, to->parent);
 }
 
+/* The turn of the work directory is that of renames of directories. */
+static void
+overlay_rename_alone (struct overlay_renaming *renaming)
+{
+    const inode_t *victim = renaming->flags & RENAME_EXCHANGE ? renaming->victim : NULL;
+
+    renaming->alone = renaming->subject->ia_type == IA_IFDIR
+                      || (victim && victim->ia_type == IA_IFDIR);
+    if (renaming->alone)
+        overlay_turns_take (renaming->act->this, overlay_work (renaming->act), NULL);
+}
+
 static void
 overlay_rename_answer (const struct call *call, struct overlay_renaming *renaming,
                        struct overlay_parent *old, struct overlay_parent *new)
@@ -266,6 +307,7 @@ overlay_rename (struct overlay_act *act, const struct call *call)
     int r = overlay_rename_prepare (&renaming);
 
     if (r == 0) {
+        overlay_rename_alone (&renaming);
         overlay_turns_take (act->this, call->loc->parent, call->newloc->parent);
         overlay_parent_before (act, call->loc->parent, &old);
         overlay_parent_before (act, call->newloc->parent, &new);
@@ -273,6 +315,8 @@ overlay_rename (struct overlay_act *act, const struct call *call)
         overlay_parent_after (act, &old);
         overlay_parent_after (act, &new);
         overlay_turns_give (act->this, call->loc->parent, call->newloc->parent);
+        if (renaming.alone)
+            overlay_turns_give (act->this, overlay_work (act), NULL);
     }
     if (r < 0)
         call_fail (call, -r);

@@ -80,7 +80,7 @@ static int
 overlay_try_mark (struct overlay_act *act, inode_t *file, const char *prefix)
 {
     overlay_priv (act->this)->prefix = prefix;
-    return overlay_mark_set (act, file, "windlass");
+    return overlay_mark_set (act, file, OVERLAY_IDENTITY, "", 0);
 }
 
 /* What the upper's file system lacks: the end of a sentence; NULL: nothing. */
@@ -236,9 +236,32 @@ overlay_clean_work (struct overlay_act *act, inode_t *work)
             sync_name_remove_tree (client, fds, work, names->pdata[i]);
 }
 
-static void
-overlay_layer_starts (xlator_t *this, unsigned slot, inode_t *root, const struct iatt *buf)
+/* What a lookup finds out of other directories. */
+static int
+overlay_root_marks (struct overlay_act *act, unsigned slot, inode_t *root)
 {
+    struct overlay_inode *ctx = overlay_inode_get (act->this, itable_root (act->above));
+    struct overlay_marks marks = { 0 };
+    loc_t loc = { .inode = root };
+    struct getxattr_reply reply;
+    int r = sync_getxattr (overlay_daemon (act, slot), &loc, NULL, NULL, &reply);
+
+    if (r >= 0)
+        overlay_marks_list (act->this, slot, reply.dict, &marks);
+    if (overlay_has (&marks, OVERLAY_IMPURE) || overlay_has (&marks, OVERLAY_OPAQUE))
+        __atomic_or_fetch (&ctx->marked, overlay_slot_bit (slot), __ATOMIC_RELAXED);
+    if (overlay_has (&marks, OVERLAY_IMPURE) && slot == OVERLAY_UPPER)
+        __atomic_store_n (&ctx->impure, true, __ATOMIC_RELAXED);
+    getxattr_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return r == -EOPNOTSUPP ? 0 : error_or_0 (r);
+}
+
+static int
+overlay_layer_starts (struct overlay_act *act, unsigned slot, inode_t *root,
+                      const struct iatt *buf)
+{
+    xlator_t *this = act->this;
     overlay_private_t *priv = overlay_priv (this);
     struct overlay_layer *layer = &priv->layers[slot];
 
@@ -247,7 +270,9 @@ overlay_layer_starts (xlator_t *this, unsigned slot, inode_t *root, const struct
     for (unsigned i = 1; layer->seed && i < slot; i++)
         if (priv->layers[i].dev == layer->dev && i < layer->seed)
             layer->seed = i;
+    layer->origins = slot != OVERLAY_UPPER && overlay_origins_are_found (act, slot, root);
     realm_slot_set_root (this, slot, root);
+    return overlay_root_marks (act, slot, root);
 }
 
 static int
@@ -266,7 +291,7 @@ overlay_start_upper (struct overlay_act *act, inode_t *lower, const struct iatt 
     if (r == -ENOENT)
         r = overlay_make_upper (act, work, lower, lower_buf, &upper);
     if (r == 0)
-        overlay_layer_starts (act->this, OVERLAY_UPPER, upper, &buf);
+        r = overlay_layer_starts (act, OVERLAY_UPPER, upper, &buf);
     return r;
 }
 
@@ -289,7 +314,7 @@ overlay_start_layers (struct overlay_act *act, const char **ret_who)
         *ret_who = priv->layers[slot].xlator->name;
         r = overlay_root_of (act, slot, &root, &buf);
         if (r == 0)
-            overlay_layer_starts (act->this, slot, root, &buf);
+            r = overlay_layer_starts (act, slot, root, &buf);
     }
     return r;
 }
