@@ -74,6 +74,8 @@ trash_copy_data (struct client *client, struct trash_copy *copy)
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
+#define COMPARE_STEP ((size_t) 1 << 20) /* bytes of one pair of reads */
+
 static bool
 copy_answers_same (const struct readv_reply *one, const struct readv_reply *other)
 {
@@ -94,10 +96,10 @@ static int
 compare_step (struct client *client, fd_t *one, fd_t *other, off_t offset)
 {
     struct readv_reply of_one, of_other = { 0 };
-    int r = sync_readv (client, one, COPY_STEP, offset, 0, NULL, &of_one), r2;
+    int r = sync_readv (client, one, COMPARE_STEP, offset, 0, NULL, &of_one), r2;
 
     if (r > 0) {
-        r2 = sync_readv (client, other, COPY_STEP, offset, 0, NULL, &of_other);
+        r2 = sync_readv (client, other, COMPARE_STEP, offset, 0, NULL, &of_other);
         if (r2 < 0)
             r = r2;
         else if (!copy_answers_same (&of_one, &of_other))
