@@ -8,7 +8,7 @@
 
 /* Returns the origin's size, or the error. */
 static int
-origin_get (struct world *w, inode_t *inode, unsigned char bytes[ORIGIN_MAX])
+origin_of (struct world *w, inode_t *inode, unsigned char bytes[ORIGIN_MAX])
 {
     g_auto (loc_t) loc = { .inode = inode };
     struct getxattr_reply reply;
@@ -61,7 +61,7 @@ START_TEST (a_file_is_found_by_its_origin_wherever_it_is)
     g_autoptr (inode_t) found = NULL, found_dir = NULL, found_root = NULL, unknown = NULL;
     unsigned char bytes[ORIGIN_MAX];
     gfid_t gfid = file->gfid;
-    int size = origin_get (&w, file, bytes);
+    int size = origin_of (&w, file, bytes);
 
     ck_assert_int_gt (size, ORIGIN_HEAD);
     ck_assert_int_eq (world_rename (&w, w.root, "file", dir, "moved", 0), 0);
@@ -75,10 +75,10 @@ START_TEST (a_file_is_found_by_its_origin_wherever_it_is)
     found = origin_look (&w, bytes, (size_t) size);
     ck_assert_ptr_nonnull (found);
     ck_assert (gfid_equal (&found->gfid, &gfid));
-    size = origin_get (&w, dir, bytes);
+    size = origin_of (&w, dir, bytes);
     found_dir = origin_look (&w, bytes, (size_t) size);
     ck_assert_ptr_eq (found_dir, dir);
-    size = origin_get (&w, w.root, bytes);
+    size = origin_of (&w, w.root, bytes);
     found_root = origin_look (&w, bytes, (size_t) size);
     ck_assert_ptr_eq (found_root, w.root);
 }
@@ -92,14 +92,14 @@ START_TEST (what_is_gone_or_elsewhere_is_not_found)
     g_autofree char *path = world_path (&w, "file");
     unsigned char bytes[ORIGIN_MAX];
     inode_t *file = origin_file (&w, "file");
-    int size = origin_get (&w, file, bytes);
+    int size = origin_of (&w, file, bytes);
 
     ck_assert_int_eq (unlink (path), 0);
     inode_unlink (w.root, "file");
     inode_unref (file);
     ck_assert_ptr_null (origin_look (&w, bytes, (size_t) size));
     ck_assert_int_eq (w.r, -ESTALE);
-    size = origin_get (&other, dir, bytes); /* on the same file system, outside of the root */
+    size = origin_of (&other, dir, bytes); /* on the same file system, outside of the root */
     ck_assert_ptr_null (origin_look (&w, bytes, (size_t) size));
     ck_assert_int_eq (w.r, -ESTALE);
     bytes[5] ^= 1; /* of another file system */
@@ -118,7 +118,7 @@ START_TEST (without_handles_the_attribute_is_there_and_the_lookup_is_refused)
     g_auto (world) w = posix_world_begin (world_modes[1]);
     g_autoptr (inode_t) file = origin_file (&w, "file");
     unsigned char bytes[ORIGIN_MAX];
-    int size = origin_get (&w, file, bytes);
+    int size = origin_of (&w, file, bytes);
 
     ck_assert_int_gt (size, ORIGIN_HEAD);
     ck_assert_ptr_null (origin_look (&w, bytes, (size_t) size));

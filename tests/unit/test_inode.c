@@ -465,7 +465,7 @@ END_TEST
 
 /* The names "unkept" in the root, and "too" in an unkept directory. */
 static bool
-name_is_unkept (inode_t *parent, const char *name, void *data)
+odd_name_is_unkept (inode_t *parent, const char *name, void *data)
 {
     ++*(unsigned *) data;
     return strcmp (name, parent == itable_root (parent->table) ? "unkept" : "too") == 0
@@ -484,7 +484,7 @@ START_TEST (directories_of_some_names_are_unkept)
                         renamed = NULL, exchanged = NULL;
 
     itable_join (table, 1, 1, count_forget, &asked);
-    itable_set_unkept (table, 1, name_is_unkept);
+    itable_set_unkept (table, 1, odd_name_is_unkept);
     ck_assert (!inode_is_unkept (early));
     again = linked (table, root, "unkept", 1, IA_IFDIR);
     ck_assert_ptr_eq (again, early);
