@@ -109,7 +109,8 @@ passthrough_free (struct passthrough *all)
 
 /* Nothing is ever written through a mount that is read-only (-o ro). */
 static xlator_t *
-passing_in_the_way (const struct bridge *bridge, inode_t *inode, const char **why, xlator_t **storage)
+passing_in_the_way (const struct bridge *bridge, inode_t *inode, const char **why,
+                    xlator_t **storage)
 {
     return passthrough_in_the_way (bridge->graph->top, inode, !bridge->settings.read_only, why,
                                    storage);
