@@ -101,6 +101,10 @@ src_libcore_a_SOURCES = \
     %D%/core/records/record-internal.h \
     %D%/core/records/record-log.c \
     %D%/core/records/record-logs.c \
+    %D%/core/store/file.c \
+    %D%/core/store/internal.h \
+    %D%/core/store/records.c \
+    %D%/core/store/store.c \
     %D%/core/realm/answers.c \
     %D%/core/realm/calls.c \
     %D%/core/realm/copy-between.c \
@@ -265,6 +269,9 @@ pkgincluderealmdir = $(pkgincludedir)/core/realm
 pkgincluderealm_HEADERS = \
     %D%/core/realm/copy-between.h \
     %D%/core/realm/realm.h
+pkgincludestoredir = $(pkgincludedir)/core/store
+pkgincludestore_HEADERS = \
+    %D%/core/store/store.h
 pkgincludecachedir = $(pkgincludedir)/core/cache
 pkgincludecache_HEADERS = \
     %D%/core/cache/cache-weight.h \

@@ -62,6 +62,9 @@
 #include "core/rules/rule-reader.h"
 #include "core/rules/rules.h"
 
+/* Tables that survive the process, in a file of a child. */
+#include "core/store/store.h"
+
 /* Logs of records, which go on over moves to other graphs. */
 #include "core/records/record-log.h"
 

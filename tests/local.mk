@@ -98,6 +98,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_limit.c \
     %D%/graph/test_load.c \
     %D%/graph/test_open_behind.c \
+    %D%/graph/test_overlay_apply.c \
     %D%/graph/test_overlay_diff.c \
     %D%/graph/test_posix.c \
     %D%/graph/test_posix_acl.c \
@@ -118,6 +119,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_rot13.c \
     %D%/graph/test_trash_makers.c \
     %D%/graph/test_rule_walk.c \
+    %D%/graph/test_store.c \
     %D%/graph/test_write_behind.c \
     %D%/graph/test_write_behind_errors.c
 tests_graph_all_LDADD = $(brick_objects) $(test_ldadd)

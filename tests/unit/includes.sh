@@ -12,7 +12,7 @@ src/core/base
 src/core/time src/core/data
 src/core/table src/core/records
 src/core/edge
-src/core/work src/core/cache src/core/rules src/core/realm
+src/core/work src/core/cache src/core/rules src/core/realm src/core/store
 src/core/report src/rpc
 src/xlator.h src/trace src/graph
 src/control

@@ -53,7 +53,7 @@ cut_store_free (struct cut_store *store)
 }
 
 static int
-store_open (struct cut_store *store)
+cut_store_open (struct cut_store *store)
 {
     g_autofree char *path = NULL;
 
@@ -68,7 +68,7 @@ store_open (struct cut_store *store)
 }
 
 static uint64_t
-store_take_place (struct cut_store *store)
+cut_store_take_place (struct cut_store *store)
 {
     GArray *places = store->free_places;
     uint64_t place;
@@ -81,9 +81,9 @@ store_take_place (struct cut_store *store)
 }
 
 static struct cut_block *
-store_put_in_file (struct cut_store *store, const void *bytes, int *ret_error)
+cut_store_put_in_file (struct cut_store *store, const void *bytes, int *ret_error)
 {
-    int r = store_open (store);
+    int r = cut_store_open (store);
     struct cut_block *block;
     ssize_t n;
 
@@ -93,7 +93,7 @@ store_put_in_file (struct cut_store *store, const void *bytes, int *ret_error)
     }
     block = g_malloc (sizeof *block);
     block->where = BLOCK_FILE;
-    block->place = store_take_place (store);
+    block->place = cut_store_take_place (store);
     n = pwrite (store->fd, bytes, CUT_BLOCK, (off_t) (block->place * CUT_BLOCK));
     if (n == CUT_BLOCK)
         return block;
@@ -110,7 +110,7 @@ cut_store_put (struct cut_store *store, const void *bytes, int *ret_error)
     if (!bytes)
         return store->zeros;
     if (store->used + CUT_BLOCK > store->limit)
-        return store_put_in_file (store, bytes, ret_error);
+        return cut_store_put_in_file (store, bytes, ret_error);
     block = g_malloc (sizeof *block + CUT_BLOCK);
     block->where = BLOCK_MEMORY;
     memcpy (block->bytes, bytes, CUT_BLOCK);
