@@ -78,6 +78,10 @@ inode_t *realm_below (xlator_t *this, inode_t *inode, unsigned slot);
  * another one already, it keeps that. */
 void realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 
+/* Makes `below` the inode of `inode` in the slot, in the place of any other; NULL: it has none. In
+ * a pause (core/work/pause.h) alone. Not for a slot's root. */
+void realm_replace (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
+
 /* Records `root`, a directory of the child's table, as the root of the slot: for a boundary that
  * looks up its roots by itself before it winds a call. If the slot has a root already, it keeps
  * that. */
@@ -92,6 +96,10 @@ fd_t *realm_fd (xlator_t *this, fd_t *fd, unsigned slot);
 /* Records `below` as the fd in the slot of the open fd `fd`, and takes a reference. The fd is new,
  * or the caller's lock keeps other threads from doing the same; it has none in the slot yet. */
 void realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below);
+
+/* The same, if there may be another one, which no request uses any more: then `below` takes its
+ * place. */
+void realm_fd_replace (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below);
 
 /* --- calls ---------------------------------------------------------------------------------- */
 

@@ -102,6 +102,21 @@ realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
         inode_unref_by_core (below);
 }
 
+void
+realm_replace (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
+{
+    void **ctx = inode_ctx_get_at (inode, this->slots->inode_slot);
+
+    if (!ctx) {
+        if (below)
+            realm_join (this, inode, slot, below);
+        return;
+    }
+    if (below)
+        inode_ref_by_core (below);
+    inode_unref_by_core (__atomic_exchange_n (&ctx[slot], below, __ATOMIC_ACQ_REL));
+}
+
 fd_t *
 realm_fd (xlator_t *this, fd_t *fd, unsigned slot)
 {
@@ -137,6 +152,17 @@ realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
     }
     g_assert (!ctx[slot]);
     __atomic_store_n (&ctx[slot], fd_ref (below), __ATOMIC_RELEASE);
+}
+
+void
+realm_fd_replace (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
+{
+    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+
+    if (!realm_entry_get (realm_entry (ctx, slot)))
+        realm_fd_join (this, fd, slot, below);
+    else
+        fd_unref (__atomic_exchange_n (&ctx[slot], fd_ref (below), __ATOMIC_ACQ_REL));
 }
 
 inode_t *
