@@ -39,6 +39,10 @@ overlay_order_option (struct overlay_order *order, const char *text)
         order->style = DIFF_NAME_STATUS;
     else if (strcmp (text, "--patch") == 0)
         order->style = DIFF_PATCH;
+    else if (strcmp (text, "--with") == 0)
+        order->with = true;
+    else if (strcmp (text, "--force") == 0)
+        order->force = true;
     else
         return -EINVAL;
     order->json = order->style == DIFF_JSON;
@@ -109,9 +113,14 @@ overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *
     struct overlay_order *order = overlay_order_new (this, asked);
     const struct job_plan plan = { .name = name, .about = "overlay", .run = overlay_order_run,
                                    .free = overlay_order_free, .data = order, .asked = asked };
-    const int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
+    const bool changes = carry_out == overlay_discard || carry_out == overlay_apply;
+    int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
 
     order->carry_out = carry_out;
+    if (r == 0 && changes && asked->read_only) {
+        g_string_assign (answer, "the mount is read-only (-o ro): its changes stay as they are");
+        r = -EROFS;
+    }
     if (r == 0)
         return job_answers (this, &plan, answer);
     overlay_order_free (order);
@@ -141,8 +150,9 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
 {
     const overlay_private_t *priv = overlay_priv (order->this);
     g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, priv->n);
-    const struct diff_plan plan = { .layers = layers, .n_layers = priv->n, .paths = order->paths,
-                                    .job = job, .fn = fn, .data = data };
+    const struct diff_plan plan = { .layers = layers, .n_layers = priv->n,
+                                    .paths = order->equal ? NULL : order->paths,
+                                    .equal = order->equal, .job = job, .fn = fn, .data = data };
     int r;
 
     for (unsigned i = 0; i < priv->n; i++) {
@@ -280,6 +290,12 @@ overlay_command_discard (xlator_t *this, const struct xlator_asked *asked, GStri
     return overlay_order_begin (this, asked, answer, "discard", overlay_discard);
 }
 
+static int
+overlay_command_apply (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "apply", overlay_apply);
+}
+
 #define ROW_JSON { "json", NULL, "print JSON" }
 
 static const struct xlator_command_option overlay_status_options[] = { ROW_JSON, {} };
@@ -287,6 +303,15 @@ static const struct xlator_command_option overlay_diff_options[] = {
     ROW_JSON,
     { "name-status", NULL, "print a letter and the path, as git diff does" },
     { "patch", NULL, "print the lines of text that differ, for patch -p1" },
+    {},
+};
+
+static const struct xlator_command_option overlay_apply_options[] = {
+    ROW_JSON,
+    { "with", NULL, "apply what the paths need as well: new directories above, other halves of "
+                    "renames" },
+    { "force", NULL, "apply also where the directory below has changed, or nothing tells that it "
+                     "has not" },
     {},
 };
 
@@ -298,5 +323,8 @@ const struct xlator_command overlay_commands[] = {
       .job = true },
     { "discard", "undo the changes of the view: all, or those at these paths and below",
       .run = overlay_command_discard, .arguments = "[PATH...]", .job = true },
+    { "apply", "make the changes at these paths and below in the last subvolume",
+      .run = overlay_command_apply, .arguments = "PATH...", .options = overlay_apply_options,
+      .job = true },
     {},
 };

@@ -46,8 +46,8 @@ overlay_may_miss (const char *name)
 }
 
 static int
-overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
-                    const char *name)
+overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, unsigned onto,
+                    inode_t *to, const char *name)
 {
     loc_t source = { .inode = from }, target = { .inode = to };
     struct getxattr_reply reply;
@@ -56,7 +56,7 @@ overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, inode
     if (r == -ENODATA)
         r = 0;
     else if (r >= 0)
-        r = sync_setxattr (overlay_daemon (act, OVERLAY_UPPER), &target, reply.dict, 0, NULL, NULL);
+        r = sync_setxattr (overlay_daemon (act, onto), &target, reply.dict, 0, NULL, NULL);
     getxattr_reply_drop (&reply);
     loc_wipe_path (&source);
     loc_wipe_path (&target);
@@ -65,7 +65,8 @@ overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, inode
 
 /* The capability is the last one: other changes remove it. */
 static int
-overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to)
+overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, unsigned onto,
+                     inode_t *to)
 {
     loc_t loc = { .inode = from };
     struct getxattr_reply list;
@@ -79,10 +80,10 @@ overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, inod
     for (size_t i = 0; r >= 0 && i < dict_count (list.dict); i++) {
         dict_nth (list.dict, i, &name, &value, &size);
         if (!overlay_attribute_is_mark (name) && strcmp (name, OVERLAY_CAPABILITY) != 0)
-            r = overlay_copy_xattr (act, slot, from, to, name);
+            r = overlay_copy_xattr (act, slot, from, onto, to, name);
     }
     if (r >= 0 && dict_has (list.dict, OVERLAY_CAPABILITY))
-        r = overlay_copy_xattr (act, slot, from, to, OVERLAY_CAPABILITY);
+        r = overlay_copy_xattr (act, slot, from, onto, to, OVERLAY_CAPABILITY);
     getxattr_reply_drop (&list);
     loc_wipe_path (&loc);
     return error_or_0 (r);
@@ -91,25 +92,33 @@ overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, inod
 /* --- attributes ------------------------------------------------------------------------------- */
 
 static int
-overlay_set (struct overlay_act *act, inode_t *to, const struct iatt *buf, uint32_t valid)
+overlay_set (struct overlay_act *act, unsigned onto, inode_t *to, const struct iatt *buf,
+             uint32_t valid)
 {
     struct iatt set = *buf;
     loc_t loc = { .inode = to };
-    int r = sync_setattr (overlay_daemon (act, OVERLAY_UPPER), &loc, &set, valid, NULL, NULL);
+    int r = sync_setattr (overlay_daemon (act, onto), &loc, &set, valid, NULL, NULL);
 
     loc_wipe_path (&loc);
     return error_or_0 (r);
 }
 
 int
+overlay_copy_attributes_to (struct overlay_act *act, unsigned slot, inode_t *from,
+                            const struct iatt *buf, unsigned onto, inode_t *to)
+{
+    int r = overlay_set (act, onto, to, buf, IATT_UID | IATT_GID);
+
+    if (r == 0 && buf->ia_type != IA_IFLNK)
+        r = overlay_set (act, onto, to, buf, IATT_MODE);
+    if (r == 0)
+        r = overlay_copy_xattrs (act, slot, from, onto, to);
+    return r < 0 ? r : overlay_set (act, onto, to, buf, IATT_ATIME | IATT_MTIME);
+}
+
+int
 overlay_copy_attributes (struct overlay_act *act, unsigned slot, inode_t *from,
                          const struct iatt *buf, inode_t *to)
 {
-    int r = overlay_set (act, to, buf, IATT_UID | IATT_GID);
-
-    if (r == 0 && buf->ia_type != IA_IFLNK)
-        r = overlay_set (act, to, buf, IATT_MODE);
-    if (r == 0)
-        r = overlay_copy_xattrs (act, slot, from, to);
-    return r < 0 ? r : overlay_set (act, to, buf, IATT_ATIME | IATT_MTIME);
+    return overlay_copy_attributes_to (act, slot, from, buf, OVERLAY_UPPER, to);
 }

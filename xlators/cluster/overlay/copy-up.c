@@ -5,7 +5,7 @@
  * bytes, owner, mode, extended attributes and times, is synced, and then gets its name; its
  * directory keeps its times. A file that has lost its name in the view gets a copy without one.
  */
-#include "overlay.h"
+#include "records.h"
 
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -212,6 +212,8 @@ overlay_copy_object (struct overlay_copy *copy)
     if (r < 0)
         return r;
     r = overlay_copy_fill (copy);
+    if (r == 0 && copy->parent)
+        r = overlay_record_copy (copy->act, copy->parent, copy->name, copy->slot, &copy->buf);
     if (r == 0)
         r = overlay_copy_publish (copy);
     if (r < 0)

@@ -195,26 +195,6 @@ walk_wants (const struct walk *walk, const char *path, bool *ret_below)
     return wants;
 }
 
-/* A change of an object that both sides have, or the object comes or goes. */
-static int
-walk_tell (const struct walk *walk, char kind, const char *path, const char *from,
-           const struct diff_object *before, const struct diff_object *after)
-{
-    struct diff_change change = { kind, path, from, 0, before, after };
-    bool below;
-    int r = 0;
-
-    if (!walk_wants (walk, path, &below) && !(from && walk_wants (walk, from, &below)))
-        return 0;
-    if (kind == 'M' || kind == 'R')
-        r = diff_compare (before, after, &change.what);
-    if (r < 0 || (kind == 'M' && change.what == 0))
-        return r;
-    return walk->plan->fn (&change, walk->plan->data);
-}
-
-/* --- the walk --------------------------------------------------------------------------------- */
-
 /* A directory of the topmost layer, the place beside it, and its path: "" is the root. */
 struct walk_directory {
     struct diff_object upper;
@@ -222,6 +202,28 @@ struct walk_directory {
     char *path;
     bool opaque; /* names of the place that the topmost layer lacks are removed */
 };
+
+/* A change of an object that both sides have, or the object comes or goes. */
+static int
+walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, const char *path,
+           const char *from, const struct diff_object *before, const struct diff_object *after)
+{
+    struct diff_change change = { kind, path, from, 0, before, after, in->upper.inode,
+                                  walk->n > 0 && in->place.merged
+                                      ? in->place.merged[walk->n - 1] : NULL };
+    bool below;
+    int r = 0;
+
+    if (!walk_wants (walk, path, &below) && !(from && walk_wants (walk, from, &below)))
+        return 0;
+    if (kind == 'M' || kind == 'R')
+        r = diff_compare (before, after, &change.what);
+    if (r < 0 || (kind == 'M' && change.what == 0 && !walk->plan->equal))
+        return r;
+    return walk->plan->fn (&change, walk->plan->data);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static void
 walk_directory_free (const struct walk *walk, struct walk_directory *directory)
@@ -263,9 +265,9 @@ walk_renamed (const struct walk *walk, const struct walk_directory *in,
     int r = place_resolve (walk, &in->place, redirect, 0, &place);
 
     if (r == 0 && place_is_directory (&place))
-        r = walk_tell (walk, 'R', path, from, &place.top, upper);
+        r = walk_tell (walk, in, 'R', path, from, &place.top, upper);
     else if (r == 0)
-        r = walk_tell (walk, 'A', path, NULL, NULL, upper);
+        r = walk_tell (walk, in, 'A', path, NULL, NULL, upper);
     if (r == 0)
         r = walk_enter (walk, upper, path, false, &place, found);
     place_clear (walk, &place);
@@ -285,8 +287,8 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
         return r;
     if (redirect)
         return walk_renamed (walk, in, upper, path, redirect, found);
-    r = walk_tell (walk, !place->top.inode ? 'A' : place_is_directory (place) ? 'M' : 'T', path,
-                   NULL, place->top.inode ? &place->top : NULL, upper);
+    r = walk_tell (walk, in, !place->top.inode ? 'A' : place_is_directory (place) ? 'M' : 'T',
+                   path, NULL, place->top.inode ? &place->top : NULL, upper);
     if (r == 0 && !place_is_directory (place))
         place_clear (walk, place);
     return r < 0 ? r : walk_enter (walk, upper, path, opaque, place, found);
@@ -294,13 +296,14 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
 
 /* Any object but a directory or a whiteout. */
 static int
-walk_object (const struct walk *walk, const struct diff_object *upper, const char *path,
-             const struct place *place)
+walk_object (const struct walk *walk, const struct walk_directory *in,
+             const struct diff_object *upper, const char *path, const struct place *place)
 {
     const struct diff_object *before = place->top.inode ? &place->top : NULL;
 
-    return walk_tell (walk, !before ? 'A' : before->buf.ia_type == upper->buf.ia_type ? 'M' : 'T',
-                      path, NULL, before, upper);
+    return walk_tell (walk, in,
+                      !before ? 'A' : before->buf.ia_type == upper->buf.ia_type ? 'M' : 'T', path,
+                      NULL, before, upper);
 }
 
 /* A name that the topmost layer has. */
@@ -323,11 +326,13 @@ walk_name (const struct walk *walk, const struct walk_directory *in, const char 
     if (whiteout < 0)
         r = whiteout;
     else if (whiteout)
-        r = place.top.inode ? walk_tell (walk, 'D', path, NULL, &place.top, NULL) : 0;
+        r = place.top.inode || walk->plan->equal
+                ? walk_tell (walk, in, 'D', path, NULL, place.top.inode ? &place.top : NULL, NULL)
+                : 0;
     else if (upper.buf.ia_type == IA_IFDIR)
         r = walk_folder (walk, in, &upper, path, &place, found);
     else
-        r = walk_object (walk, &upper, path, &place);
+        r = walk_object (walk, in, &upper, path, &place);
     place_clear (walk, &place);
     return r;
 }
@@ -341,7 +346,7 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
     int r = place_look_below (walk, &in->place, name, 0, &place);
 
     if (r == 0 && place.top.inode)
-        r = walk_tell (walk, 'D', path, NULL, &place.top, NULL);
+        r = walk_tell (walk, in, 'D', path, NULL, &place.top, NULL);
     place_clear (walk, &place);
     return r;
 }

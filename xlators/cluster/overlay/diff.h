@@ -41,12 +41,16 @@ struct diff_change {
     const char *from;  /* R: the path before; else NULL */
     unsigned what;     /* M, R: DIFF_*; of an R it may be 0 */
     const struct diff_object *before, *after; /* NULL: not there */
+    inode_t *directory; /* of the topmost layer, in which the name is, or would be */
+    inode_t *last;      /* the same of the last layer; NULL: that has no such directory */
 };
 
 struct diff_plan {
     const struct diff_layer *layers; /* the topmost first: its changes are told */
     unsigned n_layers;               /* at least one */
     char **paths;                    /* only these and what is below; NULL or empty: all */
+    bool equal;                      /* tells what equals the layers below, too, as an 'M' without
+                                      * differences; and as a 'D' what they don't have either */
     struct job *job;                 /* on whose thread the walk runs; NULL: none */
     /* Called for each change: those of a directory in the order of their names, then those in each
      * directory below it. Of a removed directory only the directory is told. A negative errno ends

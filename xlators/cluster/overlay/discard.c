@@ -8,8 +8,7 @@
  * moves, so a path that can't be discarded costs nothing.
  */
 #include "commands.h"
-
-#define DISCARD_PATIENCE INT64_C (10000000000) /* nanoseconds for which tasks may go on */
+#include "records.h"
 
 /* A name of the upper that goes. */
 struct discard_name {
@@ -27,8 +26,6 @@ struct discard {
     GPtrArray *names;  /* of struct discard_name */
     bool all;          /* also what has changed of the root itself */
     struct pause *pause;
-    int64_t held;      /* nanoseconds for which requests waited */
-    bool refused;      /* job_refuse has told the reason */
 };
 
 static void
@@ -128,7 +125,6 @@ discard_find_path (struct discard *discard, const char *path)
 {
     const int r = discard_add_path (discard, path);
 
-    discard->refused = r < 0;
     if (r == -ENOTDIR)
         job_refuse (discard->job, "the view has removed or replaced a directory above '%s': that "
                                   "one can be discarded; nothing was discarded", path);
@@ -158,27 +154,6 @@ discard_find (struct discard *discard)
 }
 
 /* --- in the pause ----------------------------------------------------------------------------- */
-
-/* Returns the inode above of a path, with a reference, and its directory; NULL if no program, nor
- * the kernel, knows it. */
-static inode_t *
-discard_above (const struct discard *discard, const char *path, inode_t **ret_parent)
-{
-    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
-    inode_t *at = inode_ref (itable_root (discard->act.above));
-
-    *ret_parent = NULL;
-    for (char **name = names; at && *name; name++) {
-        inode_t *next = inode_grep (at, *name);
-
-        inode_unref (*ret_parent);
-        *ret_parent = at;
-        at = next;
-        if (!at && name[1])
-            g_clear_pointer (ret_parent, inode_unref);
-    }
-    return at;
-}
 
 /* todo: of inode_t, with references. */
 static void
@@ -216,7 +191,7 @@ static void
 discard_forget (struct discard *discard, const struct discard_name *name)
 {
     inode_t *parent;
-    g_autoptr (inode_t) inode = discard_above (discard, name->path, &parent);
+    g_autoptr (inode_t) inode = overlay_known_inode (discard->act.above, name->path, &parent);
 
     if (inode) {
         discard_mark_dead (discard, inode);
@@ -241,6 +216,8 @@ discard_move (struct discard *discard, struct discard_name *name)
     if (r < 0)
         return r;
     name->away = g_steal_pointer (&away);
+    if (overlay_priv (discard->act.this)->n == 2) /* else the record tells of a layer between */
+        overlay_records_drop_below (discard->act.this, name->path);
     discard_forget (discard, name);
     return 0;
 }
@@ -266,18 +243,6 @@ discard_root (struct discard *discard)
     return error_or_0 (r);
 }
 
-static bool
-discard_tasks_run (const struct discard *discard)
-{
-    overlay_private_t *priv = overlay_priv (discard->act.this);
-    unsigned tasks;
-
-    pthread_mutex_lock (&priv->lock);
-    tasks = priv->tasks;
-    pthread_mutex_unlock (&priv->lock);
-    return tasks > 0;
-}
-
 static int
 discard_move_all (struct discard *discard)
 {
@@ -290,44 +255,19 @@ discard_move_all (struct discard *discard)
         if (r < 0)
             job_refuse (discard->job, "'%s': %s; %u other names were discarded", name->path,
                         g_strerror (-r), i);
-        discard->refused |= r < 0;
     }
     return r == 0 && discard->all ? discard_root (discard) : r;
 }
 
-/* While a task runs it may copy to the upper, or answer a call that is set aside for it: the pause
- * does not wait for those, so it comes again later. */
 static int
 discard_in_pause (struct pause *pause, void *data)
 {
     struct discard *discard = data;
     int r;
 
-    if (discard_tasks_run (discard))
-        return -EBUSY;
     discard->pause = pause;
     r = discard_find (discard);
     return r < 0 ? r : discard_move_all (discard);
-}
-
-static int
-discard_pause (struct discard *discard)
-{
-    const int64_t until = clock_now () + DISCARD_PATIENCE;
-    struct pause pause = { .run = discard_in_pause, .data = discard, .job = discard->job };
-    int r;
-
-    while ((r = pause_run (discard->act.this, &pause)) == -EBUSY && !discard->refused
-           && clock_now () < until)
-        overlay_tasks_wait (discard->act.this);
-    if (pause.hindrance)
-        job_refuse (discard->job, "%s; nothing was discarded", pause.hindrance);
-    else if (r == -EBUSY && !discard->refused)
-        job_refuse (discard->job, "files were copied to the upper all the time; nothing was "
-                                  "discarded");
-    discard->held = pause.held;
-    pause_clear (&pause);
-    return r;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -355,15 +295,16 @@ overlay_discard (struct job *job, struct overlay_order *order)
 {
     struct discard discard = { .job = job, .order = order,
                                .names = g_ptr_array_new_with_free_func (discard_name_free) };
+    struct overlay_pause wanted = { job, discard_in_pause, &discard, "nothing was discarded", 0 };
     unsigned n;
     int r;
 
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
-    r = discard_pause (&discard);
+    r = overlay_pause_run (order->this, &wanted);
     n = discard_clean (&discard);
     if (r == 0)
         job_print (job, "%u names discarded; requests waited for %.1f ms\n", n,
-                   (double) discard.held / 1e6);
+                   (double) wanted.held / 1e6);
     overlay_act_end (&discard.act);
     g_ptr_array_unref (discard.names);
     return r;

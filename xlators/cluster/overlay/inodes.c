@@ -45,10 +45,85 @@ overlay_is_copied (xlator_t *this, inode_t *inode)
     return __atomic_load_n (&overlay_inode_get (this, inode)->copied, __ATOMIC_RELAXED);
 }
 
+/* --- applied objects -------------------------------------------------------------------------- */
+
+gfid_t
+overlay_gfid_above (xlator_t *this, const gfid_t *gfid)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    const gfid_t *above;
+    gfid_t found;
+
+    if (__atomic_load_n (&priv->n_applied, __ATOMIC_ACQUIRE) == 0)
+        return *gfid;
+    pthread_mutex_lock (&priv->lock);
+    above = g_hash_table_lookup (priv->applied, gfid);
+    found = above ? *above : *gfid;
+    pthread_mutex_unlock (&priv->lock);
+    return found;
+}
+
+void
+overlay_number_applied (xlator_t *this, inode_t *directory, const char *name, uint64_t *number)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+    g_autoptr (inode_t) known = NULL;
+    const struct overlay_inode *ctx;
+
+    if (__atomic_load_n (&priv->n_applied, __ATOMIC_ACQUIRE) == 0)
+        return;
+    known = inode_grep (directory, name);
+    ctx = known ? inode_ctx_get (known, this) : NULL;
+    if (ctx && !gfid_is_null (&ctx->applied) && __atomic_load_n (&ctx->number, __ATOMIC_RELAXED))
+        *number = __atomic_load_n (&ctx->number, __ATOMIC_RELAXED);
+}
+
+static void
+applied_drop (xlator_t *this, const gfid_t *gfid)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    g_hash_table_remove (priv->applied, gfid);
+    __atomic_store_n (&priv->n_applied, g_hash_table_size (priv->applied), __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+static void
+applied_add (xlator_t *this, const gfid_t *below, const gfid_t *above)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    pthread_mutex_lock (&priv->lock);
+    g_hash_table_replace (priv->applied, g_memdup2 (below, sizeof *below),
+                          g_memdup2 (above, sizeof *above));
+    __atomic_store_n (&priv->n_applied, g_hash_table_size (priv->applied), __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&priv->lock);
+}
+
+void
+overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below)
+{
+    const unsigned base = overlay_priv (this)->n - 1;
+    struct overlay_inode *ctx = overlay_inode_get (this, inode);
+
+    if (!gfid_is_null (&ctx->applied))
+        applied_drop (this, &ctx->applied);
+    ctx->applied = below->gfid;
+    if (!gfid_equal (&below->gfid, &inode->gfid))
+        applied_add (this, &below->gfid, &inode->gfid);
+    realm_replace (this, inode, base, below);
+    realm_replace (this, inode, OVERLAY_UPPER, NULL);
+}
+
 void
 overlay_inode_forget (xlator_t *this, inode_t *inode)
 {
-    g_free (inode_ctx_get (inode, this));
+    struct overlay_inode *ctx = inode_ctx_get (inode, this);
+
+    if (ctx && !gfid_is_null (&ctx->applied))
+        applied_drop (this, &ctx->applied);
+    g_free (ctx);
 }
 
 inode_t *

@@ -83,8 +83,10 @@ overlay_entry_number (struct overlay_reading *reading, unsigned slot, const gf_d
     int r;
 
     *ret_number = overlay_number (reading->act->this, slot, from->d_ino);
-    if (!reading->view || !(slot == OVERLAY_UPPER ? impure : marked & overlay_slot_bit (slot)))
+    if (!reading->view || !(slot == OVERLAY_UPPER ? impure : marked & overlay_slot_bit (slot))) {
+        overlay_number_applied (reading->act->this, reading->directory, from->d_name, ret_number);
         return 0;
+    }
     r = overlay_entry_look (reading->act, reading->view, reading->directory, from->d_name, &buf,
                             &inode);
     if (r == 0)

@@ -3,6 +3,12 @@ xlatorclusterexec_PROGRAMS += xlators/cluster/overlay.so
 
 xlators_cluster_overlay_so_SOURCES = \
     %D%/act.c \
+    %D%/apply.c \
+    %D%/apply.h \
+    %D%/apply-base.c \
+    %D%/apply-drop.c \
+    %D%/apply-make.c \
+    %D%/apply-plan.c \
     %D%/commands.c \
     %D%/commands.h \
     %D%/copy-data.c \
@@ -26,6 +32,9 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/overlay.c \
     %D%/overlay.h \
     %D%/pass.c \
+    %D%/pausing.c \
+    %D%/records.c \
+    %D%/records.h \
     %D%/redirect.c \
     %D%/remove.c \
     %D%/rename.c \

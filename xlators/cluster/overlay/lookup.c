@@ -359,14 +359,15 @@ look_fail (void *data)
 }
 
 /* The gfid of the origin, or the one that the copy says; else the object's own. */
-static const gfid_t *
+static gfid_t
 look_gfid (const struct overlay_local *local)
 {
     const struct overlay_look *look = &local->look;
+    const gfid_t *said = gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid
+                                                                : &look->first_marks.gfid;
 
-    if (!gfid_is_null (&look->gfid))
-        return &look->gfid;
-    return gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid : &look->first_marks.gfid;
+    return overlay_gfid_above (look_overlay (local),
+                               gfid_is_null (&look->gfid) ? said : &look->gfid);
 }
 
 /* Two objects of the upper that say the same origin are not one file: the second one to be looked
@@ -376,19 +377,20 @@ look_inode (struct overlay_local *local, bool *ret_own)
 {
     const struct overlay_look *look = &local->look;
     struct itable *table = look->loc.parent->table;
-    inode_t *above = overlay_above (look->loc.inode, table, look_gfid (local));
+    const gfid_t gfid = look_gfid (local);
+    inode_t *above = overlay_above (look->loc.inode, table, &gfid);
     const inode_t *upper = realm_below (look_overlay (local), above, OVERLAY_UPPER);
 
     *ret_own = upper && look->below[OVERLAY_UPPER] && upper != look->below[OVERLAY_UPPER];
     if (!*ret_own) {
-        local->buf.ia_gfid = *look_gfid (local);
+        local->buf.ia_gfid = gfid;
         return above;
     }
     inode_unref (above);
     return overlay_above (look->loc.inode, table, &local->buf.ia_gfid);
 }
 
-/* What is known of the object beside its inodes. */
+/* What is known of the object beside its inodes. One that was applied keeps its number. */
 static void
 look_record (struct overlay_local *local, bool own)
 {
@@ -396,7 +398,7 @@ look_record (struct overlay_local *local, bool own)
     struct overlay_inode *ctx = overlay_inode_get (look_overlay (local), local->inode);
     const uint64_t number = look->number ? look->number : look->first_marks.number;
 
-    if (number && !own)
+    if (number && !own && gfid_is_null (&ctx->applied))
         __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
     if (overlay_has (&look->first_marks, OVERLAY_ORIGIN))
         __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cluster/overlay: options, init and fini, and where each operation goes. */
 #include "commands.h"
+#include "records.h"
 
 static int
 overlay_path_check (const char *text, char **ret_allowed)
@@ -93,6 +94,7 @@ overlay_init (xlator_t *this)
     thread_cond_init (&priv->changed);
     priv->turns = g_hash_table_new (NULL, NULL);
     g_queue_init (&priv->swept);
+    priv->applied = g_hash_table_new_full (gfid_hash, gfid_same, g_free, g_free);
     priv->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     work_use ();
     jobs_init (this);
@@ -113,6 +115,7 @@ overlay_notify (xlator_t *this, enum xlator_event event, void *data)
     if (event == XLATOR_PARENT_DOWN) {
         jobs_wait (this);
         overlay_tasks_wait (this);
+        overlay_records_close (this);
     }
     realm_notify (this, event, data);
 }
@@ -126,12 +129,14 @@ overlay_fini (xlator_t *this)
         return;
     jobs_fini (this);
     overlay_tasks_wait (this);
+    overlay_records_close (this);
     work_leave ();
     for (unsigned slot = 0; slot <= priv->n; slot++)
         if (priv->layers[slot].daemon)
             client_free (priv->layers[slot].daemon);
     g_hash_table_unref (priv->turns);
     g_queue_clear_full (&priv->swept, g_free);
+    g_hash_table_unref (priv->applied);
     g_free (priv->instance);
     g_free (priv->layers);
     pthread_cond_destroy (&priv->changed);

@@ -63,6 +63,10 @@ typedef struct {
     GHashTable *turns;            /* inodes of directories that threads change */
     GQueue swept;                 /* names in work that are removed next; owned */
     bool sweeping;                /* a job removes them */
+    GHashTable *applied;          /* gfid in the base -> gfid above, of inodes that were applied and
+                                   * have not been forgotten; lock */
+    unsigned n_applied;           /* of them. Atomic */
+    struct store *records;        /* records.h; constant from init to PARENT_DOWN */
 } overlay_private_t;
 
 /* The context of an inode above; private.lock, except where atomic. */
@@ -76,6 +80,7 @@ struct overlay_inode {
     bool dead;           /* a removed directory: no name can be made in it */
     unsigned lost_names; /* names of a lower's file that were removed in the view */
     GQueue waiters;      /* of call_stub_t */
+    gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
 };
 
 /* Marks of an object in a layer (marks.c). Those before OVERLAY_VALUES are read, of the others it
@@ -170,6 +175,16 @@ void overlay_inode_forget (xlator_t *this, inode_t *inode);
 /* Returns the inode above with the gfid: given if that has it or none yet, else the known one, else
  * a new one. With a reference. */
 inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid);
+
+/* An object of the upper was applied: the base has it now, as `below`. The inode above keeps its
+ * gfid and its number until it is forgotten. For a pause. */
+void overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below);
+/* Returns the gfid that an object of a layer has above: it is the same, or was applied. */
+gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
+/* Changes the inode number of a name to the one that its object kept when it was applied, if it was
+ * and is known. */
+void overlay_number_applied (xlator_t *this, inode_t *directory, const char *name,
+                             uint64_t *number);
 
 /* Returns the inode number above of an object of a slot. */
 uint64_t overlay_number (xlator_t *this, unsigned slot, uint64_t number);
@@ -344,6 +359,9 @@ int overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, in
                        uint64_t size);
 int overlay_copy_attributes (struct overlay_act *act, unsigned slot, inode_t *from,
                              const struct iatt *buf, inode_t *to);
+/* The same from any slot to any other. */
+int overlay_copy_attributes_to (struct overlay_act *act, unsigned slot, inode_t *from,
+                                const struct iatt *buf, unsigned onto, inode_t *to);
 
 void overlay_names (const struct call *call); /* on a thread */
 void overlay_make (struct overlay_act *act, const struct call *call);

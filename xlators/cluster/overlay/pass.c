@@ -36,6 +36,15 @@ struct overlay_open {
 static open_cbk overlay_opened;
 static opendir_cbk overlay_dir_opened;
 
+/* After an apply the slot may have another object than the one that was opened in it. */
+static bool
+overlay_fd_is_open (xlator_t *this, fd_t *fd, unsigned slot)
+{
+    const fd_t *below = realm_fd (this, fd, slot);
+
+    return below && below->inode == realm_below (this, fd->inode, slot);
+}
+
 static void
 overlay_open_end (call_frame_t *frame, struct overlay_open *open, int error)
 {
@@ -43,8 +52,8 @@ overlay_open_end (call_frame_t *frame, struct overlay_open *open, int error)
     call_stub_t *stub = open->stub;
 
     pthread_mutex_lock (&priv->lock);
-    if (error == 0 && !realm_fd (open->this, open->fd, open->slot))
-        realm_fd_join (open->this, open->fd, open->slot, open->below);
+    if (error == 0 && !overlay_fd_is_open (open->this, open->fd, open->slot))
+        realm_fd_replace (open->this, open->fd, open->slot, open->below);
     pthread_mutex_unlock (&priv->lock);
     fd_unref (open->fd);
     fd_unref (open->below);
@@ -115,7 +124,7 @@ overlay_fds_open (const struct call *call, unsigned slot)
     fd_t *const fds[] = { call->fd, call->fd_out };
 
     for (size_t i = 0; !opset_has (opening, call->op) && i < G_N_ELEMENTS (fds); i++)
-        if (fds[i] && !realm_fd (call->this, fds[i], slot)) {
+        if (fds[i] && !overlay_fd_is_open (call->this, fds[i], slot)) {
             overlay_open_below (call, fds[i], slot);
             return false;
         }

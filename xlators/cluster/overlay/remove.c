@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* unlink and rmdir. A name that has lowers gets a whiteout. */
 #include "names.h"
+#include "records.h"
 
 #include <linux/stat.h>
 
@@ -48,6 +49,8 @@ overlay_remove_name (struct overlay_act *act, const struct overlay_removal *remo
     if (r != -ENOTEMPTY)
         return r;
     r = overlay_may_change (act, loc->parent, overlay_name_buf (at));
+    if (r == 0)
+        r = overlay_record_name (act, loc->parent, loc->name, at);
     if (r < 0)
         return r;
     return at->upper ? overlay_take_away (act, loc->parent, loc->name, at)

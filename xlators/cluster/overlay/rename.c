@@ -7,6 +7,7 @@
  * A redirect may have the names of directories above, so directories are renamed one at a time.
  */
 #include "names.h"
+#include "records.h"
 
 #include <linux/stat.h>
 
@@ -225,6 +226,10 @@ overlay_rename_look (struct overlay_renaming *renaming)
 
     if (r == 0)
         r = overlay_name_look (act, renaming->to->parent, renaming->to->name, &renaming->over);
+    if (r == 0)
+        r = overlay_record_name (act, renaming->from->parent, renaming->from->name, &renaming->at);
+    if (r == 0)
+        r = overlay_record_name (act, renaming->to->parent, renaming->to->name, &renaming->over);
     if (r == 0 && !renaming->at.whiteout)
         r = overlay_rename_link (act, renaming->from, renaming->subject, &renaming->at);
     if (r == 0 && renaming->flags & RENAME_EXCHANGE && !renaming->over.whiteout)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Init tries what the upper's file system must be able to do. The first call looks up the roots of
  * the layers, and makes the root of a new upper. */
-#include "overlay.h"
+#include "records.h"
 
 #include <sys/stat.h>
 
@@ -191,6 +191,8 @@ overlay_init_probe (xlator_t *this)
         r = overlay_probe_in (&act, work);
     if (r == 0)
         r = overlay_probe_upper (&act);
+    if (r == 0)
+        r = overlay_records_open (&act, work);
     overlay_act_end (&act);
     return r;
 }

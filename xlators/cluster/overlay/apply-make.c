@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * New objects of an apply, in the base. Each is made in the directory where it will be, under a
+ * temporary name; a new directory is made with all that belongs in it. When apply_make_objects
+ * returns they are durable, and nothing of the base has changed but for those names.
+ */
+#include "apply.h"
+
+#include <sys/stat.h>
+
+#define TEMPORARY_NAME ".windlass-apply."
+#define SETTLE_TRIES 7 /* of 20 ms */
+
+static int
+apply_refuse (struct apply *apply, const struct apply_item *item, int r)
+{
+    if (r < 0)
+        job_refuse (apply->job, "'%s': %s; nothing was applied", item->path, g_strerror (-r));
+    return r;
+}
+
+/* --- temporary names -------------------------------------------------------------------------- */
+
+/* Removes the object of a path in the base, if it is there. */
+static int
+temporary_remove (struct apply *apply, const char *path)
+{
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    const guint last = g_strv_length (names) - 1;
+    g_autoptr (inode_t) at =
+        inode_ref (realm_below (apply->act.this, itable_root (apply->act.above), apply->base));
+    struct iatt buf;
+    int r = g_str_has_prefix (names[last], TEMPORARY_NAME) ? 0 : -EINVAL;
+
+    for (guint i = 0; r == 0 && i < last; i++) {
+        inode_t *next = NULL;
+
+        r = sync_name_look (apply_client (apply), at, names[i], &next, &buf);
+        if (r == 0) {
+            inode_unref (at);
+            at = next;
+        }
+    }
+    if (r == 0)
+        r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base), at,
+                                   names[last]);
+    return r == -ENOENT ? 0 : r;
+}
+
+int
+apply_clean (struct apply *apply)
+{
+    g_autoptr (GPtrArray) paths = overlay_temporaries (apply->act.this);
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < paths->len; i++) {
+        r = temporary_remove (apply, paths->pdata[i]);
+        if (r == 0)
+            overlay_temporary_drop (apply->act.this, paths->pdata[i]);
+        else
+            job_refuse (apply->job, "'%s', which an apply has left, can't be removed: %s",
+                        (const char *) paths->pdata[i], g_strerror (-r));
+    }
+    return r;
+}
+
+static int
+temporaries_plan (struct apply *apply)
+{
+    struct random_source source = { random_seed () };
+
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+        g_autofree char *path = NULL;
+
+        if (!apply_makes (item) || apply_is_inside (item))
+            continue;
+        if (!item->base_directory)
+            return apply_refuse (apply, item, -ENOENT);
+        item->temporary = g_strdup_printf (TEMPORARY_NAME "%016" G_GINT64_MODIFIER "x",
+                                           random_next (&source));
+        path = inode_path (item->base_directory, item->temporary);
+        overlay_temporary_add (apply->act.this, path);
+    }
+    return store_sync (overlay_priv (apply->act.this)->records);
+}
+
+/* --- the upper's object as it is now ---------------------------------------------------------- */
+
+/* Names that come and go change a directory's times. */
+static bool
+iatt_same (const struct iatt *one, const struct iatt *other)
+{
+    return gfid_equal (&one->ia_gfid, &other->ia_gfid) && one->ia_prot == other->ia_prot
+        && one->ia_uid == other->ia_uid && one->ia_gid == other->ia_gid
+        && (one->ia_type == IA_IFDIR
+            || (one->ia_size == other->ia_size && one->ia_mtime == other->ia_mtime
+                && one->ia_mtime_nsec == other->ia_mtime_nsec && one->ia_ctime == other->ia_ctime
+                && one->ia_ctime_nsec == other->ia_ctime_nsec));
+}
+
+static int
+same_in (struct client *client, inode_t *directory, const char *name, const inode_t *was,
+         const struct iatt *buf)
+{
+    g_autoptr (inode_t) now = NULL;
+    struct iatt now_buf;
+    const int r = directory ? sync_name_look (client, directory, name, &now, &now_buf) : -ENOENT;
+
+    if (r < 0)
+        return r == -ENOENT ? (was ? -EBUSY : 0) : r;
+    return was && iatt_same (buf, &now_buf) ? 0 : -EBUSY;
+}
+
+int
+apply_is_same (struct apply *apply, const struct apply_item *item)
+{
+    return same_in (overlay_daemon (&apply->act, OVERLAY_UPPER), item->upper_directory, item->name,
+                    item->upper, &item->upper_buf);
+}
+
+/* A change in the tick of the file system's clock in which the last one was would not be seen. A
+ * file that changes all the time stays in the upper as well. */
+static int
+upper_settle (struct apply *apply, struct apply_item *item)
+{
+    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
+    loc_t loc = { .inode = item->upper };
+    struct stat_reply reply;
+    struct timespec now;
+    int r = -EBUSY;
+
+    for (int i = 0; r == -EBUSY && i < SETTLE_TRIES; i++) {
+        clock_gettime (CLOCK_REALTIME, &now);
+        r = error_or_0 (sync_stat (client, &loc, NULL, &reply));
+        item->upper_buf = r == 0 ? reply.buf : item->upper_buf;
+        stat_reply_drop (&reply);
+        item->restless = r == 0 && item->upper_buf.ia_type == IA_IFREG
+                         && !iatt_is_settled (&item->upper_buf, now);
+        if (item->restless && i + 1 < SETTLE_TRIES) {
+            g_usleep (20000);
+            r = -EBUSY;
+        }
+    }
+    loc_wipe_path (&loc);
+    return r;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static int
+make_data (struct apply *apply, struct apply_item *item, fd_t *to)
+{
+    struct copy_between copy = { .reader = overlay_daemon (&apply->act, OVERLAY_UPPER),
+                                 .writer = apply_client (apply), .to = to,
+                                 .size = item->upper_buf.ia_size };
+    int r = sync_name_open (copy.reader, overlay_fds (&apply->act, OVERLAY_UPPER), item->upper,
+                            O_RDONLY, &copy.from);
+
+    if (r == 0 && copy.size > 0)
+        r = copy_between (&copy);
+    if (r == 0)
+        r = error_or_0 (sync_ftruncate (copy.writer, to, (off_t) copy.size, NULL, NULL));
+    fd_unref (copy.from);
+    return r;
+}
+
+/* What the base's directory passes on to new objects is no part of the upper's one. */
+static void
+make_bare (struct apply *apply, inode_t *inode)
+{
+    loc_t loc = { .inode = inode };
+
+    (void) sync_removexattr (apply_client (apply), &loc, "system.posix_acl_access", NULL, NULL);
+    if (inode->ia_type == IA_IFDIR)
+        (void) sync_removexattr (apply_client (apply), &loc, "system.posix_acl_default", NULL,
+                                 NULL);
+    loc_wipe_path (&loc);
+}
+
+static int
+make_attributes (struct apply *apply, struct apply_item *item)
+{
+    loc_t loc = { .inode = item->made };
+    struct stat_reply reply;
+    int r = overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper, &item->upper_buf,
+                                        apply->base, item->made);
+
+    if (r == 0) {
+        r = error_or_0 (sync_stat (apply_client (apply), &loc, NULL, &reply));
+        item->made_buf = reply.buf;
+        stat_reply_drop (&reply);
+    }
+    loc_wipe_path (&loc);
+    return r;
+}
+
+static int
+make_regular (struct apply *apply, struct apply_item *item)
+{
+    g_autoptr (fd_t) fd = NULL;
+    int r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base),
+                            item->made, O_WRONLY, &fd);
+
+    if (r == 0)
+        r = make_data (apply, item, fd);
+    if (r == 0)
+        r = make_attributes (apply, item);
+    return r < 0 ? r : error_or_0 (sync_fsync (apply_client (apply), fd, 0, NULL, NULL));
+}
+
+static int
+make_link (struct apply *apply, struct apply_item *item, loc_t *loc)
+{
+    loc_t from = { .inode = item->upper };
+    struct readlink_reply target;
+    struct symlink_reply reply = { 0 };
+    int r = sync_readlink (overlay_daemon (&apply->act, OVERLAY_UPPER), &from, PATH_MAX, NULL,
+                           &target);
+
+    if (r >= 0)
+        r = sync_symlink (apply_client (apply), target.path, loc, 0, NULL, &reply);
+    if (r >= 0)
+        item->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
+    symlink_reply_drop (&reply);
+    readlink_reply_drop (&target);
+    loc_wipe_path (&from);
+    return error_or_0 (r);
+}
+
+static int
+make_node (struct apply *apply, struct apply_item *item, loc_t *loc)
+{
+    const mode_t mode = (mode_of_iatt (&item->upper_buf) & S_IFMT) | 0600;
+    struct mknod_reply reply;
+    int r = sync_mknod (apply_client (apply), loc, mode, item->upper_buf.ia_rdev, 0, NULL, &reply);
+
+    if (r >= 0)
+        item->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
+    mknod_reply_drop (&reply);
+    return error_or_0 (r);
+}
+
+static int
+make_object (struct apply *apply, struct apply_item *item, inode_t *directory, const char *name)
+{
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    int r;
+
+    if (item->upper_buf.ia_type == IA_IFDIR)
+        r = sync_name_mkdir (apply_client (apply), directory, name, 0700, &item->made);
+    else if (item->upper_buf.ia_type == IA_IFLNK)
+        r = make_link (apply, item, &loc);
+    else
+        r = make_node (apply, item, &loc);
+    loc_wipe_path (&loc);
+    if (r < 0)
+        return r;
+    make_bare (apply, item->made);
+    if (item->upper_buf.ia_type == IA_IFDIR)
+        return 0; /* its attributes come last: apply_finish */
+    return item->upper_buf.ia_type == IA_IFREG ? make_regular (apply, item)
+                                               : make_attributes (apply, item);
+}
+
+/* Further names of one file in the upper become further names of one file in the base. */
+static int
+make_item (struct apply *apply, struct apply_item *item)
+{
+    const bool inside = apply_is_inside (item);
+    inode_t *directory = inside ? item->parent->made : item->base_directory;
+    const char *name = inside ? item->name : item->temporary;
+    const bool linked = item->upper_buf.ia_nlink > 1 && item->upper_buf.ia_type != IA_IFDIR;
+    inode_t *known = linked ? g_hash_table_lookup (apply->links, &item->upper->gfid) : NULL;
+    int r = upper_settle (apply, item);
+
+    if (r < 0)
+        return r;
+    if (known) {
+        item->made = inode_ref (known);
+        r = sync_name_link (apply_client (apply), known, directory, name);
+        return r < 0 ? r : make_attributes (apply, item);
+    }
+    r = make_object (apply, item, directory, name);
+    if (r == 0 && linked)
+        g_hash_table_insert (apply->links, &item->upper->gfid, item->made);
+    return r;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int
+directory_sync (struct apply *apply, inode_t *directory)
+{
+    g_autoptr (fd_t) fd = NULL;
+    int r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base), directory,
+                            O_RDONLY | O_DIRECTORY, &fd);
+
+    return r < 0 ? r : error_or_0 (sync_fsyncdir (apply_client (apply), fd, 0, NULL, NULL));
+}
+
+/* New directories get their attributes when nothing is made in them any more. */
+static int
+apply_finish (struct apply *apply)
+{
+    int r = 0;
+
+    for (guint i = apply->items->len; r == 0 && i-- > 0;) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (!item->made || item->made->ia_type != IA_IFDIR)
+            continue;
+        r = directory_sync (apply, item->made);
+        if (r == 0)
+            r = make_attributes (apply, item);
+        if (r == 0)
+            r = directory_sync (apply, item->made);
+        if (r < 0)
+            return apply_refuse (apply, item, r);
+    }
+    return r;
+}
+
+/* The view, or somebody below it, may have changed something while the objects were made. */
+static int
+apply_compare (struct apply *apply)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+        int r = apply_is_same (apply, item);
+
+        if (r == 0)
+            r = same_in (apply_client (apply), item->base_directory, item->name, item->base,
+                         &item->base_buf);
+        if (r == -EBUSY)
+            job_refuse (apply->job, "'%s' was changed meanwhile; nothing was applied", item->path);
+        else if (r < 0)
+            return apply_refuse (apply, item, r);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int
+apply_make_objects (struct apply *apply)
+{
+    int r = temporaries_plan (apply);
+
+    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        job_progress (apply->job, i, apply->items->len);
+        if (!job_next (apply->job))
+            return -EINTR;
+        if (apply_makes (item))
+            r = apply_refuse (apply, item, make_item (apply, item));
+    }
+    if (r == 0)
+        r = apply_finish (apply);
+    return r < 0 ? r : apply_compare (apply);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which changes an apply makes, and what hinders it. */
+#include "apply.h"
+
+#define HINDRANCES_MAX 20 /* sentences that are printed */
+
+static void
+apply_hinder (struct apply *apply, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static void
+apply_hinder (struct apply *apply, const char *format, ...)
+{
+    va_list args;
+
+    if (++apply->n_hindrances > HINDRANCES_MAX)
+        return;
+    if (apply->hindrances->len > 0)
+        g_string_append (apply->hindrances, "; ");
+    va_start (args, format);
+    g_string_append_vprintf (apply->hindrances, format, args);
+    va_end (args);
+}
+
+/* --- the changes of the view ------------------------------------------------------------------ */
+
+static struct apply_item *
+item_new (struct apply *apply, const struct diff_change *change)
+{
+    struct apply_item *item = g_new0 (struct apply_item, 1);
+    g_autofree char *above = g_path_get_dirname (change->path);
+
+    item->kind = change->kind;
+    item->what = change->what;
+    item->path = g_strdup (change->path);
+    item->name = g_path_get_basename (change->path);
+    item->upper_directory = inode_ref (change->directory);
+    item->base_directory = inode_ref (change->last);
+    item->parent = g_hash_table_lookup (apply->by_path, above);
+    item->moved = change->kind == 'R' || (item->parent && item->parent->moved);
+    g_ptr_array_add (apply->items, item);
+    g_hash_table_insert (apply->by_path, item->path, item);
+    return item;
+}
+
+static int
+item_look (struct apply *apply, struct apply_item *item)
+{
+    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
+    int r = sync_name_look (client, item->upper_directory, item->name, &item->upper,
+                            &item->upper_buf);
+
+    if (r == -ENOENT)
+        r = 0;
+    if (r == 0 && item->base_directory)
+        r = sync_name_look (apply_client (apply), item->base_directory, item->name, &item->base,
+                            &item->base_buf);
+    return r == -ENOENT ? 0 : r;
+}
+
+static int
+plan_add (const struct diff_change *change, void *data)
+{
+    struct apply *apply = data;
+    struct apply_item *item = item_new (apply, change);
+    int opaque = change->after && change->after->buf.ia_type == IA_IFDIR
+                     ? diff_is_opaque (change->after) : 0;
+
+    item->opaque = opaque > 0;
+    return opaque < 0 ? opaque : item_look (apply, item);
+}
+
+/* --- which of them are meant ------------------------------------------------------------------ */
+
+static bool
+path_is_below (const char *path, const char *wanted)
+{
+    const size_t length = strlen (wanted);
+
+    return length == 1 || (strncmp (path, wanted, length) == 0
+                           && (path[length] == '\0' || path[length] == '/'));
+}
+
+static bool
+plan_choose (struct apply *apply, const char *wanted)
+{
+    bool found = false;
+
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (path_is_below (item->path, wanted))
+            item->chosen = found = true;
+    }
+    return found;
+}
+
+static void
+plan_choose_all (struct apply *apply)
+{
+    for (char **path = apply->order->paths; *path; path++)
+        if (!plan_choose (apply, *path) && strcmp (*path, "/") != 0)
+            apply_hinder (apply, "the view has changed nothing at '%s'", *path);
+}
+
+/* A directory above that is new, or another kind of object in the base. */
+static bool
+plan_needs (const struct apply_item *parent)
+{
+    return parent->kind == 'A' || parent->kind == 'T';
+}
+
+/* Adds an item that another one needs, or tells it. */
+static void
+plan_add_needed (struct apply *apply, struct apply_item *needed, const char *path,
+                 const char *reason)
+{
+    if (needed->chosen)
+        return;
+    if (apply->order->with) {
+        needed->chosen = true;
+        return;
+    }
+    apply_hinder (apply, "'%s' needs '%s', %s: add that, or give --with", path, needed->path,
+                  reason);
+}
+
+/* An opaque directory is applied as a whole: without its mark it would show names that it hides. */
+static void
+plan_add_opaque (struct apply *apply, struct apply_item *directory, const char *path)
+{
+    if (directory->chosen)
+        return;
+    plan_add_needed (apply, directory, path, "which has replaced a directory");
+    if (apply->order->with)
+        (void) plan_choose (apply, directory->path);
+}
+
+/* From the end on, so that an item which is added meets its own directory later. */
+static void
+plan_add_ancestors (struct apply *apply)
+{
+    for (guint i = apply->items->len; i-- > 0;) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (!item->chosen || !item->parent)
+            continue;
+        if (item->parent->opaque && item->parent->kind == 'M')
+            plan_add_opaque (apply, item->parent, item->path);
+        else if (plan_needs (item->parent))
+            plan_add_needed (apply, item->parent, item->path, "which is new");
+    }
+}
+
+/* --- renames ---------------------------------------------------------------------------------- */
+
+/* Asks the base for the file of an origin. */
+static int
+origin_look (struct apply *apply, const char *origin, size_t size, gfid_t *ret_gfid)
+{
+    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
+    g_autoptr (inode_t) fresh = inode_new (root->table);
+    g_autoptr (dict_t) xdata = dict_new ();
+    loc_t loc = { .inode = fresh };
+    struct lookup_reply reply;
+    int r;
+
+    dict_set (xdata, XDATA_ORIGIN, origin, size);
+    r = sync_lookup (apply_client (apply), &loc, xdata, &reply);
+    if (r >= 0)
+        *ret_gfid = reply.buf.ia_gfid;
+    lookup_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return r == -ENOENT || r == -ESTALE ? 0 : error_or_0 (r);
+}
+
+/* Returns the gfid that the upper's object had in the layers below; null: none. */
+static int
+item_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin)
+{
+    struct overlay_marks marks = { 0 };
+    g_autofree char *value = NULL, *origin = NULL;
+    size_t size;
+    int r = overlay_mark_get (&apply->act, item->upper, OVERLAY_IDENTITY, &value, &size);
+
+    if (r == 0 && value)
+        overlay_marks_read (&marks, OVERLAY_IDENTITY, value, size);
+    *ret_origin = marks.gfid;
+    if (r < 0 || value)
+        return r;
+    r = overlay_mark_get (&apply->act, item->upper, OVERLAY_ORIGIN, &origin, &size);
+    return r == 0 && origin && size > 0 ? origin_look (apply, origin, size, ret_origin) : r;
+}
+
+static void
+plan_add_half (struct apply *apply, struct apply_item *from, struct apply_item *to)
+{
+    if (from->chosen)
+        plan_add_needed (apply, to, from->path, "its new name");
+    if (to->chosen)
+        plan_add_needed (apply, from, to->path, "its old name");
+}
+
+static struct apply_item *
+plan_removed_with (const struct apply *apply, const gfid_t *gfid)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (item->kind == 'D' && item->base && gfid_equal (&item->base->gfid, gfid))
+            return item;
+    }
+    return NULL;
+}
+
+/* A copy whose original has another name, which the view has removed, was renamed. */
+static int
+plan_add_halves (struct apply *apply)
+{
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i], *from;
+        gfid_t origin;
+
+        if (item->kind == 'D' || !item->upper || item->upper_buf.ia_type == IA_IFDIR)
+            continue;
+        r = item_origin (apply, item, &origin);
+        if (r < 0 || gfid_is_null (&origin)
+            || (item->base && gfid_equal (&item->base->gfid, &origin)))
+            continue;
+        from = plan_removed_with (apply, &origin);
+        if (from)
+            plan_add_half (apply, from, item);
+    }
+    return r;
+}
+
+/* --- conflicts -------------------------------------------------------------------------------- */
+
+static void
+conflict_tell (struct apply *apply, const char *path, enum overlay_verdict verdict, bool is_there)
+{
+    if (verdict == RECORD_SAME || apply->order->force)
+        return;
+    if (verdict == RECORD_CHANGED)
+        apply_hinder (apply, "'%s' was %s below the view since the view changed it: --force "
+                             "applies the view's change all the same", path,
+                      is_there ? "changed" : "removed");
+    else
+        apply_hinder (apply, "'%s' is there below the view, and there is no record of how it was "
+                             "when the view changed it: --force replaces it", path);
+}
+
+static int
+conflict_in_tree (const struct sync_tree *tree, inode_t *directory, const char *name,
+                  inode_t *inode, const struct iatt *buf)
+{
+    struct apply *apply = tree->data;
+    g_autofree char *path = inode_path (directory, name);
+
+    conflict_tell (apply, path, overlay_record_judge (apply->act.this, path, buf), true);
+    return 0;
+}
+
+/* All that is below a directory which goes was removed by the view. */
+static int
+conflict_below (struct apply *apply, const struct apply_item *item)
+{
+    const struct sync_tree tree = { apply_client (apply), overlay_fds (&apply->act, apply->base),
+                                    NULL, conflict_in_tree, apply };
+
+    return sync_tree_each (&tree, item->base_directory, item->name);
+}
+
+/* A directory that stays is compared by its own attributes alone. */
+static int
+item_conflicts (struct apply *apply, const struct apply_item *item)
+{
+    const bool goes = item->kind == 'D' || item->kind == 'T';
+
+    if (item->kind == 'M' && item->what == 0)
+        return 0;
+    if (goes && item->base && item->base_buf.ia_type == IA_IFDIR)
+        return conflict_below (apply, item);
+    if (item->kind == 'D' && !item->base)
+        return 0;
+    conflict_tell (apply, item->path,
+                   overlay_record_judge (apply->act.this, item->path,
+                                         item->base ? &item->base_buf : NULL),
+                   item->base != NULL);
+    return 0;
+}
+
+/* A further layer between upper and base would show its own object once the upper's is gone. */
+static int
+item_is_between (struct apply *apply, const struct apply_item *item)
+{
+    for (unsigned slot = 1; slot < apply->base; slot++) {
+        g_auto (GStrv) names = g_strsplit (item->path + 1, "/", -1);
+        g_autoptr (inode_t) at =
+            inode_ref (realm_below (apply->act.this, itable_root (apply->act.above), slot));
+        struct iatt buf = { .ia_type = IA_IFDIR };
+        char **name = names;
+        int r = 0;
+
+        for (; r == 0 && *name; name++) {
+            inode_t *next = NULL;
+
+            r = sync_name_look (overlay_daemon (&apply->act, slot), at, *name, &next, &buf);
+            if (r == 0) {
+                inode_unref (at);
+                at = next;
+            }
+        }
+        if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+            return r;
+        if (r == 0 && (buf.ia_type != IA_IFDIR || item->kind != 'M'))
+            apply_hinder (apply, "'%s' is also in a layer between: volume '%s'", item->path,
+                          overlay_priv (apply->act.this)->layers[slot].xlator->name);
+    }
+    return 0;
+}
+
+/* A file with other names in the base would be one file no longer. */
+static void
+item_has_links (struct apply *apply, const struct apply_item *item)
+{
+    if (item->kind == 'M' && item->what != 0 && item->base && item->base_buf.ia_nlink > 1
+        && item->base_buf.ia_type != IA_IFDIR && !apply->order->force)
+        apply_hinder (apply, "'%s' is one of %u names of a file below the view, and the others "
+                             "would keep the old content: --force applies it all the same",
+                      item->path, item->base_buf.ia_nlink);
+}
+
+static int
+item_check (struct apply *apply, const struct apply_item *item)
+{
+    int r;
+
+    if (item->moved) {
+        apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "
+                             "can't be applied", item->path);
+        return 0;
+    }
+    item_has_links (apply, item);
+    r = item_is_between (apply, item);
+    return r < 0 ? r : item_conflicts (apply, item);
+}
+
+static int
+plan_check (struct apply *apply)
+{
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        if (item->chosen)
+            r = item_check (apply, item);
+        if (r < 0)
+            job_refuse (apply->job, "'%s': %s; nothing was applied", item->path, g_strerror (-r));
+    }
+    return r;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+static void
+plan_forget_others (struct apply *apply)
+{
+    for (guint i = apply->items->len; i-- > 0;) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (item->parent && !item->parent->chosen)
+            item->parent = NULL;
+    }
+    for (guint i = apply->items->len; i-- > 0;)
+        if (!((struct apply_item *) apply->items->pdata[i])->chosen)
+            g_ptr_array_remove_index (apply->items, i);
+}
+
+static int
+plan_refuse (struct apply *apply)
+{
+    if (apply->n_hindrances > HINDRANCES_MAX)
+        g_string_append_printf (apply->hindrances, "; and %u more",
+                                apply->n_hindrances - HINDRANCES_MAX);
+    job_refuse (apply->job, "%s; nothing was applied", apply->hindrances->str);
+    return -EBUSY;
+}
+
+int
+apply_plan (struct apply *apply)
+{
+    int r = overlay_order_walk (apply->order, apply->job, plan_add, apply);
+
+    if (r == 0) {
+        plan_choose_all (apply);
+        r = plan_add_halves (apply);
+    }
+    if (r < 0)
+        return r;
+    plan_add_ancestors (apply);
+    if (apply->n_hindrances == 0)
+        r = plan_check (apply);
+    if (r < 0)
+        return r;
+    if (apply->n_hindrances > 0)
+        return plan_refuse (apply);
+    plan_forget_others (apply);
+    return 0;
+}

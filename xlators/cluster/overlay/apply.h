@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass overlay apply: changes of the view become changes of the base, the last layer.
+ *
+ *   plan    apply-plan.c   which changes; what hinders them is told before anything is done
+ *   make    apply-make.c   new objects are made in the base under temporary names, and synced
+ *   commit  apply-base.c   they get their names; what the view has removed is removed
+ *   drop    apply-drop.c   in a pause, the upper's objects go: the view shows those of the base
+ *
+ * A kill or a power cut at any time loses nothing: the upper keeps its objects until the base has
+ * them durably. Temporary names stand in the store before they are made, and so do the new objects
+ * before they get their names: an apply that is given again removes the first, and takes the second
+ * for its own.
+ */
+#ifndef WINDLASS_OVERLAY_APPLY_H
+#define WINDLASS_OVERLAY_APPLY_H
+
+#include "commands.h"
+#include "records.h"
+
+/* A change, and what becomes of it. Inodes have references; texts are owned. */
+struct apply_item {
+    char kind;      /* as in struct diff_change; an 'M' without differences was applied before */
+    char *path, *name;
+    unsigned what;  /* as in struct diff_change */
+    bool chosen;    /* it is to be applied */
+    bool opaque;    /* a directory of the upper that hides what lies below */
+    bool moved;     /* it is, or is below, a renamed directory of the layers below */
+    struct apply_item *parent; /* the change of its directory; NULL: there is none */
+
+    inode_t *upper_directory, *upper; /* upper NULL: an opaque directory hides the name */
+    struct iatt upper_buf;
+    inode_t *base_directory;          /* NULL: the base does not have it */
+    inode_t *base;                    /* NULL: the base has nothing */
+    struct iatt base_buf;
+
+    char *temporary;      /* name in base_directory of the new object; NULL: it has no such name */
+    inode_t *made;        /* the new object */
+    struct iatt made_buf;
+    bool restless;        /* the upper's file was changed just before it was copied */
+    bool done;            /* the base has it */
+    char *away;           /* name in work of what the upper had */
+};
+
+struct apply {
+    struct overlay_act act;
+    struct job *job;
+    const struct overlay_order *order;
+    unsigned base;         /* slot */
+    GPtrArray *items;      /* of struct apply_item, a directory before what is in it */
+    GHashTable *by_path;   /* path -> struct apply_item */
+    GHashTable *links;     /* gfid of an upper's file with several names -> inode_t made of it */
+    GString *hindrances;   /* sentences */
+    unsigned n_hindrances;
+    bool complete;         /* the base has all of the items */
+    struct pause *pause;
+    int64_t held;
+    unsigned dropped;      /* changes that are no changes of the view any more */
+};
+
+/* Whether a new object has to be made in the base. */
+static inline bool
+apply_makes (const struct apply_item *item)
+{
+    return item->kind == 'A' || item->kind == 'T'
+        || (item->kind == 'M' && item->what != 0 && item->upper_buf.ia_type != IA_IFDIR);
+}
+
+/* Whether the directory of the item is made as well, under its temporary name. */
+static inline bool
+apply_is_inside (const struct apply_item *item)
+{
+    return item->parent && item->parent->chosen && apply_makes (item->parent);
+}
+
+/* Each returns 0, or a negative errno after job_refuse. */
+int apply_plan (struct apply *apply);
+int apply_make_objects (struct apply *apply);
+int apply_commit (struct apply *apply);
+int apply_drop (struct apply *apply);
+
+/* Removes temporary names, also those that a killed apply has left. */
+int apply_clean (struct apply *apply);
+/* Returns 0, or -EBUSY if the upper's object is not as it was when the plan was made. */
+int apply_is_same (struct apply *apply, const struct apply_item *item);
+
+static inline struct client *
+apply_client (struct apply *apply)
+{
+    return overlay_daemon (&apply->act, apply->base);
+}
+
+#endif

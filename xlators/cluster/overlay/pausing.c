@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Pauses of the commands, and what the table above knows of a path. */
+#include "commands.h"
+
+#define PATIENCE INT64_C (10000000000) /* nanoseconds for which tasks may go on */
+
+struct pausing {
+    struct overlay_pause *wanted;
+    xlator_t *this;
+    bool began; /* fn was called */
+};
+
+static bool
+pausing_tasks_run (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    unsigned tasks;
+
+    pthread_mutex_lock (&priv->lock);
+    tasks = priv->tasks;
+    pthread_mutex_unlock (&priv->lock);
+    return tasks > 0;
+}
+
+/* While a task runs it may copy to the upper, or answer a call that is set aside for it: the pause
+ * does not wait for those, so it comes again later. */
+static int
+pausing_run (struct pause *pause, void *data)
+{
+    struct pausing *pausing = data;
+
+    if (pausing_tasks_run (pausing->this))
+        return -EBUSY;
+    pausing->began = true;
+    return pausing->wanted->fn (pause, pausing->wanted->data);
+}
+
+int
+overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
+{
+    const int64_t until = clock_now () + PATIENCE;
+    struct pausing pausing = { wanted, this, false };
+    struct pause pause = { .run = pausing_run, .data = &pausing, .job = wanted->job };
+    int r;
+
+    while ((r = pause_run (this, &pause)) == -EBUSY && !pausing.began && clock_now () < until)
+        overlay_tasks_wait (this);
+    if (pause.hindrance)
+        job_refuse (wanted->job, "%s; %s", pause.hindrance, wanted->outcome);
+    else if (!pausing.began)
+        job_refuse (wanted->job, "files were copied to the upper all the time; %s",
+                    wanted->outcome);
+    wanted->held = pause.held;
+    pause_clear (&pause);
+    return r;
+}
+
+inode_t *
+overlay_known_inode (struct itable *above, const char *path, inode_t **ret_parent)
+{
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    inode_t *at = inode_ref (itable_root (above));
+
+    *ret_parent = NULL;
+    for (char **name = names; at && *name; name++) {
+        inode_t *next = inode_grep (at, *name);
+
+        inode_unref (*ret_parent);
+        *ret_parent = at;
+        at = next;
+        if (!at && name[1])
+            g_clear_pointer (ret_parent, inode_unref);
+    }
+    return at;
+}
