@@ -35,7 +35,7 @@ child_fill (sigset_t *set)
 }
 
 static void G_GNUC_NORETURN
-child_become (char *const *argv, const char *directory, const sigset_t *mask)
+child_become (char *const *argv, const char *directory, bool closes, const sigset_t *mask)
 {
     const char *program;
     int error;
@@ -43,6 +43,8 @@ child_become (char *const *argv, const char *directory, const sigset_t *mask)
     if (directory && chdir (directory) < 0)
         say_line (stderr, "windlass run: the current folder can't be '%s': %s", directory,
                   g_strerror (errno));
+    if (closes)
+        (void) close_range (STDERR_FILENO + 1, ~0U, 0);
     sigprocmask (SIG_SETMASK, mask, NULL);
     /* execvp says EACCES too where a folder of PATH is closed and no other has the program. */
     program = g_find_program_in_path (argv[0]);
@@ -85,8 +87,8 @@ child_signals_end (const sigset_t *set, const sigset_t *mask)
 }
 
 int
-child_run (char *const *argv, const char *directory, void (*lost) (pid_t pid, void *data),
-           void *data)
+child_run (char *const *argv, const char *directory, bool closes,
+           void (*lost) (pid_t pid, void *data), void *data)
 {
     sigset_t set, mask;
     siginfo_t info;
@@ -98,7 +100,7 @@ child_run (char *const *argv, const char *directory, void (*lost) (pid_t pid, vo
     fflush (NULL);
     child = fork ();
     if (child == 0)
-        child_become (argv, directory, &mask);
+        child_become (argv, directory, closes, &mask);
     if (child < 0) {
         say_line (stderr, "windlass run: no process can be started: %s", g_strerror (errno));
         sigprocmask (SIG_SETMASK, &mask, NULL);

@@ -42,15 +42,29 @@ kept_view_check (const struct cli_command *command, const struct preset *preset,
     if (!preset_has_state (preset) && (kept->apply || kept->discard || kept->json || kept->keep))
         return run_refuse (command, "preset '%s' keeps no changes: --apply, --discard, --keep and "
                                     "--json are for preset 'overlay'", preset->name);
-    if (kept->apply)
-        return run_refuse (command, "--apply is not there yet: keep the changes with --keep NAME, "
-                                    "and copy what you want from there");
-    if (kept->discard && kept->keep)
-        return run_refuse (command, "--discard and --keep contradict each other");
+    if ((kept->apply != FALSE) + (kept->discard != FALSE) + (kept->keep != NULL) > 1)
+        return run_refuse (command, "of --apply, --discard and --keep only one can be given");
     if (kept->keep && !view_name_is_good (kept->keep))
         return run_refuse (command, "--keep takes a name without '/' that begins with neither '.' "
                                     "nor '-', got '%s'", kept->keep);
     return CLI_OK;
+}
+
+void
+kept_view_tell_descriptors (const char *directory)
+{
+    static const char *const names[] = { "standard input", "standard output", "standard error" };
+    const size_t length = strlen (directory);
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", fd);
+        g_autofree char *file = g_file_read_link (link, NULL);
+
+        if (file && strncmp (file, directory, length) == 0
+            && (file[length] == '/' || file[length] == '\0'))
+            say_line (stderr, "windlass run: %s is '%s' itself, not the view's: what the command "
+                              "does with it is no change of the view", names[fd], file);
+    }
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */
@@ -146,48 +160,95 @@ view_changes_progress (uint64_t done, uint64_t total, const char *unit, void *da
 {
 }
 
+/* Gives a command of cluster/overlay to the view. Returns what it prints; NULL and *ret_error
+ * (g_free it) after a failure. words ends with NULL. */
+static GString *
+view_command (const char *where, const char *name, const char *const *words, char **ret_error)
+{
+    GByteArray *input = g_byte_array_new ();
+    g_autoptr (GString) number = g_string_new (NULL);
+    g_autoptr (GBytes) bytes = NULL;
+    GString *answer = g_string_new (NULL);
+    int r;
+
+    for (; *words; words++)
+        g_byte_array_append (input, (const guint8 *) *words, (guint) strlen (*words) + 1);
+    bytes = g_byte_array_free_to_bytes (input);
+    r = control_call_open (where, "cluster/overlay", name, false, bytes, number, ret_error);
+    if (r == 0)
+        r = control_call_job (where, g_strchomp (number->str), false, view_changes_take,
+                              view_changes_progress, answer, ret_error);
+    if (r == 0)
+        return answer;
+    g_string_free (answer, TRUE);
+    return NULL;
+}
+
 /* Returns what `windlass overlay diff` prints, with an option if that is not NULL; NULL after a
  * message. */
 static GString *
 view_changes (const char *where, const char *option)
 {
-    GByteArray *words = g_byte_array_new ();
-    g_autoptr (GString) number = g_string_new (NULL);
-    g_autoptr (GBytes) input = NULL;
+    const char *const words[] = { option ? option : "--", option ? "--" : NULL, NULL };
     g_autofree char *error = NULL;
-    GString *changes = g_string_new (NULL);
-    int r;
+    GString *changes = view_command (where, "diff", words, &error);
 
-    if (option)
-        g_byte_array_append (words, (const guint8 *) option, (guint) strlen (option) + 1);
-    g_byte_array_append (words, (const guint8 *) "--", sizeof "--");
-    input = g_byte_array_free_to_bytes (words);
-    r = control_call_open (where, "cluster/overlay", "diff", false, input, number, &error);
-    if (r == 0)
-        r = control_call_job (where, g_strchomp (number->str), false, view_changes_take,
-                              view_changes_progress, changes, &error);
-    if (r == 0)
-        return changes;
-    say_line (stderr, "windlass run: the changes can't be listed: %s", error);
-    g_string_free (changes, TRUE);
-    return NULL;
+    if (!changes)
+        say_line (stderr, "windlass run: the changes can't be listed: %s", error);
+    return changes;
 }
 
-/* Returns whether the user wants the changes to be thrown away. */
+/* Makes all changes in the directory. Returns whether that was done. */
 static bool
-answer_is_discard (void)
+view_apply (const struct kept_view *kept, const char *where)
+{
+    const char *const words[] = { "--", "/", NULL };
+    g_autofree char *error = NULL;
+    GString *answer = view_command (where, "apply", words, &error);
+
+    if (answer && !kept->json)
+        cli_print_safely (stderr, answer->str);
+    if (!answer)
+        say_line (stderr, "windlass run: the changes can't be applied: %s", error);
+    if (answer)
+        g_string_free (answer, TRUE);
+    return answer != NULL;
+}
+
+static enum view_fate
+fate_ask (void)
 {
     char line[64];
 
-    fputs ("windlass run: keep or discard these changes? [keep] ", stderr);
+    fputs ("windlass run: apply, keep or discard these changes? [keep] ", stderr);
     fflush (stderr);
-    return fgets (line, sizeof line, stdin) && (*line == 'd' || *line == 'D');
+    if (!fgets (line, sizeof line, stdin))
+        return VIEW_KEEP;
+    switch (*line) {
+    case 'a': case 'A':
+        return VIEW_APPLY;
+    case 'd': case 'D':
+        return VIEW_DISCARD;
+    default:
+        return VIEW_KEEP;
+    }
+}
+
+static enum view_fate
+view_fate (const struct kept_view *kept)
+{
+    if (kept->apply)
+        return VIEW_APPLY;
+    if (kept->discard)
+        return VIEW_DISCARD;
+    if (kept->keep || kept->json || !isatty (STDIN_FILENO) || !isatty (STDERR_FILENO))
+        return VIEW_KEEP;
+    return fate_ask ();
 }
 
 static void
-changes_print_json (const struct kept_view *kept, const char *where, int status)
+changes_print_json (const struct kept_view *kept, const GString *changes, int status)
 {
-    g_autoptr (GString) changes = view_changes (where, "--json");
     g_autoptr (GString) name = g_string_new (NULL), state = g_string_new (NULL);
     g_autoptr (GString) safe = g_string_new (NULL);
 
@@ -195,29 +256,47 @@ changes_print_json (const struct kept_view *kept, const char *where, int status)
     json_append_string (state, kept->state);
     if (changes)
         json_append_safely (safe, changes->str, changes->len);
-    printf ("{\"status\": %d, \"kept\": %s, \"name\": %s, \"state\": %s, \"changes\": %s}\n",
-            status, kept->drops ? "false" : "true", kept->drops ? "null" : name->str,
-            kept->drops ? "null" : state->str, changes ? g_strchomp (safe->str) : "null");
+    printf ("{\"status\": %d, \"applied\": %s, \"kept\": %s, \"name\": %s, \"state\": %s, "
+            "\"changes\": %s}\n",
+            status, kept->applied ? "true" : "false", kept->drops ? "false" : "true",
+            kept->drops ? "null" : name->str, kept->drops ? "null" : state->str,
+            changes ? g_strchomp (safe->str) : "null");
     fflush (stdout);
 }
 
-void
+/* Changes that programs have made during the apply are kept. */
+static void
+view_decide (struct kept_view *kept, const char *where)
+{
+    const enum view_fate fate = view_fate (kept);
+    g_autoptr (GString) left = NULL;
+
+    if (fate == VIEW_APPLY) {
+        kept->applied = view_apply (kept, where);
+        left = kept->applied ? view_changes (where, NULL) : NULL;
+    }
+    kept->drops = fate == VIEW_DISCARD || (left && left->len == 0);
+}
+
+int
 kept_view_answer (struct kept_view *kept, const char *where, int status)
 {
-    g_autoptr (GString) changes = view_changes (where, NULL);
+    g_autoptr (GString) changes = view_changes (where, kept->json ? "--json" : NULL);
+    const bool none = changes && changes->str[strspn (changes->str, "[] \n")] == '\0';
 
-    if (changes && changes->len == 0) {
+    if (none) {
         kept->drops = !kept->keep;
         say_line (stderr, "windlass run: nothing was changed");
     } else if (changes) {
         if (!kept->json)
             cli_print_safely (stderr, changes->str);
-        kept->drops = kept->discard
-                   || (!kept->keep && !kept->json && isatty (STDIN_FILENO)
-                       && isatty (STDERR_FILENO) && answer_is_discard ());
+        view_decide (kept, where);
     }
+    if (kept->apply && !none && !kept->applied && status == 0)
+        status = RUN_FAILED;
     if (kept->json)
-        changes_print_json (kept, where, status);
+        changes_print_json (kept, changes, status);
+    return status;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

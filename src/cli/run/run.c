@@ -212,7 +212,8 @@ run_command (struct run_view *view, char **command)
                   view->inside ? "" : "; the current folder is outside of it");
     g_setenv ("WINDLASS_MOUNT", view->where, TRUE);
     g_setenv ("WINDLASS_VOLFILE", view->volfile, TRUE);
-    return child_run (command ? command : argv, view->inside, run_lost, view);
+    return child_run (command ? command : argv, view->inside, view->kept.state != NULL, run_lost,
+                      view);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
@@ -308,7 +309,7 @@ run_view (struct run_view *view, char **command)
     left_tell (view->daemon.pid);
     lost = view->daemon.ended;
     if (view->kept.state && !lost)
-        kept_view_answer (&view->kept, view->where, status);
+        status = kept_view_answer (&view->kept, view->where, status);
     status = run_finish (view, status);
     view->daemon.ended = lost;
     return status;
@@ -327,6 +328,8 @@ run_words (const struct cli_command *command, const struct run_words *words,
                            "'windlass new %s' writes its volfile",
                            view.preset, view.preset);
     status = run_find_directory (&view, words->place);
+    if (status == CLI_OK && preset_has_state (words->preset))
+        kept_view_tell_descriptors (view.directory);
     if (status == CLI_OK && preset_has_state (words->preset))
         status = kept_view_begin (command, view.directory, &view.kept);
     if (status == CLI_OK
@@ -355,7 +358,7 @@ cli_run (const struct cli_command *command, int argc, char **argv)
         { "discard", 0, 0, G_OPTION_ARG_NONE, &kept.discard,
           "overlay: throw the changes away at the end", NULL },
         { "apply", 0, 0, G_OPTION_ARG_NONE, &kept.apply,
-          "overlay: not there yet; refused", NULL },
+          "overlay: make the changes in the directory at the end", NULL },
         { "json", 0, 0, G_OPTION_ARG_NONE, &kept.json,
           "overlay: print the changes and the status as JSON at the end", NULL },
         {},

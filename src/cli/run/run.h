@@ -98,8 +98,11 @@ struct kept_view {
     char *name, *state;            /* the name of the view, and its folder */
     char *changes;                 /* folder in that: the first subvolume of the overlay */
     char *entry;                   /* the name in the list of kept views */
-    bool drops;                    /* the changes are thrown away at the end */
+    bool applied;                  /* the directory has the changes */
+    bool drops;                    /* the folder of changes is removed at the end */
 };
+
+enum view_fate { VIEW_KEEP, VIEW_APPLY, VIEW_DISCARD };
 
 /* Refuses what does not fit. Returns CLI_OK, or CLI_USAGE after a message. */
 int kept_view_check (const struct cli_command *command, const struct preset *preset,
@@ -107,11 +110,15 @@ int kept_view_check (const struct cli_command *command, const struct preset *pre
 /* Makes the folder of a view of the directory, and enters it in the list. The same results. */
 int kept_view_begin (const struct cli_command *command, const char *directory,
                      struct kept_view *kept);
+/* Tells which of the descriptors 0 to 2 are of files in the directory: they don't lead through the
+ * view. */
+void kept_view_tell_descriptors (const char *directory);
 /* Writes the volfile beside the changes, so that a kept view can be mounted. */
 void kept_view_write (const struct kept_view *kept, const char *volfile);
-/* The command has ended with a status, and the view is still mounted: tells what has changed, and
- * finds out what becomes of it. */
-void kept_view_answer (struct kept_view *kept, const char *where, int status);
+/* The command has ended with a status, and the view is still mounted: tells what has changed, finds
+ * out what becomes of it, and applies it. Returns the status, or RUN_FAILED if --apply did not
+ * succeed. */
+int kept_view_answer (struct kept_view *kept, const char *where, int status);
 /* The view has ended: throws the changes away, or tells where they are. lost: its daemon has ended
  * before, so they are kept. Frees kept. */
 void kept_view_end (struct kept_view *kept, bool lost);
@@ -160,11 +167,12 @@ int view_daemon_end (struct view_daemon *daemon);
 
 #define RUN_FAILED 125 /* the status if there is no view, as of timeout(1) and its like */
 
-/* Runs a program and waits until it has ended; passes signals on to it. lost is called when another
- * child process has ended. Returns its status as the shell has it: 128 and the signal, 127 if there
- * is no such program, 126 if it can't be executed. */
-int child_run (char *const *argv, const char *directory, void (*lost) (pid_t pid, void *data),
-               void *data);
+/* Runs a program and waits until it has ended; passes signals on to it. closes: it inherits no
+ * descriptors but 0, 1 and 2. lost is called when another child process has ended. Returns its
+ * status as the shell has it: 128 and the signal, 127 if there is no such program, 126 if it can't
+ * be executed. */
+int child_run (char *const *argv, const char *directory, bool closes,
+               void (*lost) (pid_t pid, void *data), void *data);
 
 /* --- left.c: processes that outlive the command --- */
 

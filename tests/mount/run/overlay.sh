@@ -24,8 +24,8 @@ change='echo new >>file; rm gone; echo made >deep/made; cat file'
 
 # --- refused --------------------------------------------------------------------------------------
 
-expect_error "^windlass run: --apply is not there yet" run --apply "$DIR" -- true
-expect_error "^windlass run: --discard and --keep contradict" run --discard --keep x "$DIR" -- true
+expect_error "^windlass run: of --apply, --discard and --keep only one can be given" \
+    run --discard --keep x "$DIR" -- true
 expect_error "begins with neither '.' nor '-', got 'a/b'" run --keep a/b "$DIR" -- true
 expect_error "preset 'plain' keeps no changes" "$WINDLASS" run --discard plain "$DIR" -- true
 expect "no view was begun" "" "$(ls -A "$TEST_DIR/place" | sed '/^dir$/d')"
