@@ -542,6 +542,7 @@ src_windlass_SOURCES = \
     %D%/cli/run/left.c \
     %D%/cli/run/namespace.c \
     %D%/cli/run/new.c \
+    %D%/cli/run/kept.c \
     %D%/cli/run/overlay.c \
     %D%/cli/run/preset.c \
     %D%/cli/run/run.c \

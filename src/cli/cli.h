@@ -3,6 +3,7 @@
 #ifndef WINDLASS_CLI_CLI_H
 #define WINDLASS_CLI_CLI_H
 
+#include "control/control.h"
 #include "core/edge/option.h"
 #include "graph/graph.h"
 
@@ -97,6 +98,13 @@ int cli_rules (const struct cli_command *command, int argc, char **argv);
 int cli_run (const struct cli_command *command, int argc, char **argv);
 /* windlass overlay status without a mount point: the views that run overlay has kept. */
 int kept_views_list (void);
+/* Returns the volfile of a kept view, g_free it; NULL: there is none of that name. */
+char *kept_view_volfile (const char *name);
+/* Gives a command to the volume of a type of a view that is not mounted: its graph runs in this
+ * process. The answer of the job goes to take. Returns its result; or a negative errno and
+ * *ret_error (g_free it). */
+int kept_view_command (const char *volfile, const char *type, const char *name, GBytes *input,
+                       control_piece_fn *take, void *data, char **ret_error);
 /* For `windlass help`: the list of presets; one preset. CLI_USAGE, and nothing is printed: there is
  * no such preset. */
 int cli_help_presets (void);

@@ -269,14 +269,19 @@ cli_translator_call (const struct cli_command *command, const struct xlator_comm
                      const char *mountpoint, const char *target, bool json, GBytes *input)
 {
     g_autoptr (GString) answer = g_string_new (NULL);
-    g_autofree char *error = NULL;
+    g_autofree char *error = NULL, *kept = NULL;
     struct answering answering = { .json = json };
-    int r = control_call_open (mountpoint, target, row->name, row->open, input, answer, &error);
+    int r;
 
-    if (r == 0 && row->job)
+    if (strcmp (target, "cluster/overlay") == 0)
+        kept = kept_view_volfile (mountpoint);
+    r = kept ? kept_view_command (kept, target, row->name, input, cli_translator_take, &answering,
+                                  &error)
+             : control_call_open (mountpoint, target, row->name, row->open, input, answer, &error);
+    if (r == 0 && row->job && !kept)
         r = control_call_job (mountpoint, g_strchomp (answer->str), row->open, cli_translator_take,
                               cli_translator_progress, &answering, &error);
-    else if (r == 0)
+    else if (r == 0 && !kept)
         cli_print_safely (stdout, answer->str);
     progress_wipe (&answering);
     if (r == 0)

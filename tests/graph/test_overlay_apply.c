@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug */
+/* longer */
 /*
- * windlass overlay apply, with a power cut after each of its requests: nothing of the view is lost,
- * and the command that is given again ends with all changes in the base.
+ * windlass overlay apply, with a power cut after each of its requests (each third one, but for
+ * ./check --long): nothing of the view is lost, and the command that is given again ends with all
+ * changes in the base.
  */
 #include "posix_world.h"
 
@@ -375,8 +377,10 @@ START_TEST (a_power_cut_after_each_request)
     cut_view_begin (&view);
     wanted = view_tree (&view);
     cut_view_end (&view);
-    while (!cut_apply_after (cut_sides[_i], n, wanted))
-        ck_assert_uint_lt (++n, STEPS_MAX);
+    while (!cut_apply_after (cut_sides[_i], n, wanted)) {
+        n += test_amount (3, 1);
+        ck_assert_uint_lt (n, STEPS_MAX);
+    }
     ck_assert_uint_gt (n, 10);
 }
 END_TEST

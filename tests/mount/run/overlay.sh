@@ -63,6 +63,26 @@ expect "its changes" "$(printf 'A\tdeep/made\nD\tgone\nM\tfile')" \
     "$("$WINDLASS" overlay diff --name-status "$MNT" | sort)"
 unmount
 
+# Without a mount the commands take the name.
+expect "the changes of the name" "$(printf 'A\tdeep/made\nD\tgone\nM\tfile')" \
+    "$("$WINDLASS" overlay diff --name-status trial | sort)"
+expect_match "the counts of the name" '^1 added, 1 changed, 1 removed, 0 renamed$' \
+    "$("$WINDLASS" overlay status trial)"
+expect_match "a discard in the name" '^1 names discarded; ' \
+    "$("$WINDLASS" overlay discard trial gone)"
+expect "the other changes" "$(printf 'A\tdeep/made\nM\tfile')" \
+    "$("$WINDLASS" overlay diff --name-status trial | sort)"
+cp -a "$DIR" aside
+expect_match "an apply of the name" '^1 changes applied; ' "$("$WINDLASS" overlay apply trial deep)"
+expect "the directory" made "$(cat "$DIR/deep/made")"
+expect "what is left" "$(printf 'M\tfile')" "$("$WINDLASS" overlay diff --name-status trial)"
+rm -r "$DIR/deep" && cp -a aside/deep "$DIR"
+same "apart from that"
+expect_error "the view has changed nothing at '/deep'" "$WINDLASS" overlay apply trial deep
+mount_volfile "$state/view.vol"
+expect_error "in use by another" "$WINDLASS" overlay diff trial
+unmount
+
 # A folder that was removed by hand is out of the list, and its name is free again.
 rm -r "$state"
 expect "the list without it" "" "$("$WINDLASS" overlay status)"
