@@ -75,6 +75,7 @@ src_libcore_a_SOURCES = \
     %D%/core/edge/root.c \
     %D%/core/edge/server.c \
     %D%/core/edge/sync.c \
+    %D%/core/edge/sync-lock.c \
     %D%/core/edge/sync-names.c \
     %D%/core/edge/fan-out.c \
     %D%/core/edge/pathinfo.c \
@@ -245,6 +246,7 @@ pkgincludeedge_HEADERS = \
     %D%/core/edge/root.h \
     %D%/core/edge/server.h \
     %D%/core/edge/sync.h \
+    %D%/core/edge/sync-lock.h \
     %D%/core/edge/sync-names.h \
     %D%/core/edge/fan-out.h \
     %D%/core/edge/pathinfo.h \

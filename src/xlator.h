@@ -40,6 +40,7 @@
 #include "core/edge/steps.h"
 #include "core/edge/stub.h"
 #include "core/edge/sync.h"
+#include "core/edge/sync-lock.h"
 #include "core/edge/sync-names.h"
 #include "core/work/delayed.h"
 #include "core/work/job.h"

@@ -134,53 +134,6 @@ folder_top (xlator_t *this, inode_t *root)
     return r;
 }
 
-static int
-lock_file_make (struct client *client, inode_t *directory, const char *name)
-{
-    g_autoptr (inode_t) fresh = inode_new (directory->table);
-    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
-    struct mknod_reply reply;
-    const int r = sync_mknod (client, &loc, S_IFREG | 0600, 0, 0, NULL, &reply);
-
-    mknod_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
-}
-
-static int
-lock_file_open (xlator_t *this, struct client *client, inode_t *directory, const char *name,
-                fd_t **ret_fd)
-{
-    g_autoptr (inode_t) inode = NULL;
-    struct iatt buf;
-    int r = sync_name_look (client, directory, name, &inode, &buf);
-
-    if (r == 0 && buf.ia_type != IA_IFREG)
-        r = -EINVAL;
-    return r == 0 ? sync_name_open (client, this->fd_maker, inode, O_RDWR, ret_fd) : r;
-}
-
-static int
-instance_lock_set (struct client *client, fd_t *fd, short type)
-{
-    struct gf_flock lock = { .l_type = type };
-    const int r = error_or_0 (sync_lk (client, fd, F_SETLK, &lock, NULL, NULL));
-
-    return r == -EACCES ? -EAGAIN : r;
-}
-
-/* Whoever removes a lock's file has it locked. So a lock counts if its file still has the name once
- * it is locked. */
-static bool
-lock_counts (struct client *client, inode_t *directory, const char *name, const fd_t *fd)
-{
-    g_autoptr (inode_t) now = NULL;
-    struct iatt buf;
-
-    return sync_name_look (client, directory, name, &now, &buf) == 0
-        && gfid_equal (&buf.ia_gfid, &fd->inode->gfid);
-}
-
 /* The daemon of an instance makes its lock, and takes the instance for lost if the lock is there
  * already: another daemon that looks for stages has found the instance before it was locked. That
  * one makes a lock that is missing, so that only one of the two gets the instance. */
@@ -189,15 +142,15 @@ trash_instance_lock (xlator_t *this, struct client *client, inode_t *instance, b
                      fd_t **ret_fd)
 {
     g_autoptr (fd_t) fd = NULL;
-    int r = lock_file_make (client, instance, TRASH_LOCK);
+    int r = sync_lock_make (client, instance, TRASH_LOCK);
 
     if (r == -EEXIST)
         r = own ? -EAGAIN : 0;
     if (r == 0)
-        r = lock_file_open (this, client, instance, TRASH_LOCK, &fd);
+        r = sync_lock_open (client, this->fd_maker, instance, TRASH_LOCK, &fd);
     if (r == 0)
-        r = instance_lock_set (client, fd, F_WRLCK);
-    if (r == 0 && !lock_counts (client, instance, TRASH_LOCK, fd))
+        r = sync_lock_set (client, fd, F_WRLCK, 0, 0);
+    if (r == 0 && !sync_lock_counts (client, instance, TRASH_LOCK, fd))
         r = -ENOENT;
     if (r == 0)
         *ret_fd = g_steal_pointer (&fd);
@@ -311,9 +264,9 @@ links_open (xlator_t *this)
 
     if (r < 0 || priv->links)
         return r;
-    r = lock_file_make (client, priv->top, TRASH_LINKS);
+    r = sync_lock_make (client, priv->top, TRASH_LINKS);
     return r == 0 || r == -EEXIST
-             ? lock_file_open (this, client, priv->top, TRASH_LINKS, &priv->links)
+             ? sync_lock_open (client, this->fd_maker, priv->top, TRASH_LINKS, &priv->links)
              : r;
 }
 
@@ -325,8 +278,8 @@ links_try (xlator_t *this)
     int r = links_open (this);
 
     if (r == 0)
-        r = instance_lock_set (client, priv->links, F_WRLCK);
-    if (r == 0 && !lock_counts (client, priv->top, TRASH_LINKS, priv->links)) {
+        r = sync_lock_set (client, priv->links, F_WRLCK, 0, 0);
+    if (r == 0 && !sync_lock_counts (client, priv->top, TRASH_LINKS, priv->links)) {
         g_clear_pointer (&priv->links, fd_unref);
         r = -EAGAIN;
     }
@@ -351,7 +304,7 @@ trash_links_unlock (xlator_t *this)
 {
     trash_private_t *priv = this->private;
 
-    instance_lock_set (priv->maker.client, priv->links, F_UNLCK);
+    sync_lock_set (priv->maker.client, priv->links, F_UNLCK, 0, 0);
 }
 
 /* Storage without attributes loses the path only if the daemon is killed. */
