@@ -133,6 +133,8 @@ kept_view_begin (const struct cli_command *command, const char *directory, struc
     file = g_build_filename (kept->state, "directory", NULL);
     (void) g_file_set_contents (file, directory, -1, NULL);
     say_line (stderr, "windlass run: changes go to '%s'", kept->state);
+    if (geteuid () != 0)
+        say_line (stderr, "windlass run: copies of other users' files belong to you");
     return CLI_OK;
 }
 

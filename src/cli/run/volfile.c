@@ -14,6 +14,7 @@
 #include "rpc/volfile/volfile-server.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define INODE_LIMIT 1024 /* for a graph that never gets a request */
 
@@ -267,11 +268,13 @@ making_set_flag (struct making *making, const struct preset_flag *flag)
     return r;
 }
 
-/* Flags first: what the user sets by name counts more. */
+/* Flags first: what the user sets by name counts more. An ordinary user can't give a copy the owner
+ * of another user's file. */
 static int
 making_set_words (struct making *making, char **words)
 {
-    int r = 0;
+    int r = preset_has_state (making->preset) && geteuid () != 0
+                ? making_set_word (making, "overlay.owner=daemon") : 0;
 
     for (char **word = words; *word && r == 0; word++)
         if (g_str_has_prefix (*word, "--"))

@@ -57,10 +57,10 @@ overlay_work (struct overlay_act *act)
 char *
 overlay_work_name (xlator_t *this)
 {
-    overlay_private_t *priv = overlay_priv (this);
-    const uint64_t serial = __atomic_add_fetch (&priv->serial, 1, __ATOMIC_RELAXED);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    const uint64_t serial = __atomic_add_fetch (&parts->serial, 1, __ATOMIC_RELAXED);
 
-    return g_strdup_printf ("%s.%" G_GINT64_MODIFIER "x", priv->instance, serial);
+    return g_strdup_printf ("%s.%" G_GINT64_MODIFIER "x", parts->instance, serial);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -78,6 +78,10 @@ overlay_look_in (struct overlay_act *act, unsigned slot, inode_t *parent, const 
     r = sync_name_look (overlay_daemon (act, slot), directory, name, ret_inode, ret_buf);
     if (r == -ENOENT || r == -ENOTDIR)
         return 0;
+    if (r == 0 && overlay_is_folder (act->this, slot, ret_buf->ia_dev, ret_buf->ia_ino)) {
+        g_clear_pointer (ret_inode, inode_unref);
+        return 0;
+    }
     return r < 0 ? r : 1;
 }
 

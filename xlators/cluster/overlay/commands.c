@@ -239,6 +239,8 @@ status_print_json (struct job *job, const overlay_private_t *priv,
     for (unsigned i = 1; i < priv->n; i++)
         json_string (&json, NULL, priv->layers[i].xlator->name);
     json_close (&json, ']');
+    json_number (&json, "owned_by_daemon",
+                 __atomic_load_n (&priv->parts->owned, __ATOMIC_RELAXED));
     json_number (&json, "added", counts->added);
     json_number (&json, "changed", counts->changed);
     json_number (&json, "removed", counts->removed);
@@ -246,6 +248,16 @@ status_print_json (struct job *job, const overlay_private_t *priv,
     json_close (&json, '}');
     job_print (job, "%s\n", json.out->str);
     g_string_free (json.out, TRUE);
+}
+
+static void
+status_print_owner (struct job *job, const overlay_private_t *priv)
+{
+    const unsigned n = __atomic_load_n (&priv->parts->owned, __ATOMIC_RELAXED);
+
+    if (priv->owner == OVERLAY_OWNER_DAEMON)
+        job_print (job, "copies of files whose owner can't be kept belong to the daemon's user "
+                   "(owner daemon): %u since the mount began\n", n);
 }
 
 static int
@@ -265,6 +277,7 @@ overlay_status (struct job *job, struct overlay_order *order)
                priv->layers[OVERLAY_UPPER].xlator->name);
     for (unsigned i = 1; i < priv->n; i++)
         job_print (job, "volume '%s' is only read\n", priv->layers[i].xlator->name);
+    status_print_owner (job, priv);
     job_print (job, "%u added, %u changed, %u removed, %u renamed\n", counts.added, counts.changed,
                counts.removed, counts.renamed);
     return 0;

@@ -12,8 +12,6 @@ overlay_copy_bytes (struct copy_between *copy)
 
     if (r == 0)
         r = sync_ftruncate (copy->writer, copy->to, (off_t) copy->size, NULL, NULL);
-    if (r >= 0)
-        r = sync_fsync (copy->writer, copy->to, 0, NULL, NULL);
     return error_or_0 (r);
 }
 
@@ -22,7 +20,8 @@ overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_
                    uint64_t size)
 {
     struct copy_between copy = { .reader = overlay_daemon (act, slot),
-                                 .writer = overlay_daemon (act, OVERLAY_UPPER), .size = size };
+                                 .writer = overlay_daemon (act, OVERLAY_UPPER), .size = size,
+                                 .stops = act->stops, .data = act->stops_data };
     int r = sync_name_open (copy.reader, overlay_fds (act, slot), from, O_RDONLY, &copy.from);
 
     if (r == 0)
@@ -63,7 +62,15 @@ overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, unsig
     return r < 0 && !overlay_may_miss (name) ? r : 0;
 }
 
-/* The capability is the last one: other changes remove it. */
+/* ACLs come first. The capability comes last, since other changes remove it. */
+static unsigned
+overlay_xattr_turn (const char *name)
+{
+    if (g_str_has_prefix (name, "system.posix_acl_"))
+        return 0;
+    return strcmp (name, OVERLAY_CAPABILITY) == 0 ? 2 : 1;
+}
+
 static int
 overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, unsigned onto,
                      inode_t *to)
@@ -77,13 +84,12 @@ overlay_copy_xattrs (struct overlay_act *act, unsigned slot, inode_t *from, unsi
 
     if (r == -EOPNOTSUPP)
         r = 0;
-    for (size_t i = 0; r >= 0 && i < dict_count (list.dict); i++) {
-        dict_nth (list.dict, i, &name, &value, &size);
-        if (!overlay_attribute_is_mark (name) && strcmp (name, OVERLAY_CAPABILITY) != 0)
-            r = overlay_copy_xattr (act, slot, from, onto, to, name);
-    }
-    if (r >= 0 && dict_has (list.dict, OVERLAY_CAPABILITY))
-        r = overlay_copy_xattr (act, slot, from, onto, to, OVERLAY_CAPABILITY);
+    for (unsigned turn = 0; turn <= 2; turn++)
+        for (size_t i = 0; r >= 0 && i < dict_count (list.dict); i++) {
+            dict_nth (list.dict, i, &name, &value, &size);
+            if (!overlay_attribute_is_mark (name) && overlay_xattr_turn (name) == turn)
+                r = overlay_copy_xattr (act, slot, from, onto, to, name);
+        }
     getxattr_reply_drop (&list);
     loc_wipe_path (&loc);
     return error_or_0 (r);
@@ -103,16 +109,51 @@ overlay_set (struct overlay_act *act, unsigned onto, inode_t *to, const struct i
     return error_or_0 (r);
 }
 
+/* A copy that belongs to the daemon gives nobody the rights of that user. */
+static int
+overlay_copy_owner (struct overlay_act *act, struct iatt *buf, unsigned onto, inode_t *to)
+{
+    overlay_private_t *priv = overlay_priv (act->this);
+    const int r = overlay_set (act, onto, to, buf, IATT_UID | IATT_GID);
+
+    if (r != -EPERM && r != -EINVAL) /* EINVAL: the user namespace has no such user */
+        return r;
+    if (priv->owner != OVERLAY_OWNER_DAEMON || onto != OVERLAY_UPPER)
+        return -EPERM;
+    __atomic_add_fetch (&priv->parts->owned, 1, __ATOMIC_RELAXED);
+    buf->ia_prot &= ~(mode_t) (S_ISUID | S_ISGID);
+    return 0;
+}
+
+/* An ordinary user can set attributes only on a file that may be written: the mode that was asked
+ * for comes afterwards then. */
+static int
+overlay_copy_mode (struct overlay_act *act, unsigned slot, inode_t *from, const struct iatt *buf,
+                   unsigned onto, inode_t *to)
+{
+    struct iatt first = *buf;
+    int r;
+
+    if (buf->ia_type == IA_IFLNK)
+        return overlay_copy_xattrs (act, slot, from, onto, to);
+    first.ia_prot |= S_IWUSR;
+    r = overlay_set (act, onto, to, &first, IATT_MODE);
+    if (r == 0)
+        r = overlay_copy_xattrs (act, slot, from, onto, to);
+    if (r == 0 && first.ia_prot != buf->ia_prot)
+        r = overlay_set (act, onto, to, buf, IATT_MODE);
+    return r;
+}
+
 int
 overlay_copy_attributes_to (struct overlay_act *act, unsigned slot, inode_t *from,
                             const struct iatt *buf, unsigned onto, inode_t *to)
 {
-    int r = overlay_set (act, onto, to, buf, IATT_UID | IATT_GID);
+    struct iatt set = *buf;
+    int r = overlay_copy_owner (act, &set, onto, to);
 
-    if (r == 0 && buf->ia_type != IA_IFLNK)
-        r = overlay_set (act, onto, to, buf, IATT_MODE);
     if (r == 0)
-        r = overlay_copy_xattrs (act, slot, from, onto, to);
+        r = overlay_copy_mode (act, slot, from, &set, onto, to);
     return r < 0 ? r : overlay_set (act, onto, to, buf, IATT_ATIME | IATT_MTIME);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The copy of a lower's object to the upper, before its first change. One thread copies, others
- * that need the object wait; reads go on below. The copy is made in the work directory, gets the
- * bytes, owner, mode, extended attributes and times, is synced, and then gets its name; its
- * directory keeps its times. A file that has lost its name in the view gets a copy without one.
+ * The copy of a lower's object to the upper, before its first change. One thread copies, whatever
+ * graph it belongs to; changes of the object wait for it (copy-wait.c), and reads go on below. The
+ * copy is made in the work directory, gets the bytes, owner, mode, extended attributes and times,
+ * is synced, and then gets its name; its directory keeps its times. The name itself is synced when
+ * a program syncs the file or a directory (sync.c). A file that has lost its name in the view gets
+ * a copy without one.
  */
+#include "copy-up.h"
 #include "records.h"
 
 #include <linux/stat.h>
@@ -21,6 +24,7 @@ struct overlay_copy {
     struct iatt buf;   /* of it */
     char *work_name;   /* owned */
     inode_t *made;     /* the copy, with a reference */
+    fd_t *opened;      /* of a file or directory: the copy, open, with a reference */
 };
 
 static int
@@ -117,6 +121,31 @@ overlay_copy_is_same (struct overlay_copy *copy)
                ? 0 : -EBUSY;
 }
 
+/* The copy is opened before it gets its mode, which may forbid that to an ordinary user. */
+static int
+overlay_copy_open (struct overlay_copy *copy)
+{
+    const bool directory = copy->buf.ia_type == IA_IFDIR;
+
+    if (!directory && copy->buf.ia_type != IA_IFREG)
+        return 0;
+    return sync_name_open (overlay_daemon (copy->act, OVERLAY_UPPER),
+                           overlay_fds (copy->act, OVERLAY_UPPER), copy->made,
+                           directory ? O_RDONLY | O_DIRECTORY : O_WRONLY, &copy->opened);
+}
+
+static int
+overlay_copy_sync (struct overlay_copy *copy)
+{
+    struct client *client = overlay_daemon (copy->act, OVERLAY_UPPER);
+
+    if (!copy->opened)
+        return 0;
+    if (copy->buf.ia_type == IA_IFDIR)
+        return error_or_0 (sync_fsyncdir (client, copy->opened, 0, NULL, NULL));
+    return error_or_0 (sync_fsync (client, copy->opened, 0, NULL, NULL));
+}
+
 static int
 overlay_copy_fill (struct overlay_copy *copy)
 {
@@ -134,7 +163,11 @@ overlay_copy_fill (struct overlay_copy *copy)
                                 number);
     if (r == 0)
         r = overlay_copy_attributes (copy->act, copy->slot, copy->from, &copy->buf, copy->made);
-    return r == 0 && copy->buf.ia_type == IA_IFREG ? overlay_copy_is_same (copy) : r;
+    if (r == 0 && copy->buf.ia_type == IA_IFREG)
+        r = overlay_copy_is_same (copy);
+    if (r == 0 && !overlay_copy_is_wanted (ctx))
+        r = -ECANCELED;
+    return r < 0 ? r : overlay_copy_sync (copy);
 }
 
 /* --- the name --------------------------------------------------------------------------------- */
@@ -152,46 +185,116 @@ overlay_copy_rename (struct overlay_copy *copy)
         r = sync_name_rename (client, copy->made, overlay_work (copy->act), copy->work_name,
                               directory, copy->name, RENAME_NOREPLACE);
     if (r == 0)
-        r = sync_setattr (client, &loc, &times, IATT_ATIME | IATT_MTIME, NULL, NULL);
+        overlay_unsynced (copy->act->this, directory);
+    if (r == 0 && sync_setattr (client, &loc, &times, IATT_ATIME | IATT_MTIME, NULL, NULL) < 0)
+        gf_log (copy->act->this, GF_LOG_DEBUG, "the directory of a copy has a new time");
     loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return r;
+}
+
+static int
+overlay_copy_remove (struct overlay_copy *copy)
+{
+    return sync_name_remove (overlay_daemon (copy->act, OVERLAY_UPPER), overlay_work (copy->act),
+                             copy->work_name, copy->made);
 }
 
 /* A copy without a name: what is written goes with the last descriptor. */
 static int
 overlay_copy_unname (struct overlay_copy *copy)
 {
-    return copy->buf.ia_type == IA_IFDIR
-               ? -ENOENT
-               : sync_name_remove (overlay_daemon (copy->act, OVERLAY_UPPER),
-                                   overlay_work (copy->act), copy->work_name, copy->made);
+    return copy->buf.ia_type == IA_IFDIR ? -ENOENT : overlay_copy_remove (copy);
 }
 
-/* Somebody may have removed or replaced the name while the object was copied. */
+/* Records the copy in this graph, and for the others that know the inode. */
+static void
+overlay_copy_join (struct overlay_copy *copy)
+{
+    struct overlay_inode *state = overlay_inode_get (copy->act->this, copy->inode);
+
+    realm_join (copy->act->this, copy->inode, OVERLAY_UPPER, copy->made);
+    if (!state->copy)
+        __atomic_store_n (&state->copy, inode_ref (copy->made), __ATOMIC_RELEASE);
+}
+
+/* Returns 1 if an object of the upper is a copy of the same file, 0 if not, or a negative errno. */
+static int
+overlay_copy_is_alike (struct overlay_copy *copy, inode_t *there)
+{
+    static const enum overlay_mark marks[] = { OVERLAY_ORIGIN, OVERLAY_IDENTITY };
+
+    if (there->ia_type != copy->made->ia_type)
+        return 0;
+    for (size_t i = 0; i < G_N_ELEMENTS (marks); i++) {
+        g_autofree char *mine = NULL, *other = NULL;
+        size_t mine_size = 0, other_size = 0;
+        int r = overlay_mark_get (copy->act, copy->made, marks[i], &mine, &mine_size);
+
+        if (r == 0)
+            r = overlay_mark_get (copy->act, there, marks[i], &other, &other_size);
+        if (r < 0)
+            return r;
+        if (mine && other)
+            return mine_size == other_size && memcmp (mine, other, mine_size) == 0;
+    }
+    return 0;
+}
+
+/* The upper has an object at the name. A program may have removed or replaced the name in the view
+ * meanwhile: the copy then has no name. Otherwise the object is a copy that this daemon did not
+ * know of, which is used; any other object was put there behind the view. */
+static int
+overlay_copy_taken (struct overlay_copy *copy)
+{
+    struct overlay_inode *state = overlay_inode_get (copy->act->this, copy->inode);
+    inode_t *directory = realm_below (copy->act->this, copy->parent, OVERLAY_UPPER);
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+    int r;
+
+    if (__atomic_load_n (&state->lost_names, __ATOMIC_RELAXED) > 0
+        || __atomic_load_n (&state->dead, __ATOMIC_RELAXED))
+        return overlay_copy_unname (copy);
+    r = sync_name_look (overlay_daemon (copy->act, OVERLAY_UPPER), directory, copy->name, &there,
+                        &buf);
+    if (r == 0)
+        r = overlay_copy_is_alike (copy, there);
+    if (r <= 0)
+        return r < 0 ? r : -ESTALE;
+    r = overlay_copy_remove (copy);
+    inode_unref (copy->made);
+    copy->made = g_steal_pointer (&there);
+    return r;
+}
+
+/* Nobody else changes names of the directory meanwhile. */
 static int
 overlay_copy_publish (struct overlay_copy *copy)
 {
     xlator_t *this = copy->act->this;
-    int r = -EEXIST;
+    int r;
 
-    if (copy->parent) {
+    if (copy->parent)
         overlay_turns_take (this, copy->parent, NULL);
-        r = overlay_impure_set (copy->act, copy->parent);
-        if (r == 0)
-            r = overlay_copy_rename (copy);
-        if (r == 0)
-            realm_join (this, copy->inode, OVERLAY_UPPER, copy->made);
-        overlay_turns_give (this, copy->parent, NULL);
-    }
-    if (r != -EEXIST)
-        return r;
-    r = overlay_copy_unname (copy);
+    r = copy->parent ? overlay_impure_set (copy->act, copy->parent) : overlay_copy_unname (copy);
+    if (r == 0 && copy->parent)
+        r = overlay_copy_rename (copy);
+    if (r == -EEXIST)
+        r = overlay_copy_taken (copy);
     if (r == 0)
-        realm_join (this, copy->inode, OVERLAY_UPPER, copy->made);
+        overlay_copy_join (copy);
+    if (copy->parent)
+        overlay_turns_give (this, copy->parent, NULL);
     return r;
 }
 
 /* --- the copy --------------------------------------------------------------------------------- */
+
+static bool
+overlay_copy_stops (void *state)
+{
+    return !overlay_copy_is_wanted (state);
+}
 
 static int
 overlay_copy_object (struct overlay_copy *copy)
@@ -211,14 +314,15 @@ overlay_copy_object (struct overlay_copy *copy)
         r = overlay_copy_make (copy);
     if (r < 0)
         return r;
-    r = overlay_copy_fill (copy);
+    r = overlay_copy_open (copy);
+    if (r == 0)
+        r = overlay_copy_fill (copy);
     if (r == 0 && copy->parent)
         r = overlay_record_copy (copy->act, copy->parent, copy->name, copy->slot, &copy->buf);
     if (r == 0)
         r = overlay_copy_publish (copy);
     if (r < 0)
-        sync_name_remove (overlay_daemon (copy->act, OVERLAY_UPPER), overlay_work (copy->act),
-                          copy->work_name, copy->made);
+        overlay_copy_remove (copy);
     return r;
 }
 
@@ -230,42 +334,46 @@ overlay_copy_now (xlator_t *this, inode_t *inode, inode_t *parent, char *name)
     int r;
 
     overlay_act_begin (&act, this, NULL, inode);
+    act.stops = overlay_copy_stops;
+    act.stops_data = overlay_inode_get (this, inode);
     r = overlay_copy_object (&copy);
+    fd_unref (copy.opened);
     overlay_act_end (&act);
     g_free (copy.work_name);
     inode_unref (copy.made);
     return r;
 }
 
-/* Returns whether the caller has to copy: no other thread has done so. */
+/* --- one copy at a time ----------------------------------------------------------------------- */
+
+/* Returns whether the caller has to copy: no other thread has done so, of this graph or of
+ * another. */
 static bool
 overlay_copy_begin (xlator_t *this, inode_t *inode)
 {
-    overlay_private_t *priv = overlay_priv (this);
-    struct overlay_inode *ctx = overlay_inode_get (this, inode);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    struct overlay_inode *state = overlay_inode_get (this, inode);
     bool mine;
 
-    pthread_mutex_lock (&priv->lock);
-    while (ctx->copying)
-        thread_cond_wait (&priv->changed, &priv->lock);
-    mine = ctx->copying = !realm_below (this, inode, OVERLAY_UPPER);
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_lock (&parts->lock);
+    while (state->copying)
+        thread_cond_wait (&parts->changed, &parts->lock);
+    mine = state->copying = !state->copy && !realm_below (this, inode, OVERLAY_UPPER);
+    pthread_mutex_unlock (&parts->lock);
     return mine;
 }
 
 static void
-overlay_copy_end (xlator_t *this, inode_t *inode)
+overlay_copy_end (struct overlay_inode *state)
 {
-    overlay_private_t *priv = overlay_priv (this);
-
-    pthread_mutex_lock (&priv->lock);
-    overlay_inode_get (this, inode)->copying = false;
-    thread_cond_broadcast (&priv->changed);
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_lock (&state->parts->lock);
+    state->copying = false;
+    thread_cond_broadcast (&state->parts->changed);
+    pthread_mutex_unlock (&state->parts->lock);
 }
 
 int
-overlay_copy_up (xlator_t *this, inode_t *inode)
+overlay_copy_up_wanted (xlator_t *this, inode_t *inode)
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
@@ -275,75 +383,26 @@ overlay_copy_up (xlator_t *this, inode_t *inode)
         return 0;
     if (inode_a_name (inode, &parent, &name))
         r = overlay_copy_up (this, parent);
-    if (r < 0 || !overlay_copy_begin (this, inode))
+    if (r < 0)
         return r;
+    if (!overlay_copy_begin (this, inode))
+        return overlay_inherit (this, inode);
     r = overlay_copy_now (this, inode, parent, name);
-    overlay_copy_end (this, inode);
+    overlay_copy_end (overlay_inode_get (this, inode));
     return r;
 }
 
-/* --- calls that wait -------------------------------------------------------------------------- */
-
-struct overlay_copy_task {
-    struct work_item work;
-    xlator_t *this;
-    inode_t *inode; /* with a reference */
-};
-
-static void
-overlay_copy_run (struct work_item *work)
+int
+overlay_copy_up (xlator_t *this, inode_t *inode)
 {
-    struct overlay_copy_task *task = (struct overlay_copy_task *) work;
-    xlator_t *this = task->this;
-    overlay_private_t *priv = overlay_priv (this);
-    struct overlay_inode *ctx = overlay_inode_get (this, task->inode);
-    const int r = overlay_copy_up (this, task->inode);
-    GQueue waiters = G_QUEUE_INIT;
-    call_stub_t *stub;
+    struct overlay_inode *state;
+    int r;
 
-    pthread_mutex_lock (&priv->lock);
-    while ((stub = g_queue_pop_head (&ctx->waiters)))
-        g_queue_push_tail (&waiters, stub);
-    ctx->queued = false;
-    pthread_mutex_unlock (&priv->lock);
-    while ((stub = g_queue_pop_head (&waiters)))
-        call_resume_or_fail (stub, r < 0 ? -r : 0);
-    inode_unref (task->inode);
-    g_free (task);
-    overlay_task_end (this);
-}
-
-static void
-overlay_copy_put (xlator_t *this, inode_t *inode)
-{
-    struct overlay_copy_task *task = g_new0 (struct overlay_copy_task, 1);
-
-    task->work.run = overlay_copy_run;
-    task->this = this;
-    task->inode = inode_ref (inode);
-    overlay_task_begin (this);
-    work_put (&task->work);
-}
-
-void
-overlay_copy_up_wait (const struct call *call, inode_t *inode)
-{
-    overlay_private_t *priv = overlay_priv (call->this);
-    struct overlay_inode *ctx = overlay_inode_get (call->this, inode);
-    call_stub_t *stub = call_keep (call);
-    xlator_t *this = call->this;
-    g_autoptr (inode_t) kept = inode_ref (inode);
-    bool first;
-
-    if (!stub) {
-        call_fail (call, ENOMEM);
-        return;
-    }
-    pthread_mutex_lock (&priv->lock);
-    g_queue_push_tail (&ctx->waiters, stub);
-    first = !ctx->queued;
-    ctx->queued = true;
-    pthread_mutex_unlock (&priv->lock);
-    if (first)
-        overlay_copy_put (this, kept);
+    if (realm_below (this, inode, OVERLAY_UPPER))
+        return 0;
+    state = overlay_inode_get (this, inode);
+    overlay_copy_want (state, 1);
+    r = overlay_copy_up_wanted (this, inode);
+    overlay_copy_want (state, -1);
+    return r;
 }

@@ -272,6 +272,25 @@ discard_in_pause (struct pause *pause, void *data)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* What was discarded does not come back after a power cut. */
+static int
+discard_sync (struct discard *discard)
+{
+    int r;
+
+    for (guint i = 0; i < discard->names->len; i++) {
+        const struct discard_name *name = discard->names->pdata[i];
+
+        if (name->away)
+            overlay_unsynced (discard->act.this, name->upper);
+    }
+    r = overlay_sync_all (&discard->act);
+    if (r < 0)
+        job_refuse (discard->job, "the names were discarded, but a power cut may bring them back: "
+                    "%s", g_strerror (-r));
+    return r;
+}
+
 static unsigned
 discard_clean (struct discard *discard)
 {
@@ -301,6 +320,8 @@ overlay_discard (struct job *job, struct overlay_order *order)
 
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
     r = overlay_pause_run (order->this, &wanted);
+    if (r == 0)
+        r = discard_sync (&discard);
     n = discard_clean (&discard);
     if (r == 0)
         job_print (job, "%u names discarded; requests waited for %.1f ms\n", n,

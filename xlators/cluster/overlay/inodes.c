@@ -24,21 +24,6 @@ overlay_is_merged (xlator_t *this, inode_t *inode)
     return found > 1;
 }
 
-static void *
-overlay_inode_make (xlator_t *this, inode_t *inode)
-{
-    struct overlay_inode *made = g_new0 (struct overlay_inode, 1);
-
-    g_queue_init (&made->waiters);
-    return made;
-}
-
-struct overlay_inode *
-overlay_inode_get (xlator_t *this, inode_t *inode)
-{
-    return inode_ctx_make (inode, this, overlay_inode_make, g_free);
-}
-
 bool
 overlay_is_copied (xlator_t *this, inode_t *inode)
 {
@@ -112,6 +97,7 @@ overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below)
     ctx->applied = below->gfid;
     if (!gfid_equal (&below->gfid, &inode->gfid))
         applied_add (this, &below->gfid, &inode->gfid);
+    inode_unref (__atomic_exchange_n (&ctx->copy, NULL, __ATOMIC_ACQ_REL));
     realm_replace (this, inode, base, below);
     realm_replace (this, inode, OVERLAY_UPPER, NULL);
 }
@@ -119,11 +105,13 @@ overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below)
 void
 overlay_inode_forget (xlator_t *this, inode_t *inode)
 {
-    struct overlay_inode *ctx = inode_ctx_get (inode, this);
+    struct overlay_inode *state = inode_ctx_get (inode, this);
 
-    if (ctx && !gfid_is_null (&ctx->applied))
-        applied_drop (this, &ctx->applied);
-    g_free (ctx);
+    if (!state)
+        return;
+    if (!gfid_is_null (&state->applied))
+        applied_drop (this, &state->applied);
+    overlay_inode_drop (state);
 }
 
 inode_t *
@@ -170,6 +158,14 @@ bool
 overlay_is_whiteout (const struct iatt *iatt)
 {
     return iatt->ia_type == IA_IFCHR && iatt->ia_rdev == 0;
+}
+
+bool
+overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino)
+{
+    const overlay_private_t *priv = overlay_priv (this);
+
+    return slot != OVERLAY_UPPER && ino == priv->folder_ino && dev == priv->folder_dev;
 }
 
 /* The names that the view has removed still count in the lower. */

@@ -116,6 +116,9 @@ overlay_entry_add (struct overlay_reading *reading, unsigned slot, const gf_dire
 
     if (name_is_dots (from->d_name) || g_hash_table_contains (reading->seen, from->d_name))
         return 0;
+    if (overlay_is_folder (reading->act->this, slot,
+                           overlay_priv (reading->act->this)->layers[slot].dev, from->d_ino))
+        return 0;
     g_hash_table_add (reading->seen, g_strdup (from->d_name));
     if (overlay_entry_hides (reading, slot, from))
         return 0;

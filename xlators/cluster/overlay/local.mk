@@ -9,10 +9,13 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/apply-drop.c \
     %D%/apply-make.c \
     %D%/apply-plan.c \
+    %D%/claim.c \
     %D%/commands.c \
     %D%/commands.h \
     %D%/copy-data.c \
     %D%/copy-up.c \
+    %D%/copy-up.h \
+    %D%/copy-wait.c \
     %D%/diff-object.c \
     %D%/diff-print.c \
     %D%/diff-print.h \
@@ -38,8 +41,10 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/redirect.c \
     %D%/remove.c \
     %D%/rename.c \
+    %D%/shared.c \
     %D%/start.c \
     %D%/sweep.c \
+    %D%/sync.c \
     %D%/tasks.c
 xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)
 xlators_cluster_overlay_so_CFLAGS = $(module_cflags)

@@ -265,6 +265,9 @@ look_found (struct overlay_local *local, const struct lookup_reply *reply)
     look->found = look_link (local, reply);
     look->found_buf = reply->buf;
     overlay_marks_clear (&look->found_marks);
+    if (overlay_is_folder (look_overlay (local), local->slot, reply->buf.ia_dev,
+                           reply->buf.ia_ino))
+        return look_next_layer (local);
     if (overlay_is_whiteout (&reply->buf) || (!directory && (way || look->first < look->n))) {
         look->done = true;
         return look_next_layer (local);

@@ -151,6 +151,8 @@ overlay_unstage (struct overlay_making *making, inode_t *stage, const struct ove
     *made = move.inode = linked;
     if (directory)
         r = overlay_mark_set (act, linked, OVERLAY_OPAQUE, "y", 1);
+    if (r == 0 && directory)
+        r = overlay_sync_inode (act, linked);
     if (r == 0)
         r = overlay_move (act, &move, directory ? RENAME_EXCHANGE : 0, fields.buf);
     return r;
@@ -261,6 +263,14 @@ overlay_made_parents (struct overlay_making *making, struct answer *fields)
     *fields->preparent = *fields->postparent = now;
 }
 
+/* What was made before another step failed. */
+static void
+overlay_made_fail (struct overlay_making *making, int error)
+{
+    reply_drop (making->call->op, &making->made);
+    call_fail (making->call, error);
+}
+
 static void
 overlay_made_answer (struct overlay_making *making, inode_t *known)
 {
@@ -351,11 +361,11 @@ overlay_make (struct overlay_act *act, const struct call *call)
         overlay_turns_give (act->this, parent, NULL);
     }
     if (r == OVERLAY_EXISTS && !overlay_local_of (call->frame)->on_thread)
-        overlay_to_thread (call); /* the open may wait for a copy */
+        overlay_to_thread (call, NULL); /* the open may wait for a copy */
     else if (r == OVERLAY_EXISTS)
         overlay_create_opens (act, call);
     else if (r < 0)
-        call_fail (call, -r);
+        overlay_made_fail (&making, -r);
     else
         overlay_made_answer (&making, call->loc->inode);
     fd_unref (making.opened);
@@ -426,7 +436,7 @@ overlay_link (struct overlay_act *act, const struct call *call)
         overlay_turns_give (act->this, parent, NULL);
     }
     if (r < 0)
-        call_fail (call, -r);
+        overlay_made_fail (&making, -r);
     else
         overlay_made_answer (&making, call->loc->inode);
 }

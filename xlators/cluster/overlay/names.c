@@ -46,15 +46,44 @@ overlay_check (const struct call *call)
     return first->parent->ia_type == IA_IFDIR && second->parent->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
 }
 
+static bool
+overlay_needs_copy (xlator_t *this, inode_t *inode)
+{
+    return inode && !realm_below (this, inode, OVERLAY_UPPER)
+           && overlay_slot (this, inode) < overlay_priv (this)->n;
+}
+
+/* Returns what has to be copied before the names change, or NULL. The call waits for it without a
+ * thread. What is not known yet is copied later, on the thread. */
+static inode_t *
+overlay_names_lack (const struct call *call)
+{
+    const loc_t *const locs[] = { call->loc, call->newloc };
+    const bool moves = call->op == FOP_rename || call->op == FOP_link;
+
+    for (size_t i = 0; i < G_N_ELEMENTS (locs); i++)
+        if (locs[i] && overlay_needs_copy (call->this, locs[i]->parent))
+            return locs[i]->parent;
+    if (moves && call->loc->inode && call->loc->inode->ia_type != IA_IFDIR
+        && overlay_needs_copy (call->this, call->loc->inode))
+        return call->loc->inode;
+    return NULL;
+}
+
 void
 overlay_names (const struct call *call)
 {
     struct overlay_act act;
-    inode_t *any = call->newloc ? call->newloc->parent : call->loc->parent;
+    inode_t *any = call->newloc ? call->newloc->parent : call->loc->parent, *lack;
     const int r = overlay_check (call);
 
     if (r < 0) {
         call_fail (call, -r);
+        return;
+    }
+    lack = overlay_names_lack (call);
+    if (lack) {
+        overlay_copy_up_wait (call, lack);
         return;
     }
     overlay_act_begin (&act, call->this, call->frame, any);
@@ -161,22 +190,13 @@ int
 overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                    const struct overlay_name *at)
 {
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
     inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
     inode_t *work = overlay_work (act);
     g_autofree char *there = overlay_work_name (act->this);
     const struct overlay_move move = { directory, name, at->upper, work, there, NULL };
     int r = overlay_move (act, &move, at->lower ? RENAME_WHITEOUT : 0, NULL);
 
-    if (r < 0)
-        return r;
-    if (at->upper->ia_type == IA_IFDIR) {
-        overlay_sweep (act->this, g_steal_pointer (&there));
-        return 0;
-    }
-    r = sync_name_remove (client, work, there, at->upper);
-    if (r < 0)
-        gf_log (act->this, GF_LOG_WARNING, "'%s' stays in the work directory: %s", there,
-                g_strerror (-r));
-    return 0;
+    if (r == 0)
+        overlay_sweep (act->this, directory, g_steal_pointer (&there));
+    return r;
 }

@@ -18,6 +18,12 @@ overlay_path_check (const char *text, char **ret_allowed)
     return -EINVAL;
 }
 
+static const struct option_choice overlay_owners[] = {
+    { "keep", OVERLAY_OWNER_KEEP },
+    { "daemon", OVERLAY_OWNER_DAEMON },
+    {},
+};
+
 static const struct xlator_option overlay_options[] = {
     { OPTION ("upper", STRING, overlay_private_t, upper, "layers/0"),
       .check = overlay_path_check,
@@ -26,22 +32,42 @@ static const struct xlator_option overlay_options[] = {
       .check = overlay_path_check,
       .help = "the directory of the first subvolume for unfinished copies, on the upper's file "
               "system" },
+    { OPTION ("owner", ENUM, overlay_private_t, owner, "keep"), .values = overlay_owners,
+      .help = "who owns the copy of a file whose owner the daemon can't give it, as an ordinary "
+              "user can't: keep fails the change with EPERM; with daemon the copy belongs to the "
+              "daemon's user, without the set-user-ID and set-group-ID bits" },
     {},
 };
+
+/* Operations that wait for requests of their own. */
+static const opset_t overlay_straight =
+    OPS_CHANGE_NAMES | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp);
+
+/* Whether names of copies have to be synced before the call. */
+static bool
+overlay_syncs_names (const overlay_private_t *priv, const struct call *call)
+{
+    return (call->op == FOP_fsync || call->op == FOP_fsyncdir)
+           && __atomic_load_n (&priv->parts->n_unsynced, __ATOMIC_ACQUIRE) > 0;
+}
 
 static void
 overlay_any_fop (const struct call *call)
 {
-    static const opset_t on_thread =
-        OPS_CHANGE_NAMES | OPSET_OF (FOP_readdir) | OPSET_OF (FOP_readdirp);
+    const overlay_private_t *priv = overlay_priv (call->this);
     const struct overlay_local *local = overlay_local_of (call->frame);
-    const bool started = __atomic_load_n (&overlay_priv (call->this)->started, __ATOMIC_ACQUIRE);
-    const bool straight = opset_has (on_thread, call->op);
+    const bool started = __atomic_load_n (&priv->started, __ATOMIC_ACQUIRE);
+    const bool straight = opset_has (overlay_straight, call->op);
+    const bool syncs = overlay_syncs_names (priv, call);
+    inode_t *lacks = started ? overlay_lacks_copy (call) : NULL;
 
-    if (!started || (straight && !local->on_thread && !overlay_runs_here (call))) {
-        overlay_to_thread (call);
+    if (!started || lacks || (straight && !local->on_thread && !overlay_runs_here (call))
+        || (syncs && !local->on_thread)) {
+        overlay_to_thread (call, lacks);
     } else if (opset_has (OPS_CHANGE_NAMES, call->op)) {
         overlay_names (call);
+    } else if (syncs) {
+        overlay_sync (call);
     } else if (straight) {
         overlay_list (call);
     } else if (call->op == FOP_lookup) {
@@ -84,18 +110,27 @@ overlay_layers_make (xlator_t *this)
     realm_slot_new (this, FIRST_CHILD (this), work);
 }
 
+/* While the child answers. */
+static void
+overlay_unclaim (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+
+    for (size_t i = 0; i < G_N_ELEMENTS (priv->claimed); i++)
+        g_clear_pointer (&priv->claimed[i], fd_unref);
+}
+
 static int
 overlay_init (xlator_t *this)
 {
     overlay_private_t *priv = overlay_priv (this);
-    struct random_source source = { random_seed () };
+    int r;
 
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->changed);
-    priv->turns = g_hash_table_new (NULL, NULL);
     g_queue_init (&priv->swept);
     priv->applied = g_hash_table_new_full (gfid_hash, gfid_same, g_free, g_free);
-    priv->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
+    priv->held = held_new (overlay_held_go_on);
     work_use ();
     jobs_init (this);
     overlay_layers_make (this);
@@ -104,7 +139,12 @@ overlay_init (xlator_t *this)
                        priv->upper);
         return -EINVAL;
     }
-    return overlay_init_probe (this);
+    r = overlay_prepare (this);
+    if (r == -ENOTCONN)
+        return 0; /* the first call tries again */
+    if (r < 0)
+        overlay_unclaim (this);
+    return r;
 }
 
 static void
@@ -115,7 +155,11 @@ overlay_notify (xlator_t *this, enum xlator_event event, void *data)
     if (event == XLATOR_PARENT_DOWN) {
         jobs_wait (this);
         overlay_tasks_wait (this);
+        held_notify (overlay_priv (this)->held, event);
+        overlay_sweep_forget (overlay_priv (this));
+        overlay_sync_ending (this);
         overlay_records_close (this);
+        overlay_unclaim (this);
     }
     realm_notify (this, event, data);
 }
@@ -125,22 +169,23 @@ overlay_fini (xlator_t *this)
 {
     overlay_private_t *priv = overlay_priv (this);
 
-    if (!priv->turns)
-        return;
-    jobs_fini (this);
-    overlay_tasks_wait (this);
-    overlay_records_close (this);
-    work_leave ();
-    for (unsigned slot = 0; slot <= priv->n; slot++)
-        if (priv->layers[slot].daemon)
-            client_free (priv->layers[slot].daemon);
-    g_hash_table_unref (priv->turns);
-    g_queue_clear_full (&priv->swept, g_free);
-    g_hash_table_unref (priv->applied);
-    g_free (priv->instance);
-    g_free (priv->layers);
-    pthread_cond_destroy (&priv->changed);
-    pthread_mutex_destroy (&priv->lock);
+    if (priv->layers) {
+        jobs_fini (this);
+        overlay_tasks_wait (this);
+        overlay_records_close (this);
+        held_free (priv->held);
+        work_leave ();
+        for (unsigned slot = 0; slot <= priv->n; slot++)
+            if (priv->layers[slot].daemon)
+                client_free (priv->layers[slot].daemon);
+        g_hash_table_unref (priv->applied);
+        g_free (priv->layers);
+        pthread_cond_destroy (&priv->changed);
+        pthread_mutex_destroy (&priv->lock);
+    }
+    if (priv->parts)
+        shared_unref (&priv->parts->shared);
+    shared_unref (priv->claims);
 }
 
 /* --- where a file is -------------------------------------------------------------------------- */
@@ -239,6 +284,7 @@ const struct xlator_api xlator_api = {
     .wants = WANTS_INODE | WANTS_FD,
     .priv_size = sizeof (overlay_private_t),
     .options = overlay_options,
+    .take_over_prepare = overlay_take_over_prepare,
     .init = overlay_init,
     .fini = overlay_fini,
     .notify = overlay_notify,

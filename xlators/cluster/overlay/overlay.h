@@ -44,42 +44,76 @@ struct overlay_layer {
     bool origins;     /* finds files by origin (XDATA_ORIGIN). Set at the start */
 };
 
+/* What goes on in the next graph at a reload: shared.c. */
+struct overlay_shared {
+    struct shared shared;
+    bool was_lent;               /* a second graph has used it. Atomic */
+    const char *prefix;          /* of marks; NULL: init has not tried the upper yet */
+    char *instance;              /* begins the names of this daemon's copies in work */
+    uint64_t serial;             /* of the last name in work. Atomic */
+    pthread_mutex_t lock;        /* guards what follows, and the states of inodes */
+    pthread_cond_t changed;      /* a copy or a turn has ended */
+    GHashTable *turns;           /* inodes of directories that threads change */
+    GHashTable *inodes;          /* inode above -> its struct overlay_inode */
+    GHashTable *unsynced;        /* directories of the upper, with references: copies got names in
+                                  * them that may not outlast a power cut */
+    unsigned n_unsynced;         /* of them. Atomic */
+    unsigned owned;              /* copies that belong to the daemon and not to their owner.
+                                  * Atomic */
+};
+
+enum overlay_owner { OVERLAY_OWNER_KEEP, OVERLAY_OWNER_DAEMON };
+
 typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
+    enum overlay_owner owner;     /* option */
+    struct held_calls *held;      /* calls that wait for copies */
     unsigned n;                   /* slots of layers; slot n is the work directory */
     bool local;                   /* all layers are storage of this machine. Set at init */
     struct overlay_layer *layers;
-    const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set at init */
-    char *instance;               /* begins the names of this translator's copies in work */
+    const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set by
+                                   * overlay_prepare */
+    struct overlay_shared *parts; /* from before init on */
+    struct shared *claims;        /* of claim.c; from before init on */
+    fd_t *claimed[2];             /* lock files of work and of the upper; NULL: storage has no
+                                   * locks */
+    uint64_t folder_dev, folder_ino; /* of the first child's root; set by overlay_prepare */
+    bool cleans;                  /* no other graph of this daemon uses the work directory */
 
-    pthread_mutex_t lock;         /* guards what follows, and the contexts of inodes */
-    pthread_cond_t changed;       /* a start, a copy, a turn or a task has ended */
+    pthread_mutex_t lock;         /* guards what follows */
+    pthread_cond_t changed;       /* a start or a task has ended */
+    bool prepared;                /* overlay_prepare has succeeded */
+    int refused;                  /* a negative errno that a start gets, for good; or 0 */
     bool started;                 /* the roots of the slots are known. Atomic */
     bool starting;
     int start_error;              /* of the last start, for the log */
     unsigned tasks;               /* tasks on threads of core/work */
-    uint64_t serial;              /* of the last name in work */
     unsigned sentences;           /* about wrong marks, in the log. Atomic */
-    GHashTable *turns;            /* inodes of directories that threads change */
-    GQueue swept;                 /* names in work that are removed next; owned */
-    bool sweeping;                /* a job removes them */
+    GQueue swept;                 /* of sweep.c: what is removed from work next */
+    bool sweeping;                /* a job removes it */
     GHashTable *applied;          /* gfid in the base -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */
     struct store *records;        /* records.h; constant from init to PARENT_DOWN */
 } overlay_private_t;
 
-/* The context of an inode above; private.lock, except where atomic. */
+/* The state of an inode above, which is its context in each graph that knows it; parts->lock,
+ * except where atomic. */
 struct overlay_inode {
+    struct overlay_shared *parts;
+    inode_t *inode;      /* above; no reference is needed */
+    unsigned graphs;     /* whose context this is */
+    inode_t *copy;       /* in the upper, with a reference, once it was made here. Atomic */
     uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
     uint64_t marked;     /* of a directory: the slots in which files may have marks. Atomic */
     bool copied;         /* the upper's object has an origin. Atomic */
     bool impure;         /* of a directory: the upper's has this mark. Atomic */
     bool queued;         /* a task will copy the object for the waiters */
     bool copying;        /* a thread copies the object */
+    unsigned threads;    /* that want the copy */
     bool dead;           /* a removed directory: no name can be made in it */
     unsigned lost_names; /* names of a lower's file that were removed in the view */
-    GQueue waiters;      /* of call_stub_t */
+    GQueue waiters;      /* of copy-wait.c */
     gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
 };
 
@@ -160,8 +194,6 @@ overlay_priv (const xlator_t *this)
 unsigned overlay_slot (xlator_t *this, inode_t *inode);
 bool overlay_is_merged (xlator_t *this, inode_t *inode); /* in more than one layer */
 
-struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
-
 /* The slot's bit in overlay_inode.marked. Slots from 63 on share one. */
 static inline uint64_t
 overlay_slot_bit (unsigned slot)
@@ -170,7 +202,6 @@ overlay_slot_bit (unsigned slot)
 }
 
 bool overlay_is_copied (xlator_t *this, inode_t *inode); /* from a lower to the upper */
-void overlay_inode_forget (xlator_t *this, inode_t *inode);
 
 /* Returns the inode above with the gfid: given if that has it or none yet, else the known one, else
  * a new one. With a reference. */
@@ -195,12 +226,31 @@ void overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct i
 /* Whether the attributes are those of a whiteout. */
 bool overlay_is_whiteout (const struct iatt *iatt);
 
+/* Whether an object of a slot is the folder of the first child, which a lower may contain. No lower
+ * shows it. */
+bool overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino);
+
+/* --- shared.c --------------------------------------------------------------------------------- */
+
+int overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor);
+struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
+void overlay_inode_drop (void *state); /* of one graph; frees the last one's */
+void overlay_inode_forget (xlator_t *this, inode_t *inode); /* inodes.c */
+
+/* Returns an inode of the call that another graph has copied, which this graph does not know yet;
+ * or NULL. */
+inode_t *overlay_lacks_copy (const struct call *call);
+/* On a thread: finds the copy that another graph has made of the inode, if any. Returns 0 or a
+ * negative errno. */
+int overlay_inherit (xlator_t *this, inode_t *inode);
+
 /* --- tasks.c: calls that go on on a thread, turns --------------------------------------------- */
 
 struct overlay_local *overlay_local_of (call_frame_t *frame);
 
-/* Sets the call aside and has a thread continue it by api->any_fop, with local->on_thread. */
-void overlay_to_thread (const struct call *call);
+/* Sets the call aside and has a thread continue it by api->any_fop, with local->on_thread. lacks:
+ * of overlay_lacks_copy, or NULL. */
+void overlay_to_thread (const struct call *call, inode_t *lacks);
 
 /* Returns whether the thread that brings a call of a straight function may run it: the layers
  * answer it at once, and no copy is made for it. */
@@ -223,6 +273,9 @@ struct overlay_act {
     call_frame_t *frame;      /* of the call; NULL: a copy */
     struct itable *above;     /* the table above */
     struct client *caller;    /* to the upper, as the caller; made when first used */
+    bool (*stops) (void *stops_data); /* asked between pieces of a copy; NULL: nobody stops it. A
+                                       * copy that is stopped fails with -ECANCELED */
+    void *stops_data;
 };
 
 void overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame,
@@ -270,6 +323,22 @@ overlay_name_buf (const struct overlay_name *name)
 int overlay_may_change (struct overlay_act *act, inode_t *parent, const struct iatt *victim);
 
 int overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *ret_buf);
+
+/* --- claim.c ---------------------------------------------------------------------------------- */
+
+/* A directory of the upper's file system, below, and the name of a lock file in it. */
+struct overlay_claim {
+    inode_t *directory;
+    const char *name;
+};
+
+struct shared *overlay_claims_new (void); /* of all graphs of the mount; one reference */
+
+/* Makes and locks the file. *ret_fd: open and locked, with a reference; unchanged if storage has no
+ * locks. *ret_first: no other graph of this daemon has it locked. Returns 0 or a negative errno:
+ * -EAGAIN if another daemon has it locked; then *ret_holder names that one, g_free it. */
+int overlay_claim (struct overlay_act *act, const struct overlay_claim *claim, fd_t **ret_fd,
+                   char **ret_holder, bool *ret_first);
 
 /* --- marks.c: marks of the kernel's format ---------------------------------------------------- */
 
@@ -329,7 +398,9 @@ int overlay_redirect_set (struct overlay_act *act, inode_t *parent, const char *
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-int overlay_init_probe (xlator_t *this); /* start.c: tries what the upper must be able to do */
+/* start.c: claims the directories, and tries what the upper must be able to do. Returns 0, or a
+ * negative errno after a log line; -ENOTCONN without one: the first child is not connected yet. */
+int overlay_prepare (xlator_t *this);
 int overlay_start (xlator_t *this, inode_t *any);
 
 void overlay_lookup (const struct call *call);
@@ -353,6 +424,27 @@ GPtrArray *overlay_entries_new (void);
 int overlay_copy_up (xlator_t *this, inode_t *inode);
 /* Sets the call aside until the object is in the upper. */
 void overlay_copy_up_wait (const struct call *call, inode_t *inode);
+void overlay_held_go_on (call_stub_t *stub, enum held_end why, void *data); /* for held_new */
+
+/* --- sync.c: names of copies ------------------------------------------------------------------ */
+
+/* Names of a directory of the upper, below, have changed for a copy or a removal. That is synced
+ * when a program syncs something below the directory, and at the end of the graph. */
+void overlay_unsynced (xlator_t *this, inode_t *directory);
+
+/* Syncs the names of copies on the way to an inode above, or all. Returns 0 or a negative errno. */
+int overlay_sync_way (struct overlay_act *act, inode_t *inode);
+int overlay_sync_all (struct overlay_act *act);
+
+/* Syncs a directory of the upper, below: its attributes and its names; overlay_sync_directory only
+ * if names of it are not synced. */
+int overlay_sync_inode (struct overlay_act *act, inode_t *directory);
+int overlay_sync_directory (struct overlay_act *act, inode_t *directory);
+
+void overlay_sync_ending (xlator_t *this); /* all, at the end of the graph */
+
+/* fsync and fsyncdir, on a thread: the names first, then the call. */
+void overlay_sync (const struct call *call);
 
 /* Copies the bytes of a lower's file to a new file of work. */
 int overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
@@ -371,12 +463,14 @@ void overlay_rename (struct overlay_act *act, const struct call *call);
 
 /* Makes a whiteout for a name of which the upper has nothing. */
 int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
-/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. Then
- * removes it from work; a directory, which has nothing but whiteouts, by a job. */
+/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. A job then
+ * removes it from work with all that is in it. */
 int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                        const struct overlay_name *at);
-/* sweep.c: has a job remove a name from work, with all below it. Takes name over. */
-void overlay_sweep (xlator_t *this, char *name);
+/* sweep.c: has a job remove a name from work, with all below it, that came from a directory of the
+ * upper, below. Takes name over. */
+void overlay_sweep (xlator_t *this, inode_t *directory, char *name);
+void overlay_sweep_forget (overlay_private_t *priv); /* what is left in the queue */
 /* Returns 0, or -ENOTEMPTY if the merged directory shows a name. */
 int overlay_is_empty (struct overlay_act *act, inode_t *directory);
 

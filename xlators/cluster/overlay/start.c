@@ -134,66 +134,171 @@ overlay_probe_upper (struct overlay_act *act)
 
     if (r == 0 || r == -ENOENT)
         return 0;
+    if (r == -ENOTCONN)
+        return r;
     option_refuse (act->this, "upper", "must be a directory of volume '%s', or a new name, got "
                    "'%s': %s", priv->layers[OVERLAY_UPPER].xlator->name, priv->upper,
                    g_strerror (-r));
     return r;
 }
 
-/* A lower that is the upper's folder would show the changes, and the layers, as its own names. A
- * lower that can't be reached yet is not compared. */
+/* Directories of the first child that a lower must not be: its root, and those on the way to the
+ * upper and to the work directory, which are written. Attributes of each are added. */
 static int
-overlay_probe_lowers (struct overlay_act *act)
+overlay_add_way (struct overlay_act *act, const char *path, GArray *ways)
+{
+    g_auto (GStrv) names = g_strsplit (path, "/", -1);
+    int r = 0;
+
+    for (guint depth = 0; r == 0 && depth <= g_strv_length (names); depth++) {
+        g_autoptr (inode_t) inode = NULL;
+        struct iatt buf;
+
+        r = overlay_walk (act, OVERLAY_UPPER, names, depth, false, &inode, &buf);
+        if (r == 0)
+            g_array_append_val (ways, buf);
+    }
+    return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+}
+
+/* A lower that can't be reached yet is not compared. */
+static int
+overlay_probe_lower (struct overlay_act *act, unsigned slot, GArray *ways)
 {
     const overlay_private_t *priv = overlay_priv (act->this);
-    g_autoptr (inode_t) folder = NULL;
-    struct iatt of_folder, buf;
+    g_autoptr (inode_t) root = NULL;
+    struct iatt buf;
 
-    if (overlay_root_of (act, OVERLAY_UPPER, &folder, &of_folder) < 0)
+    if (overlay_root_of (act, slot, &root, &buf) < 0)
         return 0;
-    for (unsigned slot = 1; slot < priv->n; slot++) {
-        g_autoptr (inode_t) root = NULL;
+    for (guint i = 0; i < ways->len; i++) {
+        const struct iatt *way = &g_array_index (ways, struct iatt, i);
 
-        if (overlay_root_of (act, slot, &root, &buf) < 0 || buf.ia_dev != of_folder.ia_dev
-            || buf.ia_ino != of_folder.ia_ino)
+        if (buf.ia_dev != way->ia_dev || buf.ia_ino != way->ia_ino)
             continue;
         gf_log (act->this, GF_LOG_ERROR,
-                "volume '%s' is the directory of '%s', which takes the changes: give the changes a "
-                "folder of their own",
-                priv->layers[slot].xlator->name, priv->layers[OVERLAY_UPPER].xlator->name);
+                "volume '%s' is %s '%s', which takes the changes: give the changes a folder of "
+                "their own", priv->layers[slot].xlator->name,
+                i == 0 ? "the directory of" : "a directory in",
+                priv->layers[OVERLAY_UPPER].xlator->name);
         return -EINVAL;
     }
     return 0;
 }
 
-int
-overlay_init_probe (xlator_t *this)
+/* A lower that gets the changes would show them, and the layers, as its own names. */
+static int
+overlay_probe_lowers (struct overlay_act *act)
 {
-    const overlay_private_t *priv = overlay_priv (this);
-    g_autoptr (inode_t) work = NULL;
-    struct overlay_act act;
+    overlay_private_t *priv = overlay_priv (act->this);
+    g_autoptr (GArray) ways = g_array_new (FALSE, FALSE, sizeof (struct iatt));
+    int r = overlay_add_way (act, priv->upper, ways);
+
+    if (r == 0)
+        r = overlay_add_way (act, priv->work_directory, ways);
+    if (ways->len > 0) {
+        priv->folder_dev = g_array_index (ways, struct iatt, 0).ia_dev;
+        priv->folder_ino = g_array_index (ways, struct iatt, 0).ia_ino;
+    }
+    for (unsigned slot = 1; r == 0 && slot < priv->n; slot++)
+        r = overlay_probe_lower (act, slot, ways);
+    return r;
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+static int
+overlay_claim_one (struct overlay_act *act, unsigned which, const char *option,
+                   const struct overlay_claim *claim)
+{
+    overlay_private_t *priv = overlay_priv (act->this);
+    g_autofree char *holder = NULL;
+    bool first = true;
+    const int r = overlay_claim (act, claim, &priv->claimed[which], &holder, &first);
+
+    if (which == 0)
+        priv->cleans = first;
+    if (r == -EAGAIN)
+        option_refuse (act->this, option,
+                       "is in use by %s: only one daemon at a time can change it. Unmount that "
+                       "one, or give this view a directory of its own", holder);
+    else if (r < 0)
+        option_refuse (act->this, option, "can't be locked by the file '%s' of volume '%s': %s",
+                       claim->name, priv->layers[OVERLAY_UPPER].xlator->name, g_strerror (-r));
+    return r == -EAGAIN ? -EBUSY : r;
+}
+
+/* The file beside the upper, in the upper's parent. */
+static int
+overlay_claim_upper (struct overlay_act *act)
+{
+    const overlay_private_t *priv = overlay_priv (act->this);
+    g_auto (GStrv) names = g_strsplit (priv->upper, "/", -1);
+    const guint last = g_strv_length (names) - 1;
+    g_autofree char *name = g_strconcat (names[last], ".lock", NULL);
+    g_autoptr (inode_t) directory = NULL;
     struct iatt buf;
+    const int r = overlay_walk (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
+
+    if (r < 0)
+        option_refuse (act->this, "upper", "must be in a directory of volume '%s', got '%s': %s",
+                       priv->layers[OVERLAY_UPPER].xlator->name, priv->upper, g_strerror (-r));
+    return r < 0 ? r : overlay_claim_one (act, 1, "upper",
+                                          &(struct overlay_claim){ directory, name });
+}
+
+static int
+overlay_prepare_work (struct overlay_act *act, inode_t **ret_work)
+{
+    const overlay_private_t *priv = overlay_priv (act->this);
+    struct iatt buf;
+    const int r = overlay_find (act, OVERLAY_UPPER, priv->work_directory, true, ret_work, &buf);
+
+    if (r < 0 && r != -ENOTCONN)
+        option_refuse (act->this, "work-directory",
+                       "must be a directory of volume '%s', got '%s': %s",
+                       priv->layers[OVERLAY_UPPER].xlator->name, priv->work_directory,
+                       g_strerror (-r));
+    return r;
+}
+
+/* What the graph before has found out about the upper's file system still holds. */
+static int
+overlay_prepare_layers (struct overlay_act *act)
+{
+    overlay_private_t *priv = overlay_priv (act->this);
+    g_autoptr (inode_t) work = NULL;
+    int r = overlay_probe_lowers (act);
+
+    if (r == 0)
+        r = overlay_prepare_work (act, &work);
+    if (r == 0)
+        r = overlay_probe_upper (act);
+    if (r == 0)
+        r = overlay_claim_one (act, 0, "work-directory", &(struct overlay_claim){ work, "lock" });
+    if (r == 0)
+        r = overlay_claim_upper (act);
+    if (r == 0 && !priv->parts->prefix) {
+        r = overlay_probe_in (act, work);
+        if (r == 0)
+            priv->parts->prefix = priv->prefix;
+    }
+    priv->prefix = priv->parts->prefix;
+    return r < 0 ? r : overlay_records_open (act, work);
+}
+
+int
+overlay_prepare (xlator_t *this)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    struct overlay_act act;
     int r;
 
     overlay_act_begin (&act, this, NULL,
                        itable_root (priv->layers[OVERLAY_UPPER].xlator->realm->itable));
-    r = overlay_probe_lowers (&act);
-    if (r < 0) {
-        overlay_act_end (&act);
-        return r;
-    }
-    r = overlay_find (&act, OVERLAY_UPPER, priv->work_directory, true, &work, &buf);
-    if (r < 0)
-        option_refuse (this, "work-directory", "must be a directory of volume '%s', got '%s': %s",
-                       priv->layers[OVERLAY_UPPER].xlator->name, priv->work_directory,
-                       g_strerror (-r));
-    else
-        r = overlay_probe_in (&act, work);
-    if (r == 0)
-        r = overlay_probe_upper (&act);
-    if (r == 0)
-        r = overlay_records_open (&act, work);
+    r = overlay_prepare_layers (&act);
     overlay_act_end (&act);
+    priv->prepared = r == 0;
     return r;
 }
 
@@ -218,12 +323,19 @@ overlay_make_upper (struct overlay_act *act, inode_t *work, inode_t *lower,
         r = sync_name_mkdir (client, work, name, 0700, ret_inode);
     if (r == 0)
         r = overlay_copy_attributes (act, 1, lower, lower_buf, *ret_inode);
+    if (r == -EPERM && priv->owner == OVERLAY_OWNER_KEEP)
+        gf_log (act->this, GF_LOG_ERROR,
+                "'%s' can't get the owner of the root of volume '%s', user %u: with 'option owner "
+                "daemon' copies belong to the user who mounts", priv->upper,
+                priv->layers[1].xlator->name, lower_buf->ia_uid);
+    if (r == 0)
+        r = overlay_sync_inode (act, *ret_inode);
     if (r == 0)
         r = sync_name_rename (client, *ret_inode, work, name, directory, names[last], 0);
     return r;
 }
 
-/* What another daemon, or an earlier one, has left unfinished. */
+/* What an earlier daemon has left unfinished. */
 static void
 overlay_clean_work (struct overlay_act *act, inode_t *work)
 {
@@ -231,7 +343,7 @@ overlay_clean_work (struct overlay_act *act, inode_t *work)
     const struct fd_maker *fds = overlay_fds (act, OVERLAY_UPPER);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
-    if (act->this->predecessor || sync_names_list (client, fds, work, names) < 0)
+    if (!overlay_priv (act->this)->cleans || sync_names_list (client, fds, work, names) < 0)
         return;
     for (guint i = 0; i < names->len; i++)
         if (g_str_has_prefix (names->pdata[i], "copy."))
@@ -329,6 +441,12 @@ overlay_start_now (xlator_t *this, inode_t *any)
     const char *who;
     int r;
 
+    if (!priv->prepared && !priv->refused) {
+        r = overlay_prepare (this);
+        priv->refused = r == -ENOTCONN ? 0 : r;
+    }
+    if (!priv->prepared)
+        return priv->refused ? priv->refused : -ENOTCONN;
     overlay_act_begin (&act, this, NULL, any);
     r = overlay_start_layers (&act, &who);
     overlay_act_end (&act);

@@ -46,7 +46,8 @@ struct overlay_resumption {
     struct work_item work;
     xlator_t *this;
     call_stub_t *stub;
-    inode_t *any; /* with a reference */
+    inode_t *any;   /* with a reference */
+    inode_t *lacks; /* with a reference; or NULL */
 };
 
 static void
@@ -54,8 +55,11 @@ overlay_resume (struct work_item *work)
 {
     struct overlay_resumption *task = (struct overlay_resumption *) work;
     xlator_t *this = task->this;
-    const int r = overlay_start (this, task->any);
+    int r = overlay_start (this, task->any);
 
+    if (r == 0 && task->lacks)
+        r = overlay_inherit (this, task->lacks);
+    inode_unref (task->lacks);
     inode_unref (task->any);
     call_resume_or_fail (task->stub, r < 0 ? -r : 0);
     g_free (task);
@@ -71,7 +75,7 @@ overlay_any_inode (const struct call *call)
 }
 
 void
-overlay_to_thread (const struct call *call)
+overlay_to_thread (const struct call *call, inode_t *lacks)
 {
     struct overlay_resumption *task = g_new0 (struct overlay_resumption, 1);
 
@@ -79,9 +83,11 @@ overlay_to_thread (const struct call *call)
     task->work.run = overlay_resume;
     task->this = call->this;
     task->any = inode_ref (overlay_any_inode (call));
+    task->lacks = inode_ref (lacks);
     task->stub = call_keep (call);
     if (!task->stub) {
         inode_unref (task->any);
+        inode_unref (task->lacks);
         g_free (task);
         call_fail (call, ENOMEM);
         return;
@@ -121,26 +127,27 @@ overlay_runs_here (const struct call *call)
 void
 overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b)
 {
-    overlay_private_t *priv = overlay_priv (this);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
 
-    pthread_mutex_lock (&priv->lock);
-    while (g_hash_table_contains (priv->turns, a) || (b && g_hash_table_contains (priv->turns, b)))
-        thread_cond_wait (&priv->changed, &priv->lock);
-    g_hash_table_add (priv->turns, a);
+    pthread_mutex_lock (&parts->lock);
+    while (g_hash_table_contains (parts->turns, a)
+           || (b && g_hash_table_contains (parts->turns, b)))
+        thread_cond_wait (&parts->changed, &parts->lock);
+    g_hash_table_add (parts->turns, a);
     if (b)
-        g_hash_table_add (priv->turns, b);
-    pthread_mutex_unlock (&priv->lock);
+        g_hash_table_add (parts->turns, b);
+    pthread_mutex_unlock (&parts->lock);
 }
 
 void
 overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b)
 {
-    overlay_private_t *priv = overlay_priv (this);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
 
-    pthread_mutex_lock (&priv->lock);
-    g_hash_table_remove (priv->turns, a);
+    pthread_mutex_lock (&parts->lock);
+    g_hash_table_remove (parts->turns, a);
     if (b)
-        g_hash_table_remove (priv->turns, b);
-    thread_cond_broadcast (&priv->changed);
-    pthread_mutex_unlock (&priv->lock);
+        g_hash_table_remove (parts->turns, b);
+    thread_cond_broadcast (&parts->changed);
+    pthread_mutex_unlock (&parts->lock);
 }
