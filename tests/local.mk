@@ -99,7 +99,10 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_load.c \
     %D%/graph/test_open_behind.c \
     %D%/graph/test_overlay_apply.c \
+    %D%/graph/test_overlay_claims.c \
     %D%/graph/test_overlay_diff.c \
+    %D%/graph/test_overlay_steps.c \
+    %D%/graph/test_overlay_waits.c \
     %D%/graph/test_posix.c \
     %D%/graph/test_posix_acl.c \
     %D%/graph/test_posix_acl_cases.c \

@@ -5,6 +5,11 @@
 # builds: release debug
 . "$(dirname "$0")/../lib.sh"
 
+# What was removed leaves the work directory in the background.
+work_is_clean () {
+    [ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]
+}
+
 need_root
 need_command python3 setfattr getfattr setfacl getfacl
 UPPER=$TEST_DIR/changes
@@ -85,8 +90,15 @@ expect "a removed file" again "$(head -n 1 /proc/self/fd/3)"
 expect "its links" 0 "$(stat -Lc %h /proc/self/fd/3)"
 exec 3>&-
 expect "the removed name" "character special file" "$(stat -c %F "$upper/removed")"
-expect "what is left in the work directory" "records" "$(ls -A "$UPPER/work")"
+wait_until work_is_clean
 expect_error "not permitted" mknod "$MNT/whiteout" c 0 0
+
+# A second daemon with the same directories is refused, and names the first.
+mkdir second
+"$WINDLASS" -f "$VOL" -l second.log second && fail "two daemons use one upper"
+expect_match "the reason" \
+    "option 'work-directory' .*is in use by process $DAEMON on '$(hostname)': only one daemon" \
+    "$(cat second.log)"
 number=$(stat -c %i "$MNT/file")
 mv "$MNT/file" "$MNT/dir/moved"
 unmount
@@ -95,7 +107,7 @@ unmount
 touch "$UPPER/work/copy.0000000000000000.1"
 mount_volfile "$VOL"
 expect "the number of a copy" "$number" "$(stat -c %i "$MNT/dir/moved")"
-expect "what is left in the work directory" "records" "$(ls -A "$UPPER/work")"
+wait_until work_is_clean
 unmount
 
 # A full disk fails the change, and the file stays as it was.
@@ -109,6 +121,42 @@ echo small >>"$MNT/lines"
 expect "a smaller file" small "$(cat "$MNT/lines")"
 unmount
 umount "$UPPER"
+
+# A lower may contain the folder of the changes, which it does not show; it may not be in it.
+rm -rf "$UPPER"
+mkdir -p "$BACK/dir/changes"
+sed "s|$UPPER|$BACK/dir/changes|" "$VOL" >inside.vol
+mount_volfile inside.vol
+echo made >>"$MNT/dir/made"
+expect "what the view shows" "link linked made pipe" "$(ls "$MNT/dir" | xargs)"
+expect_error "No such file" ls "$MNT/dir/changes"
+mkdir "$MNT/dir/changes"
+echo ours >"$MNT/dir/changes/work"
+expect "a name of our own" work "$(ls "$MNT/dir/changes")"
+unmount
+expect "a name of our own" ours "$(cat "$BACK/dir/changes/layers/0/dir/changes/work")"
+for inside in '' /layers /layers/0 /work; do
+    sed "s|$BACK|$BACK/dir/changes$inside|; s|$UPPER|$BACK/dir/changes|" "$VOL" >inside.vol
+    expect_error "volume 'lower' is .* 'changes', which takes the changes" \
+        "$WINDLASS" -f inside.vol -l refused "$MNT"
+done
+rm -r "$BACK/dir/changes"
+mkdir -p "$UPPER"
+
+# What the first subvolume must be able to do is tried at the start: ramfs has no attributes, and a
+# view has no marks for its programs.
+mount -t ramfs ramfs "$UPPER"
+expect_error "option 'work-directory' is on a file system that has no extended attributes" \
+    "$WINDLASS" -f "$VOL" -l refused "$MNT"
+expect "what a refused daemon leaves" lock "$(ls -A "$UPPER/work")"
+umount "$UPPER"
+mount_volfile "$VOL"
+mkdir above "$MNT/folder"
+sed "s|$UPPER|$MNT/folder|" "$VOL" >above.vol
+expect_error "that has no extended attributes, trusted or user: an overlay needs this" \
+    "$WINDLASS" -f above.vol -l refused above
+expect "what a refused daemon leaves" lock "$(ls -A "$MNT/folder/work")"
+unmount
 
 # What the overlay refuses.
 mkdir -p "$UPPER/layers"

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Graphs of cluster/overlay over two directories, DIR/changes and DIR/lower, used as those of
+ * posix_world.h; and what a view shows, as a text. */
+#ifndef TESTS_OVERLAY_WORLD_H
+#define TESTS_OVERLAY_WORLD_H
+
+#include "posix_world.h"
+
+#include "core/edge/sync-names.h"
+
+#include <sys/xattr.h>
+
+/* above: volumes over the first child, the last of which is named by top. options: of the
+ * overlay. */
+struct overlay_graph {
+    const char *above, *top, *options;
+};
+
+static struct graph *
+overlay_graph_load (const char *dir, const struct overlay_graph *with)
+{
+    g_autofree char *text = g_strdup_printf (
+        "volume changes\ntype storage/posix\noption directory %s/changes\nend-volume\n%s"
+        "volume lower\ntype storage/posix\noption directory %s/lower\nend-volume\n"
+        "volume overlay\ntype cluster/overlay\n%ssubvolumes %s lower\nend-volume\n",
+        dir, with->above ? with->above : "", dir, with->options ? with->options : "",
+        with->top ? with->top : "changes");
+    const struct graph_settings settings = { .inode_limit = 100 };
+    struct graph *graph = graph_load (volfile_parse ("test.vol", text, strlen (text)), &settings);
+
+    volfile_print_problems (graph->volfile);
+    ck_assert (!volfile_has_errors (graph->volfile));
+    return graph;
+}
+
+/* Makes the directories, without a graph. */
+static G_GNUC_UNUSED struct world
+overlay_world_new (void)
+{
+    struct world w = { .dir = g_build_filename (g_get_tmp_dir (), "windlass-XXXXXX", NULL) };
+    g_autofree char *changes = NULL, *lower = NULL;
+
+    ck_assert_ptr_nonnull (g_mkdtemp_full (w.dir, 0755));
+    changes = world_path (&w, "changes");
+    lower = world_path (&w, "lower");
+    ck_assert_int_eq (mkdir (changes, 0755), 0);
+    ck_assert_int_eq (mkdir (lower, 0755), 0);
+    return w;
+}
+
+/* Starts a graph over the directories. w->r has the result. */
+static G_GNUC_UNUSED void
+overlay_world_start (struct world *w, const struct overlay_graph *with)
+{
+    w->graph = overlay_graph_load (w->dir, with);
+    w->r = graph_activate (w->graph);
+    if (w->r < 0)
+        return;
+    w->client = client_new (w->graph->top);
+    w->client->umask = 022;
+    w->client->lk_owner = 1;
+    w->root = itable_root (w->graph->itable);
+}
+
+static G_GNUC_UNUSED void
+overlay_world_stop (struct world *w)
+{
+    if (w->client)
+        client_free (g_steal_pointer (&w->client));
+    graph_free (g_steal_pointer (&w->graph));
+}
+
+static G_GNUC_UNUSED void
+overlay_world_end (struct world *w)
+{
+    g_autofree char *remove = g_strdup_printf ("rm -rf '%s'", w->dir);
+
+    overlay_world_stop (w);
+    ck_assert_int_eq (system (remove), 0);
+    g_free (w->dir);
+}
+
+/* Writes a file of the directories, such as "lower/file". */
+static G_GNUC_UNUSED void
+overlay_put (const struct world *w, const char *name, const char *text)
+{
+    g_autofree char *path = world_path (w, name);
+
+    ck_assert (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* Returns what a file of the directories holds; NULL: there is none. g_free it. */
+static G_GNUC_UNUSED char *
+overlay_got (const struct world *w, const char *name)
+{
+    g_autofree char *path = world_path (w, name);
+    char *text = NULL;
+
+    g_file_get_contents (path, &text, NULL, NULL);
+    return text;
+}
+
+/* Sends a command to a translator, and returns the answer. g_free it. */
+static G_GNUC_UNUSED char *
+overlay_tell (const struct world *w, const char *volume, const char *command, const char *input)
+{
+    xlator_t *xl = graph_find (w->graph, volume);
+    const struct xlator_command *one = xl->api->commands;
+    g_autoptr (GBytes) bytes = g_bytes_new (input, strlen (input));
+    GString *answer = g_string_new (NULL);
+
+    while (strcmp (one->name, command) != 0)
+        one++;
+    ck_assert_int_eq (one->run (xl, &(struct xlator_asked){ .input = bytes }, answer), 0);
+    return g_string_free (answer, FALSE);
+}
+
+/* --- what a view shows ------------------------------------------------------------------------ */
+
+#define OVERLAY_OLD 1000000000 /* files of the lower are from before this second */
+
+static void
+overlay_show_content (struct world *w, inode_t *inode, GString *out)
+{
+    g_autoptr (fd_t) fd = world_open (w, inode, O_RDONLY);
+    g_autofree char *text = fd ? world_read (w, fd, 1 << 20, 0) : NULL, *sum = NULL;
+
+    if (!text) {
+        g_string_append_printf (out, " UNREADABLE(%d)", w->r);
+        return;
+    }
+    sum = g_compute_checksum_for_string (G_CHECKSUM_MD5, text, -1);
+    g_string_append_printf (out, " %.8s", sum);
+}
+
+static void
+overlay_show_xattr (struct world *w, inode_t *inode, GString *out)
+{
+    g_auto (loc_t) loc = { .inode = inode };
+    struct getxattr_reply reply;
+
+    if (sync_getxattr (w->client, &loc, "user.test", NULL, &reply) >= 0)
+        g_string_append_printf (out, " xattr=%s", dict_get_str (reply.dict, "user.test"));
+    getxattr_reply_drop (&reply);
+}
+
+static int
+overlay_show_one (const struct sync_tree *tree, inode_t *directory, const char *name,
+                  inode_t *inode, const struct iatt *buf)
+{
+    void **const both = tree->data;
+    struct world *w = both[0];
+    g_autofree char *path = inode_path (directory, name);
+    g_autoptr (GString) line = g_string_new (path);
+
+    g_string_append_printf (line, " %d %o %u", (int) buf->ia_type, (unsigned) buf->ia_prot,
+                            buf->ia_uid);
+    if (buf->ia_type == IA_IFREG) {
+        g_string_append_printf (line, " %" G_GUINT64_FORMAT " %s", buf->ia_size,
+                                buf->ia_mtime < OVERLAY_OLD ? "old" : "new");
+        overlay_show_content (w, inode, line);
+        overlay_show_xattr (w, inode, line);
+    }
+    g_ptr_array_add (both[1], g_string_free (g_steal_pointer (&line), FALSE));
+    return 0;
+}
+
+static gint
+overlay_show_order (gconstpointer a, gconstpointer b)
+{
+    return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
+/* A line for each name: path, type, mode, owner; of files also size, whether the mtime is the
+ * lower's, a sum of the bytes, and the attribute user.test. g_free it. */
+static G_GNUC_UNUSED char *
+overlay_show (struct world *w)
+{
+    g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    void *both[] = { w, lines };
+    const struct sync_tree tree = { .client = w->client, .fds = &w->graph->fd_maker,
+                                    .fn = overlay_show_one, .data = both };
+    int r = sync_names_list (w->client, &w->graph->fd_maker, w->root, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        r = sync_tree_each (&tree, w->root, names->pdata[i]);
+    if (r < 0)
+        return g_strdup_printf ("can't be listed: %s\n", g_strerror (-r));
+    g_ptr_array_sort (lines, overlay_show_order);
+    g_ptr_array_add (lines, NULL);
+    return g_strjoinv ("\n", (char **) lines->pdata);
+}
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* builds: debug tsan */
+/* Calls of cluster/overlay that wait for the copy of a lower's file. */
+#include "overlay_world.h"
+
+#include "core/edge/stack.h"
+#include "core/time/thread.h"
+
+static const struct overlay_graph waits_graph = {
+    .above = "volume fault\ntype debug/fault\noption seed 1\nsubvolumes changes\nend-volume\n",
+    .top = "fault",
+};
+
+/* A caller of its own, which writes a line at a place of the file. */
+struct waits_writer {
+    struct world w;
+    inode_t *inode;
+    unsigned number;
+    pthread_t thread;
+    int r;     /* of the write */
+    bool done; /* atomic */
+};
+
+#define LINE 8 /* bytes of a line */
+
+static void *
+waits_write (void *data)
+{
+    struct waits_writer *writer = data;
+    g_autofree char *line = g_strdup_printf ("line%03u\n", writer->number);
+    fd_t *fd;
+
+    writer->w.client = client_new (writer->w.graph->top);
+    fd = world_open (&writer->w, writer->inode, O_RDWR);
+    writer->r = fd ? world_write (&writer->w, fd, line, writer->number * LINE) : writer->w.r;
+    fd_unref (fd);
+    client_free (writer->w.client);
+    __atomic_store_n (&writer->done, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void
+waits_start (const struct world *w, inode_t *inode, struct waits_writer *writers, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        writers[i] = (struct waits_writer){ .w = *w, .inode = inode, .number = i };
+        ck_assert_int_eq (thread_new (&writers[i].thread, "writer", waits_write, &writers[i]), 0);
+    }
+}
+
+static void
+waits_join (struct waits_writer *writers, unsigned n, int expected)
+{
+    for (unsigned i = 0; i < n; i++) {
+        pthread_join (writers[i].thread, NULL);
+        ck_assert_int_eq (writers[i].r, expected);
+    }
+}
+
+static struct world
+waits_begin (const char *rules, inode_t **ret_inode)
+{
+    struct world w = overlay_world_new ();
+
+    overlay_put (&w, "lower/file", "the lower's");
+    overlay_world_start (&w, &waits_graph);
+    *ret_inode = posix_world_look (&w, w.root, "file");
+    ck_assert_ptr_nonnull (*ret_inode);
+    g_free (overlay_tell (&w, "fault", "rules", rules));
+    return w;
+}
+
+static void
+waits_end (struct world *w, inode_t *inode)
+{
+    inode_unref (inode);
+    overlay_world_end (w);
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+#define WAITS_UNTIL(condition_)                                                                    \
+    for (unsigned tries_ = 0; !(condition_); tries_++) {                                           \
+        ck_assert_msg (tries_ < 30000, "waited in vain for " #condition_);                         \
+        g_usleep (1000);                                                                           \
+    }
+
+static void
+waits_count_writes (const call_stack_t *root, void *count)
+{
+    if (root->op == FOP_writev && !root->internal)
+        ++*(unsigned *) count;
+}
+
+static unsigned
+waits_writes (void)
+{
+    unsigned n = 0;
+
+    stack_foreach (waits_count_writes, &n);
+    return n;
+}
+
+static void
+waits_interrupt_write (const call_stack_t *root, void *data)
+{
+    if (root->op == FOP_writev && !root->internal)
+        stack_interrupt ((call_stack_t *) root);
+}
+
+/* Whether the copy hangs in the upper. */
+static bool
+waits_copy_hangs (const struct world *w)
+{
+    g_autofree char *shown = overlay_tell (w, "fault", "show", "");
+
+    return strstr (shown, "fired 1") != NULL;
+}
+
+/* Returns whether a request was released: one that hangs by a rule is held a moment after the rule
+ * has counted it. */
+static bool
+waits_release (const struct world *w)
+{
+    g_autofree char *said = overlay_tell (w, "fault", "release", "");
+
+    return strcmp (said, "released 1") == 0;
+}
+
+static void
+assert_file (const struct world *w, const char *expected)
+{
+    g_autofree char *upper = overlay_got (w, "changes/layers/0/file");
+
+    ck_assert_str_eq (upper ? upper : "(none)", expected ? expected : "(none)");
+}
+
+static bool
+waits_work_is_clean (const struct world *w)
+{
+    g_autofree char *path = world_path (w, "changes/work");
+    GDir *dir = g_dir_open (path, 0, NULL);
+    const char *name;
+    bool clean = true;
+
+    while ((name = g_dir_read_name (dir)))
+        clean &= strcmp (name, "lock") == 0 || strcmp (name, "records") == 0;
+    g_dir_close (dir);
+    return clean;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+#define WRITERS 64
+
+START_TEST (sixty_four_writers_make_one_copy)
+{
+    struct waits_writer writers[WRITERS];
+    g_autoptr (GString) expected = g_string_new (NULL);
+    inode_t *inode;
+    struct world w = waits_begin ("", &inode);
+
+    waits_start (&w, inode, writers, WRITERS);
+    waits_join (writers, WRITERS, LINE);
+    for (unsigned i = 0; i < WRITERS; i++)
+        g_string_append_printf (expected, "line%03u\n", i);
+    assert_file (&w, expected->str);
+    ck_assert (waits_work_is_clean (&w));
+    waits_end (&w, inode);
+}
+END_TEST
+
+START_TEST (an_error_goes_to_all_writers_and_the_lower_stays)
+{
+    struct waits_writer writers[8];
+    inode_t *inode;
+    struct world w = waits_begin ("writev times 1 -> hang then error ENOSPC", &inode);
+    g_autofree char *text = NULL;
+
+    waits_start (&w, inode, writers, 8);
+    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 8);
+    WAITS_UNTIL (waits_release (&w));
+    waits_join (writers, 8, -ENOSPC);
+    assert_file (&w, NULL);
+    ck_assert (waits_work_is_clean (&w));
+    g_autoptr (fd_t) fd = world_open (&w, inode, O_RDWR);
+    text = world_read (&w, fd, 100, 0);
+    ck_assert_str_eq (text, "the lower's");
+    ck_assert_int_eq (world_write (&w, fd, "our", 0), 3);
+    assert_file (&w, "our lower's");
+    g_clear_pointer (&fd, fd_unref);
+    waits_end (&w, inode);
+}
+END_TEST
+
+/* The file can be read meanwhile, and the copy is dropped once nobody waits for it. */
+START_TEST (an_interrupted_writer_ends_at_once)
+{
+    struct waits_writer writers[3];
+    inode_t *inode;
+    struct world w = waits_begin ("writev times 1 -> hang", &inode);
+    g_autofree char *text = NULL;
+
+    waits_start (&w, inode, writers, 3);
+    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 3);
+    g_autoptr (fd_t) fd = world_open (&w, inode, O_RDONLY);
+    text = world_read (&w, fd, 100, 0);
+    ck_assert_str_eq (text, "the lower's");
+    stack_foreach (waits_interrupt_write, NULL);
+    waits_join (writers, 3, -EINTR);
+    ck_assert (!waits_work_is_clean (&w)); /* the copy still hangs */
+    WAITS_UNTIL (waits_release (&w));
+    WAITS_UNTIL (waits_work_is_clean (&w));
+    assert_file (&w, NULL);
+    g_clear_pointer (&fd, fd_unref);
+    waits_end (&w, inode);
+}
+END_TEST
+
+/* A writer that comes while the dropped copy ends gets a copy. */
+START_TEST (a_writer_that_comes_later_gets_its_copy)
+{
+    struct waits_writer writers[2];
+    inode_t *inode;
+    struct world w = waits_begin ("writev times 1 -> hang", &inode);
+
+    waits_start (&w, inode, writers, 1);
+    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 1);
+    stack_foreach (waits_interrupt_write, NULL);
+    waits_join (writers, 1, -EINTR);
+    waits_start (&w, inode, writers + 1, 1);
+    WAITS_UNTIL (waits_writes () == 1);
+    WAITS_UNTIL (waits_release (&w));
+    waits_join (writers + 1, 1, LINE);
+    assert_file (&w, "line000\nr's");
+    ck_assert (waits_work_is_clean (&w));
+    waits_end (&w, inode);
+}
+END_TEST
+
+START_TEST (a_lower_that_changes_while_it_is_copied_fails_the_change)
+{
+    struct waits_writer writers[2];
+    inode_t *inode;
+    struct world w = waits_begin ("writev times 1 -> hang", &inode);
+    g_autofree char *path = world_path (&w, "lower/file"), *text = NULL;
+
+    waits_start (&w, inode, writers, 2);
+    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 2);
+    ck_assert_int_eq (truncate (path, 3), 0);
+    WAITS_UNTIL (waits_release (&w));
+    waits_join (writers, 2, -EBUSY);
+    assert_file (&w, NULL);
+    g_autoptr (fd_t) fd = world_open (&w, inode, O_RDONLY);
+    text = world_read (&w, fd, 100, 0);
+    ck_assert_str_eq (text, "the");
+    g_clear_pointer (&fd, fd_unref);
+    waits_end (&w, inode);
+}
+END_TEST
+
+/* The graph that goes copies; the one that comes waits for that copy and uses it. */
+START_TEST (the_next_graph_waits_for_a_copy_that_runs)
+{
+    struct waits_writer first[1], second[2];
+    inode_t *inode;
+    struct world w = waits_begin ("writev times 1 -> hang", &inode), next = w;
+
+    waits_start (&w, inode, first, 1);
+    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 1);
+    next.graph = overlay_graph_load (w.dir, &waits_graph);
+    ck_assert (graph_join (next.graph, w.graph));
+    ck_assert_int_eq (graph_activate (next.graph), 0);
+    next.client = client_new (next.graph->top);
+    inode_unref (posix_world_look (&next, w.root, "file"));
+    graph_take_over (next.graph);
+    waits_start (&next, inode, second, 2);
+    WAITS_UNTIL (waits_writes () == 3);
+    WAITS_UNTIL (waits_release (&w));
+    waits_join (first, 1, LINE);
+    waits_join (second, 2, LINE);
+    assert_file (&w, "line000\nline001\n");
+    ck_assert (waits_work_is_clean (&w));
+    g_clear_pointer (&inode, inode_unref);
+    overlay_world_stop (&w);
+    w.graph = next.graph;
+    w.client = next.client;
+    overlay_world_end (&w);
+}
+END_TEST
+
+TEST_PROGRAM (test_overlay_waits)
+{
+    Suite *suite = suite_create ("overlay waits");
+    TCase *tcase = tcase_create ("waits");
+
+    tcase_add_test (tcase, sixty_four_writers_make_one_copy);
+    tcase_add_test (tcase, an_error_goes_to_all_writers_and_the_lower_stays);
+    tcase_add_test (tcase, an_interrupted_writer_ends_at_once);
+    tcase_add_test (tcase, a_writer_that_comes_later_gets_its_copy);
+    tcase_add_test (tcase, a_lower_that_changes_while_it_is_copied_fails_the_change);
+    tcase_add_test (tcase, the_next_graph_waits_for_a_copy_that_runs);
+    tcase_set_timeout (tcase, 120);
+    suite_add_tcase (suite, tcase);
+    return suite_run (suite);
+}
