@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Moves to other graphs while files of the lower are copied and changed, some of them through
-# descriptors that were opened before: the view has all that was written, and the lower is as it was.
+# descriptors that were opened before: the view has all that was written, and the lower is as it
+# was.
 # builds: release debug
 . "$(dirname "$0")/../lib.sh"
 
