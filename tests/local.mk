@@ -121,6 +121,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_roots.c \
     %D%/graph/test_rot13.c \
     %D%/graph/test_trash_makers.c \
+    %D%/graph/test_trash_steps.c \
     %D%/graph/test_rule_walk.c \
     %D%/graph/test_store.c \
     %D%/graph/test_write_behind.c \

@@ -22,7 +22,6 @@
 
 #include "trash.h"
 
-#define TRASH_INFO_SUFFIX ".trashinfo"
 #define ALL_USERS ((int64_t) -1)
 
 /* What was asked; constant while the job runs. */

@@ -144,7 +144,6 @@ trash_copy_end (struct client *client, struct trash_copy *copy, dict_t *xattrs)
         sync_setxattr (client, &loc, xattrs, 0, NULL, NULL);
     sync_setattr (client, &loc, &to, IATT_MODE | IATT_MTIME | IATT_ATIME, NULL, NULL);
     loc_wipe_path (&loc);
-    trash_copy_close (copy);
 }
 
 void

@@ -12,8 +12,11 @@
  * storage has none, the bytes are copied with `copy on` only, in the line `entries`, as layout
  * gluster copies: that may take long.
  *
- * A program may open a file for writing and write nothing. So the copy of an open has a stage of
- * its own, which becomes an entry after the file is closed, and only if the file has changed: its
+ * A copy has a stage of its own, which counts only once the copy is complete and durable, and then
+ * the file loses its content.
+ *
+ * A program may open a file for writing and write nothing. So the copy of an open becomes an entry
+ * after the file is closed, and only if the file has changed: its
  * ctime moves with each change, and no program can set it back. touch(1) changes the times alone.
  * So if the ctime has moved and the size has not, the bytes are compared.
  */
@@ -54,18 +57,18 @@ void trash_copy_clear (struct trash_copy *copy); /* frees what it has; the copy 
 
 /* --- versions.c: copies of layout freedesktop ------------------------------------------------- */
 
+/* What makes a copy necessary. */
+enum trash_cut { TRASH_CUT, TRASH_OPEN_TO_WRITE };
+
 /* What an operation leaves behind it. */
 struct trash_version {
     struct trash_copy copy;
-    struct trash_stage *stage; /* entered, or, if `apart`, the caller's alone; NULL: no copy */
+    struct trash_stage *stage; /* has nothing else; NULL: no copy */
     inode_t *file;             /* with a reference */
-    bool apart;                /* the stage has nothing else */
+    enum trash_cut why;
     bool racy;                 /* the file changed just before: its times don't tell */
     bool open;                 /* in the next graph, where the file may still change */
 };
-
-/* What makes a copy necessary. */
-enum trash_cut { TRASH_CUT, TRASH_OPEN_TO_WRITE };
 
 /* Makes the copy if the layout keeps what the operation may destroy. size: what stays of the file.
  * In the line `maker`. Returns true if the bytes have to be copied yet: trash_version_data. */

@@ -2,7 +2,7 @@
 /*
  * Entries of the trash, from stages. For each name in a stage: the information file is made with
  * O_EXCL, written and synced, and then the name is renamed to files/. If the daemon ends in
- * between, the information file has no file beside it, which programs that show a trash ignore.
+ * between, the information file has no file beside it, and the next daemon takes it over.
  */
 #include "trash.h"
 
@@ -211,44 +211,6 @@ bin_open (struct making *making)
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
-static int
-info_write (struct making *making, fd_t *fd, const char *text)
-{
-    struct iovec iov = { (char *) text, strlen (text) };
-    int r = sync_writev (making->owner, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
-
-    if (r >= 0 && (size_t) r < iov.iov_len)
-        r = -ENOSPC;
-    if (r >= 0)
-        r = sync_fsync (making->owner, fd, 0, NULL, NULL);
-    return error_or_0 (r);
-}
-
-static int
-info_make (struct making *making, const char *name, const char *text, inode_t **ret_inode)
-{
-    g_autoptr (inode_t) fresh = inode_new (making->bin.info->table);
-    g_autoptr (fd_t) fd = fd_new (making->this->fd_maker, NULL, O_RDWR | O_EXCL,
-                                  making->owner->pid);
-    loc_t loc = { .name = name, .parent = making->bin.info, .inode = fresh };
-    struct create_reply reply;
-    int r = sync_create (making->owner, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
-
-    if (r >= 0) {
-        *ret_inode = inode_link (reply.inode, making->bin.info, name, &reply.buf);
-        if (!fd->inode)
-            fd->inode = inode_ref (*ret_inode);
-        r = info_write (making, fd, text);
-        if (r < 0) {
-            sync_name_remove (making->owner, making->bin.info, name, *ret_inode);
-            g_clear_pointer (ret_inode, inode_unref);
-        }
-    }
-    create_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
-}
-
 /* The owner of a directory may have taken his right to write in it away; without that right nobody
  * but root moves it to another directory. */
 static int
@@ -280,7 +242,11 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
     g_autofree char *to = trash_entry_name (name, try);
     g_autofree char *info = g_strconcat (to, ".trashinfo", NULL);
     g_autoptr (inode_t) of_info = NULL;
-    int r = info_make (making, info, text, &of_info);
+    int r = trash_info_make (making->this, making->owner, making->bin.info, info, text, &of_info);
+
+    if (r == -EEXIST && making->stage->born == 0)
+        r = trash_info_adopt (making->this, making->owner, making->bin.info, info, text,
+                              making->bin.files, &of_info);
 
     if (r < 0)
         return r;

@@ -343,14 +343,16 @@ trash_folder_permit (struct client *client, inode_t *inode, const struct iatt *b
     return r >= 0;
 }
 
-struct trash_stage *
-trash_folder_apart (xlator_t *this, inode_t *directory, const struct trash_who *who,
-                    int *ret_error)
+/* Makes a stage under a name that begins with `prefix`. */
+static struct trash_stage *
+stage_make (xlator_t *this, inode_t *directory, const struct trash_who *who, const char *prefix,
+            int *ret_error)
 {
     trash_private_t *priv = this->private;
     const uint64_t named = names_now ();
     g_autofree char *path = inode_path (directory, NULL);
-    g_autofree char *name = g_strdup_printf ("%" G_GUINT64_FORMAT, ++priv->stage_number);
+    g_autofree char *name = g_strdup_printf ("%s%" G_GUINT64_FORMAT, prefix,
+                                              ++priv->stage_number);
     struct trash_stage *stage;
     inode_t *folder = NULL;
 
@@ -374,10 +376,33 @@ trash_folder_apart (xlator_t *this, inode_t *directory, const struct trash_who *
 }
 
 struct trash_stage *
+trash_folder_apart (xlator_t *this, inode_t *directory, const struct trash_who *who,
+                    int *ret_error)
+{
+    return stage_make (this, directory, who, TRASH_UNFINISHED, ret_error);
+}
+
+int
+trash_folder_finish (xlator_t *this, struct client *client, struct trash_stage *stage)
+{
+    g_autoptr (inode_t) user = NULL;
+    g_autoptr (fd_t) fd = NULL;
+    g_autofree char *name = NULL;
+    int r = inode_a_name (stage->folder, &user, &name) ? 0 : -ENOENT;
+
+    if (r == 0)
+        r = sync_name_rename (client, stage->folder, user, name, user,
+                              name + strlen (TRASH_UNFINISHED), trash_rename_flags (this));
+    if (r == 0)
+        r = sync_name_open (client, this->fd_maker, user, O_RDONLY | O_DIRECTORY, &fd);
+    return r == 0 ? error_or_0 (sync_fsyncdir (client, fd, 0, NULL, NULL)) : r;
+}
+
+struct trash_stage *
 trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
                   const struct trash_who *who, int *ret_error)
 {
-    struct trash_stage *stage = trash_folder_apart (this, directory, who, ret_error);
+    struct trash_stage *stage = stage_make (this, directory, who, "", ret_error);
 
     if (!stage)
         return NULL;

@@ -36,7 +36,8 @@ excerpt_copy (xlator_t *this, struct trash_copy *copy, inode_t *inode, const cha
         r = trash_copy_data (client, copy);
     if (r == 0)
         trash_copy_end (client, copy, NULL);
-    else
+    trash_copy_close (copy);
+    if (r < 0)
         trash_copy_remove (client, copy);
     return r;
 }

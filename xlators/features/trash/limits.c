@@ -13,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define INFO_SUFFIX ".trashinfo"
-
 struct trashed {
     char *name;       /* without the suffix */
     int64_t since;    /* seconds since 1970 */
@@ -80,11 +78,11 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
     struct trashed *trashed;
     struct iatt buf;
 
-    if (!g_str_has_suffix (name, INFO_SUFFIX)
+    if (!g_str_has_suffix (name, TRASH_INFO_SUFFIX)
         || sync_name_look (look->client, info, name, &inode, &buf) < 0)
         return;
     trashed = g_new0 (struct trashed, 1);
-    trashed->name = g_strndup (name, strlen (name) - strlen (INFO_SUFFIX));
+    trashed->name = g_strndup (name, strlen (name) - strlen (TRASH_INFO_SUFFIX));
     trashed->since = buf.ia_mtime;
     trash_info_note (&trashed->seen, &buf);
     trashed->uid = uid;
@@ -194,7 +192,7 @@ trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
     const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : TRASH_NO_GROUP, 0 };
     struct client *owner = trash_owner_new (look->this, look->client, &who);
-    g_autofree char *info = g_strconcat (trashed->name, INFO_SUFFIX, NULL);
+    g_autofree char *info = g_strconcat (trashed->name, TRASH_INFO_SUFFIX, NULL);
     g_autoptr (inode_t) inode = NULL;
     int r = trash_info_look (owner, trashed->info, info, &trashed->seen, &inode);
 

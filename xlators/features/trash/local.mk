@@ -16,6 +16,7 @@ xlators_features_trash_so_SOURCES = \
     %D%/gluster-truncate.c \
     %D%/gluster.c \
     %D%/gluster.h \
+    %D%/info.c \
     %D%/lack.c \
     %D%/line.c \
     %D%/list.c \

@@ -38,14 +38,18 @@ stage_place (struct client *client, struct trash_stage *stage)
     loc_wipe_path (&loc);
 }
 
+/* What is unfinished is a copy of a file that has not lost its content. */
 static int
 stage_recover (struct recovery *recovery, inode_t *user, const char *name, uid_t uid)
 {
     struct trash_stage *stage;
     inode_t *folder = NULL;
     struct iatt buf;
-    int r = sync_name_look (recovery->work.client, user, name, &folder, &buf);
+    int r;
 
+    if (g_str_has_prefix (name, TRASH_UNFINISHED))
+        return sync_name_remove_tree (recovery->work.client, recovery->this->fd_maker, user, name);
+    r = sync_name_look (recovery->work.client, user, name, &folder, &buf);
     if (r < 0 || !trash_folder_is_own (&buf, uid)) {
         inode_unref (folder);
         return r < 0 ? r : -EACCES;

@@ -268,9 +268,13 @@ void trash_stages_watch (xlator_t *this);
 struct trash_stage *trash_folder_new (xlator_t *this, inode_t *directory,
                                       const struct iatt *before, const struct trash_who *who,
                                       int *ret_error);
-/* Makes a stage that is the caller's alone, until trash_stage_add_loose or trash_folder_drop. */
+/* Makes a stage that is the caller's alone, until trash_stage_add_loose or trash_folder_drop. Its
+ * name begins with TRASH_UNFINISHED: the next daemon removes it, with what is in it, if this one
+ * ends before trash_folder_finish, which takes that away, and syncs the name. */
+#define TRASH_UNFINISHED "+"
 struct trash_stage *trash_folder_apart (xlator_t *this, inode_t *directory,
                                         const struct trash_who *who, int *ret_error);
+int trash_folder_finish (xlator_t *this, struct client *client, struct trash_stage *stage);
 /* Removes the folder of such a stage, which is empty, and the stage. */
 void trash_folder_drop (xlator_t *this, struct client *client, struct trash_stage *stage);
 /* Stores the attributes of an inode, or ia_type IA_INVAL. */
@@ -375,6 +379,19 @@ void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 /* Returns a client that acts as the user, if the daemon can. client_free it. */
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
+
+/* --- info.c: information files ---------------------------------------------------------------- */
+
+#define TRASH_INFO_SUFFIX ".trashinfo"
+
+/* Makes an information file with this text, and syncs it. -EEXIST: the name is taken. */
+int trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
+                     const char *text, inode_t **ret_inode);
+/* Takes over a file of this name, if a daemon that ended has made it for this very entry: it has
+ * the text, or its beginning for a while, and nothing of its name is in `files`. -EEXIST: it is
+ * another's. Waits for a fraction of a second. */
+int trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
+                      const char *text, inode_t *files, inode_t **ret_inode);
 
 /* An information file as it was read: an entry's name may be another entry's by now. */
 struct trash_info {

@@ -71,6 +71,7 @@ version_is_due (xlator_t *this, const call_stack_t *root, inode_t *inode, off_t 
                 struct trash_version *version, inode_t **ret_parent)
 {
     struct client *client = trash_priv (this)->maker.client;
+    const enum fop op = version->why == TRASH_OPEN_TO_WRITE ? FOP_open : FOP_truncate;
     loc_t loc = { .inode = inode };
 
     if (!inode_a_name (inode, ret_parent, &version->copy.name))
@@ -82,8 +83,7 @@ version_is_due (xlator_t *this, const call_stack_t *root, inode_t *inode, off_t 
     trash_folder_stat (client, inode, &version->copy.before);
     version->racy = version_is_racy (&version->copy.before);
     return version_fits (this, &version->copy.before, size)
-        && !trash_is_eliminated (this, root, version->apart ? FOP_open : FOP_truncate, &loc,
-                                 &version->copy.before);
+        && !trash_is_eliminated (this, root, op, &loc, &version->copy.before);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -93,13 +93,9 @@ version_leave (xlator_t *this, struct client *client, struct trash_version *vers
 {
     struct trash_stage *stage = g_steal_pointer (&version->stage);
 
-    if (!stage)
-        return;
-    if (!version->apart)
-        trash_stage_leave (this, stage, kept);
-    else if (kept)
+    if (stage && kept)
         trash_stage_add_loose (this, stage);
-    else
+    else if (stage)
         trash_folder_drop (this, client, stage);
 }
 
@@ -110,54 +106,37 @@ version_clear (struct trash_version *version)
     g_clear_pointer (&version->file, inode_unref);
 }
 
-static struct trash_stage *
-version_stage (xlator_t *this, inode_t *directory, const struct trash_who *who, bool apart, int try,
-               int *ret_error)
-{
-    struct trash_stage *stage = NULL;
-    struct iatt before;
-
-    if (apart)
-        return trash_folder_apart (this, directory, who, ret_error);
-    if (try == 0)
-        stage = trash_stage_enter (this, directory, who->uid);
-    if (stage)
-        return stage;
-    trash_folder_stat (trash_priv (this)->maker.client, directory, &before);
-    return trash_folder_new (this, directory, &before, who, ret_error);
-}
-
-/* Begins the copy in a stage. Another stage is made if the first has the name, or is gone. */
+/* Begins the copy, in a stage of its own. */
 static int
 version_begin (xlator_t *this, struct trash_version *version, inode_t *directory,
                const struct trash_who *who)
 {
     struct client *client = trash_priv (this)->maker.client;
-    int r = -EEXIST;
+    int r;
 
-    for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
-        version->stage = version_stage (this, directory, who, version->apart, try, &r);
-        if (!version->stage)
-            break;
-        g_clear_pointer (&version->copy.folder, inode_unref);
-        version->copy.folder = inode_ref (version->stage->folder);
-        r = trash_stage_reserve (this, version->stage, version->copy.name)
-                ? trash_copy_begin (this, client, &version->copy, version->file) : -EEXIST;
-        if (r < 0)
-            version_leave (this, client, version, false);
-    }
-    return r;
+    version->stage = trash_folder_apart (this, directory, who, &r);
+    if (!version->stage)
+        return r;
+    version->copy.folder = inode_ref (version->stage->folder);
+    return trash_copy_begin (this, client, &version->copy, version->file);
 }
 
-static void
+/* The copy is durable before the file loses its content. */
+static int
 version_finish (xlator_t *this, struct client *client, struct trash_version *version)
 {
     loc_t loc = { .inode = version->file };
     dict_t *xattrs = trash_xattrs (client, &loc);
+    int r;
 
     trash_copy_end (client, &version->copy, xattrs);
+    r = error_or_0 (sync_fsync (client, version->copy.to, 0, NULL, NULL));
+    trash_copy_close (&version->copy);
+    if (r == 0)
+        r = trash_folder_finish (this, client, version->stage);
     dict_unref (xattrs);
     loc_wipe_path (&loc);
+    return r;
 }
 
 static void
@@ -178,7 +157,7 @@ trash_version_make (xlator_t *this, const call_stack_t *root, inode_t *inode, of
     g_autoptr (inode_t) parent = NULL;
     int r;
 
-    version->apart = why == TRASH_OPEN_TO_WRITE;
+    version->why = why;
     version->file = inode_ref (inode);
     if (!version_is_due (this, root, inode, size, version, &parent)) {
         version_clear (version);
@@ -188,11 +167,11 @@ trash_version_make (xlator_t *this, const call_stack_t *root, inode_t *inode, of
     if (r == 0)
         r = lacks ? -EOPNOTSUPP : trash_copy_reflink (priv->maker.client, &version->copy);
     version_note_lack (this, r);
-    if (r == 0)
-        version_finish (this, priv->maker.client, version);
-    else if (version->stage && copies)
+    if (r < 0 && version->copy.inode && copies)
         return true;
-    else
+    if (r == 0)
+        r = version_finish (this, priv->maker.client, version);
+    if (r < 0)
         version_fail (this, version, r);
     return false;
 }
@@ -201,12 +180,12 @@ void
 trash_version_data (xlator_t *this, struct trash_version *version)
 {
     struct client *client = trash_priv (this)->entries.client;
-    const int r = trash_copy_data (client, &version->copy);
+    int r = trash_copy_data (client, &version->copy);
 
-    if (r == 0) {
-        version_finish (this, client, version);
+    if (r == 0)
+        r = version_finish (this, client, version);
+    if (r == 0)
         return;
-    }
     version_count_lost (this, -r, version->copy.name);
     trash_copy_remove (client, &version->copy);
     version_leave (this, client, version, false);
@@ -253,7 +232,7 @@ trash_version_wait (xlator_t *this, fd_t *fd, struct trash_version *version)
     struct trash_file *file = trash_file_make (this, fd);
 
     file->is_copied = true;
-    if (version->apart) {
+    if (version->why == TRASH_OPEN_TO_WRITE) {
         file->version = g_memdup2 (version, sizeof *version);
         *version = (struct trash_version){ 0 };
     } else {

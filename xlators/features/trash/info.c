@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Information files: made with O_EXCL, by the user whose trash it is. */
+#include "trash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INFO_READ (64 << 10)  /* bytes that are read */
+#define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
+                               * still be about to write it */
+#define INFO_LOOK 20000       /* microseconds between two looks at its age */
+
+static int
+info_write (struct client *owner, fd_t *fd, const char *text)
+{
+    struct iovec iov = { (char *) text, strlen (text) };
+    int r = sync_writev (owner, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+
+    if (r >= 0 && (size_t) r < iov.iov_len)
+        r = -ENOSPC;
+    if (r >= 0)
+        r = sync_fsync (owner, fd, 0, NULL, NULL);
+    return error_or_0 (r);
+}
+
+int
+trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
+                 const char *text, inode_t **ret_inode)
+{
+    g_autoptr (inode_t) fresh = inode_new (folder->table);
+    g_autoptr (fd_t) fd = fd_new (this->fd_maker, NULL, O_RDWR | O_EXCL, owner->pid);
+    loc_t loc = { .name = name, .parent = folder, .inode = fresh };
+    struct create_reply reply;
+    int r = sync_create (owner, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
+
+    if (r >= 0) {
+        *ret_inode = inode_link (reply.inode, folder, name, &reply.buf);
+        if (!fd->inode)
+            fd->inode = inode_ref (*ret_inode);
+        r = info_write (owner, fd, text);
+        if (r < 0) {
+            sync_name_remove (owner, folder, name, *ret_inode);
+            g_clear_pointer (ret_inode, inode_unref);
+        }
+    }
+    create_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+/* --- of a daemon that ended ------------------------------------------------------------------- */
+
+/* Returns 0 if the file has this text; 1 if it has its beginning alone, or nothing; or a negative
+ * errno. */
+static int
+info_compare (struct client *owner, fd_t *fd, const char *text)
+{
+    g_autofree char *content = NULL;
+    struct readv_reply reply;
+    const int r = sync_readv (owner, fd, INFO_READ, 0, 0, NULL, &reply);
+
+    if (r >= 0) {
+        content = g_malloc0 ((gsize) r + 1);
+        iov_unload (content, (size_t) r, reply.vector, reply.count);
+    }
+    readv_reply_drop (&reply);
+    if (r < 0)
+        return r;
+    if (strcmp (content, text) == 0)
+        return 0;
+    return strlen (content) == (size_t) r && g_str_has_prefix (text, content) ? 1 : -EEXIST;
+}
+
+static bool
+info_is_young (struct client *owner, inode_t *inode)
+{
+    const struct timespec now = clock_today ();
+    struct iatt buf;
+    int64_t age;
+
+    trash_folder_stat (owner, inode, &buf);
+    age = (now.tv_sec - buf.ia_mtime) * 1000000000 + now.tv_nsec - buf.ia_mtime_nsec;
+    return buf.ia_type != IA_INVAL && age >= 0 && age < INFO_YOUNG;
+}
+
+static int
+info_take (struct client *owner, fd_t *fd, const char *text)
+{
+    int r = info_compare (owner, fd, text);
+
+    while (r == 1 && info_is_young (owner, fd->inode)) {
+        g_usleep (INFO_LOOK);
+        r = info_compare (owner, fd, text);
+    }
+    return r < 0 ? r : info_write (owner, fd, text);
+}
+
+int
+trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
+                  const char *text, inode_t *files, inode_t **ret_inode)
+{
+    g_autofree char *entry = g_strndup (name, strlen (name) - strlen (TRASH_INFO_SUFFIX));
+    g_autoptr (inode_t) there = NULL, inode = NULL;
+    g_autoptr (fd_t) fd = NULL;
+    struct iatt buf;
+    int r;
+
+    if (sync_name_look (owner, files, entry, &there, &buf) != -ENOENT
+        || sync_name_look (owner, folder, name, &inode, &buf) < 0 || buf.ia_type != IA_IFREG
+        || sync_name_open (owner, this->fd_maker, inode, O_RDWR, &fd) < 0)
+        return -EEXIST;
+    r = info_take (owner, fd, text);
+    if (r == 0)
+        *ret_inode = g_steal_pointer (&inode);
+    return r;
+}
