@@ -15,7 +15,6 @@ xlator_open_roots (xlator_t *xl)
 {
     struct graph *graph = xl->graph;
 
-    xl->roots = graph->roots;
     for (guint i = 0; i < xl->settings->len; i++) {
         const struct option_setting *setting = xl->settings->pdata[i];
 
@@ -28,9 +27,13 @@ static void
 graph_open_roots (struct graph *graph)
 {
     graph->uses = g_ptr_array_new_with_free_func ((GDestroyNotify) root_leave);
-    for (guint i = 0; i < graph->xlators->len; i++)
-        if (((xlator_t *) graph->xlators->pdata[i])->settings)
-            xlator_open_roots (graph->xlators->pdata[i]);
+    for (guint i = 0; i < graph->xlators->len; i++) {
+        xlator_t *xl = graph->xlators->pdata[i];
+
+        xl->roots = graph->roots;
+        if (xl->settings)
+            xlator_open_roots (xl);
+    }
 }
 
 /* --- start and stop ------------------------------------------------------------------------- */

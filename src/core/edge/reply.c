@@ -61,6 +61,22 @@
     }
 FOP_LIST (KEPT)
 
+bool
+readv_reply_same (const struct readv_reply *one, const struct readv_reply *other)
+{
+    g_autofree char *bytes = NULL, *others = NULL;
+
+    if (one->op_ret != other->op_ret)
+        return false;
+    if (one->op_ret < 0)
+        return one->op_errno == other->op_errno;
+    bytes = g_malloc ((gsize) one->op_ret);
+    others = g_malloc ((gsize) other->op_ret);
+    iov_unload (bytes, (size_t) one->op_ret, one->vector, one->count);
+    iov_unload (others, (size_t) other->op_ret, other->vector, other->count);
+    return memcmp (bytes, others, (size_t) one->op_ret) == 0;
+}
+
 /* --- by the operation's number ---------------------------------------------------------------- */
 
 #define SIZE(fop) [FOP_##fop] = sizeof (struct fop##_reply),

@@ -30,7 +30,10 @@
 #define END(name) );
 #include "fops.def"
 
-/* The same for a reply of any operation, by its number: the size of its struct, the drop, the
+/* Returns whether two answers to readv have the same bytes, or have both failed with one error. */
+bool readv_reply_same (const struct readv_reply *one, const struct readv_reply *other);
+
+/* Keep and drop for a reply of any operation, by its number: the size of its struct, the drop, the
  * fields of struct answer (core/edge/any-fop.h) that have a result, and an answer to frame. Results
  * are lent from the reply; those that were NULL are NULL again. */
 struct answer;

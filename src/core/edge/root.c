@@ -17,6 +17,7 @@ struct roots {
     char *mountpoint;
     struct stat mountpoint_st; /* of the directory that the mount is over */
     dev_t device;              /* of the mount; 0: not mounted. Atomic */
+    bool read_only;            /* the mount is; constant from the first request on */
 };
 
 /* --- the set --------------------------------------------------------------------------------- */
@@ -218,4 +219,16 @@ xlator_root (const xlator_t *this, const char *key)
             return setting->text ? roots_find (this->roots, setting->text) : NULL;
     }
     return NULL;
+}
+
+void
+roots_set_read_only (struct roots *roots)
+{
+    roots->read_only = true;
+}
+
+bool
+xlator_is_read_only (const xlator_t *this)
+{
+    return this->roots && this->roots->read_only;
 }

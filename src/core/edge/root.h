@@ -53,6 +53,10 @@ bool root_is_own_mount (const struct root *root, int fd);
 /* Returns whether the graph is mounted, so that root_is_own_mount may return true. Any thread. */
 bool root_is_mounted (const struct root *root);
 
+/* Returns whether the graph serves a read-only mount (-o ro): then a translator changes nothing in
+ * storage of its own accord. From the first request on; any thread. */
+bool xlator_is_read_only (const xlator_t *this);
+
 /* --- for the graph and the daemon --- */
 
 struct roots *roots_new (void);
@@ -64,6 +68,9 @@ void roots_set_mountpoint (struct roots *roots, const char *mountpoint);
 
 /* Says what the mount is, once it is made, and before the first request. */
 void roots_set_device (struct roots *roots, dev_t device);
+
+/* Says that the mount is read-only: before the first request. */
+void roots_set_read_only (struct roots *roots);
 
 /* Returns the root of a path, or NULL if there is none. */
 struct root *roots_find (const struct roots *roots, const char *path);

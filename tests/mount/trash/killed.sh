@@ -19,6 +19,26 @@ kill -9 "$DAEMON"
 wait_until "! is_running $DAEMON"
 umount -l "$MNT"
 rm -f "$TEST_DIR/pid"
+
+# A mount that is read-only changes nothing: neither does it make entries of that, nor remove some
+# for a limit.
+mkdir -p "$BACK/.Trash-0"/{info,files}
+printf '[Trash Info]\nPath=old\nDeletionDate=2001-01-01T00:00:00\n' >"$BACK/.Trash-0/info/old.trashinfo"
+echo old >"$BACK/.Trash-0/files/old"
+touch -d 2001-01-01 "$BACK/.Trash-0"/*/old*
+find "$BACK" -printf '%P %T@ %C@\n' | sort >before
+sed 's/option settle.*/&\n    option max-age 1d/' "$VOL" >limited.vol
+cp limited.vol read-only.vol
+mount_volfile read-only.vol -o ro
+ls -R "$MNT" >/dev/null
+sed -i 's/max-age 1d/max-age 2d/' read-only.vol
+expect_ok "$WINDLASS" reload "$MNT"
+wait_until '[ -z "$("$WINDLASS" jobs list "$MNT")" ]'
+unmount
+find "$BACK" -printf '%P %T@ %C@\n' | sort >after
+expect "after a read-only mount" "$(cat before)" "$(cat after)"
+rm -r "$BACK/.Trash-0"
+
 mount_volfile "$VOL"
 settled
 wait_until '[ ! -e "$BACK/.windlass-trash" ]' # by a job

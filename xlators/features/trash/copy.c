@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #define COPY_REFLINK_KEY "windlass.reflink" /* xdata of copy_file_range, for storage/posix: share
                                              * the blocks of the whole file, or fail */
@@ -76,20 +75,6 @@ trash_copy_data (struct client *client, struct trash_copy *copy)
 
 #define COMPARE_STEP ((size_t) 1 << 20) /* bytes of one pair of reads */
 
-static bool
-copy_answers_same (const struct readv_reply *one, const struct readv_reply *other)
-{
-    g_autofree char *bytes = NULL, *others = NULL;
-
-    if (one->op_ret != other->op_ret)
-        return false;
-    bytes = g_malloc ((gsize) one->op_ret);
-    others = g_malloc ((gsize) other->op_ret);
-    iov_unload (bytes, (size_t) one->op_ret, one->vector, one->count);
-    iov_unload (others, (size_t) other->op_ret, other->vector, other->count);
-    return memcmp (bytes, others, (size_t) one->op_ret) == 0;
-}
-
 /* Returns how many bytes at an offset are equal, 0 at the end; -EXDEV: they aren't; or another
  * negative errno. */
 static int
@@ -102,7 +87,7 @@ compare_step (struct client *client, fd_t *one, fd_t *other, off_t offset)
         r2 = sync_readv (client, other, COMPARE_STEP, offset, 0, NULL, &of_other);
         if (r2 < 0)
             r = r2;
-        else if (!copy_answers_same (&of_one, &of_other))
+        else if (!readv_reply_same (&of_one, &of_other))
             r = -EXDEV;
         readv_reply_drop (&of_other);
     }

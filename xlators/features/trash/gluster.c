@@ -233,7 +233,8 @@ trash_gluster_begin (xlator_t *this)
     trash_private_t *priv = this->private;
     struct trash_task *task;
 
-    if (priv->layout != TRASH_GLUSTER || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
+    if (priv->layout != TRASH_GLUSTER || xlator_is_read_only (this)
+        || !__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         return;
     task = g_new (struct trash_task, 1);
     *task = (struct trash_task){ gluster_begin, .background = true };

@@ -268,7 +268,7 @@ trash_limits_hold (xlator_t *this)
     struct limits_look look = { .this = this, .client = priv->entries.client };
     g_autoptr (inode_t) shared = NULL, refuges = NULL;
 
-    if (!root || !trash_has_limits (priv))
+    if (!root || !trash_has_limits (priv) || xlator_is_read_only (this))
         return;
     look.sizes = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
     look.trashed = g_ptr_array_new_with_free_func (trashed_free);

@@ -157,6 +157,8 @@ recovery_run (struct job *job, void *data)
         return 0;
     if (r == 0)
         trash_top_is_there (recovery->this, buf.ia_type == IA_IFDIR);
+    if (xlator_is_read_only (recovery->this))
+        return 0; /* the next daemon that may write makes the entries */
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
         r = -EACCES;
     if (r == 0)

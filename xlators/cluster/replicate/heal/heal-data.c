@@ -49,20 +49,6 @@ sink_failed (struct data_heal *data, unsigned child, const char *what, int error
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-static bool
-replies_are_equal (const struct readv_reply *a, const struct readv_reply *b)
-{
-    g_autofree char *one = NULL, *other = NULL;
-
-    if (a->op_ret != b->op_ret)
-        return false;
-    one = g_malloc ((gsize) a->op_ret);
-    other = g_malloc ((gsize) b->op_ret);
-    iov_unload (one, (size_t) a->op_ret, a->vector, a->count);
-    iov_unload (other, (size_t) b->op_ret, b->vector, b->count);
-    return memcmp (one, other, (size_t) a->op_ret) == 0;
-}
-
 static void
 piece_to_sink (struct data_heal *data, unsigned child, struct readv_reply *good, off_t offset,
                size_t size)
@@ -70,7 +56,7 @@ piece_to_sink (struct data_heal *data, unsigned child, struct readv_reply *good,
     struct readv_reply reply = { 0 };
     int r = sync_readv (data->heal->children[child], data->fd, size, offset, 0, NULL, &reply);
 
-    if (r < 0 || !replies_are_equal (good, &reply)) {
+    if (r < 0 || !readv_reply_same (good, &reply)) {
         r = sync_writev (data->heal->children[child], data->fd, good->vector, good->count, offset,
                          0, good->iobref, NULL, NULL);
         if (r < 0)
