@@ -14,7 +14,15 @@ struct search {
     bool hangs;            /* a look-up had no answer in time: no more names are looked up */
 };
 
-/* If the kernel doesn't know the inode, it returns an error, which is ignored. */
+/* An answer that tells the kernel of an inode counts before it is sent. */
+static bool
+kernel_knows (const inode_t *inode)
+{
+    return gfid_equal (&inode->gfid, &gfid_root)
+        || __atomic_load_n (&inode->nlookup, __ATOMIC_RELAXED) > 0;
+}
+
+/* If the kernel has forgotten the inode, it returns an error, which is ignored. */
 static void
 forget_inode (struct bridge *bridge, inode_t *inode, unsigned what)
 {
@@ -112,6 +120,8 @@ bridge_invalidate (xlator_t *entrance, const struct invalidation *gone)
     struct search search = { .bridge = bridge, .entrance = entrance };
 
     if (!__atomic_load_n (&bridge->terms.session_up, __ATOMIC_ACQUIRE))
+        return;
+    if (gone->inode && !kernel_knows (gone->inode))
         return;
     if (gone->inode)
         forget_inode (bridge, gone->inode, gone->what);

@@ -319,8 +319,9 @@ void
 inode_lookup (inode_t *inode)
 {
     pthread_mutex_lock (&inode->table->lock);
-    if (inode->nlookup++ == 0)
+    if (inode->nlookup == 0)
         inode_ref_locked (inode);
+    __atomic_store_n (&inode->nlookup, inode->nlookup + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&inode->table->lock);
 }
 
@@ -332,7 +333,8 @@ inode_forget (inode_t *inode, uint64_t n)
 
     pthread_mutex_lock (&table->lock);
     if (inode->nlookup > 0) {
-        inode->nlookup -= MIN (n, inode->nlookup);
+        __atomic_store_n (&inode->nlookup, inode->nlookup - MIN (n, inode->nlookup),
+                          __ATOMIC_RELAXED);
         if (inode->nlookup == 0)
             inode_unref_locked (inode, &gone);
     }

@@ -43,7 +43,8 @@ static void
 notice_send (xlator_t *this, struct trash_task *task)
 {
     struct notice *notice = (struct notice *) task;
-    struct invalidation changed = { .inode = notice->directory, .what = INVALIDATE_NAMES,
+    struct invalidation changed = { .inode = notice->directory,
+                                    .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES,
                                     .name = notice->name };
     trash_private_t *priv = this->private;
     bool ending;
@@ -51,11 +52,8 @@ notice_send (xlator_t *this, struct trash_task *task)
     pthread_mutex_lock (&priv->lock);
     ending = priv->ending;
     pthread_mutex_unlock (&priv->lock);
-    if (!ending) {
+    if (!ending)
         xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
-        changed.what = INVALIDATE_ATTRIBUTES;
-        xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
-    }
     inode_unref (notice->directory);
     g_free (notice->name);
     g_free (notice);

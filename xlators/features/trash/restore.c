@@ -156,14 +156,15 @@ rename_back (struct restoring *restoring, const struct entry_seen *entry, inode_
     return r;
 }
 
+/* of_info: its information file, as it was before the rename. Between the two a younger entry can't
+ * have come under that name, which is taken. */
 static void
-entry_gone (struct restoring *restoring, const struct entry_seen *entry, const char *name)
+entry_gone (struct restoring *restoring, const struct entry_seen *entry, inode_t *of_info,
+            const char *name)
 {
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
-    g_autoptr (inode_t) inode = NULL;
 
-    if (trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode) == 0)
-        sync_name_remove (entry->bin->client, entry->bin->info, info, inode);
+    sync_name_remove (entry->bin->client, entry->bin->info, info, of_info);
     trash_notice (restoring->visit->this, restoring->inode, name);
 }
 
@@ -172,12 +173,11 @@ enum restore_step { RESTORE_ENTRY, RESTORE_PATH, RESTORE_FOLDER, RESTORE_RENAME 
 
 /* Returns -ESTALE if the name is another entry's by now. */
 static int
-entry_is_same (const struct entry_seen *entry)
+entry_is_same (const struct entry_seen *entry, inode_t **ret_info)
 {
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
-    g_autoptr (inode_t) inode = NULL;
 
-    return trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, &inode);
+    return trash_info_look (entry->bin->client, entry->bin->info, info, &entry->info, ret_info);
 }
 
 static int
@@ -187,14 +187,14 @@ entry_restore (struct restoring *restoring, const struct entry_seen *entry,
     const char *slash = entry->path ? strrchr (entry->path, '/') : NULL;
     const char *name = slash ? slash + 1 : entry->path;
     g_autofree char *folder = slash ? g_strndup (entry->path, slash - entry->path) : g_strdup ("");
-    g_autoptr (inode_t) inode = NULL;
+    g_autoptr (inode_t) inode = NULL, info = NULL;
     struct iatt buf;
     int r;
 
     *ret_step = RESTORE_ENTRY;
     r = visit_look (entry, &inode, &buf);
     if (r == 0)
-        r = entry_is_same (entry);
+        r = entry_is_same (entry, &info);
     if (r < 0)
         return r;
     *ret_step = RESTORE_PATH;
@@ -207,7 +207,7 @@ entry_restore (struct restoring *restoring, const struct entry_seen *entry,
     *ret_step = RESTORE_RENAME;
     r = rename_back (restoring, entry, inode, &buf, name);
     if (r == 0)
-        entry_gone (restoring, entry, name);
+        entry_gone (restoring, entry, info, name);
     return r;
 }
 
