@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Files are removed while the mount moves to other graphs: each is in the trash once. A move does not
 # wait for entries: the next graph makes them.
+# longer
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -31,7 +32,7 @@ while not os.path.exists(over) or made % 100:
 print(made, file=open(over + '.made', 'w'))
 EOF2
 load=$!
-for i in {1..10}; do
+for ((i = 0; i < $(amount 10 50); i++)); do
     cp long.vol "$VOL"
     expect_ok "$WINDLASS" reload "$MNT"
     cp short.vol "$VOL"
