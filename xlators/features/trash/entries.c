@@ -36,7 +36,7 @@ struct making {
 struct notice {
     struct trash_task task;
     inode_t *directory; /* with a reference */
-    char *name;
+    GPtrArray *names;   /* texts, to be freed */
 };
 
 static void
@@ -44,32 +44,42 @@ notice_send (xlator_t *this, struct trash_task *task)
 {
     struct notice *notice = (struct notice *) task;
     struct invalidation changed = { .inode = notice->directory,
-                                    .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES,
-                                    .name = notice->name };
+                                    .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES };
     trash_private_t *priv = this->private;
-    bool ending;
+    bool ending = false;
 
-    pthread_mutex_lock (&priv->lock);
-    ending = priv->ending;
-    pthread_mutex_unlock (&priv->lock);
-    if (!ending)
-        xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+    for (guint i = 0; i < notice->names->len && !ending; i++) {
+        pthread_mutex_lock (&priv->lock);
+        ending = priv->ending;
+        pthread_mutex_unlock (&priv->lock);
+        changed.name = notice->names->pdata[i];
+        if (!ending)
+            xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
+    }
     inode_unref (notice->directory);
-    g_free (notice->name);
+    g_ptr_array_unref (notice->names);
     g_free (notice);
+}
+
+void
+trash_notices (xlator_t *this, inode_t *directory, GPtrArray *names)
+{
+    struct notice *notice = g_new (struct notice, 1);
+
+    *notice = (struct notice){ { notice_send, .background = true }, inode_ref (directory), names };
+    trash_line_add (&trash_priv (this)->notices, &notice->task);
 }
 
 void
 trash_notice (xlator_t *this, inode_t *directory, const char *name)
 {
-    struct notice *notice;
+    GPtrArray *names;
 
     if (inode_is_unkept (directory))
         return;
-    notice = g_new (struct notice, 1);
-    *notice = (struct notice){ { notice_send, .background = true }, inode_ref (directory),
-                               g_strdup (name) };
-    trash_line_add (&trash_priv (this)->notices, &notice->task);
+    names = g_ptr_array_new_with_free_func (g_free);
+    g_ptr_array_add (names, g_strdup (name));
+    trash_notices (this, directory, names);
 }
 
 /* --- the folders of a trash ------------------------------------------------------------------- */

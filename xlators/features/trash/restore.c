@@ -16,7 +16,10 @@ struct restoring {
     char *folder;     /* its path; NULL: none yet */
     inode_t *inode;   /* with a reference */
     unsigned done, failed;
+    GPtrArray *told; /* names in that directory, to tell of; NULL: none */
 };
+
+#define RESTORE_TOLD 100 /* entries that are told of together */
 
 static void G_GNUC_PRINTF (3, 4)
 restore_tell (struct restoring *restoring, const char *path, const char *format, ...)
@@ -28,6 +31,26 @@ restore_tell (struct restoring *restoring, const char *path, const char *format,
     text = g_strdup_vprintf (format, args);
     va_end (args);
     job_print (restoring->visit->job, "'%s' %s\n", shown, text);
+}
+
+/* --- what others are told --------------------------------------------------------------------- */
+
+static void
+told_flush (struct restoring *restoring)
+{
+    if (restoring->told)
+        trash_notices (restoring->visit->this, restoring->inode,
+                       g_steal_pointer (&restoring->told));
+}
+
+static void
+told_add (struct restoring *restoring, const char *name)
+{
+    if (restoring->told && restoring->told->len >= RESTORE_TOLD)
+        told_flush (restoring);
+    if (!restoring->told)
+        restoring->told = g_ptr_array_new_with_free_func (g_free);
+    g_ptr_array_add (restoring->told, g_strdup (name));
 }
 
 /* --- the former place ------------------------------------------------------------------------- */
@@ -94,6 +117,7 @@ folder_find (struct restoring *restoring, struct client *client, const char *fol
 
     if (restoring->folder && strcmp (restoring->folder, folder) == 0)
         return 0;
+    told_flush (restoring);
     g_clear_pointer (&restoring->folder, g_free);
     g_clear_pointer (&restoring->inode, inode_unref);
     r = folder_walk (restoring, client, folder);
@@ -165,7 +189,7 @@ entry_gone (struct restoring *restoring, const struct entry_seen *entry, inode_t
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
 
     sync_name_remove (entry->bin->client, entry->bin->info, info, of_info);
-    trash_notice (restoring->visit->this, restoring->inode, name);
+    told_add (restoring, name);
 }
 
 /* Where a restore failed. */
@@ -267,15 +291,19 @@ static int
 restore_all (struct restoring *restoring)
 {
     struct visit *visit = restoring->visit;
+    int r = 0;
 
-    for (guint i = 0; i < visit->chosen->len; i++) {
+    for (guint i = 0; r == 0 && i < visit->chosen->len; i++) {
         job_progress (visit->job, i, visit->chosen->len);
-        if (!job_next (visit->job))
-            return -EINTR;
-        entry_restore_told (restoring, visit->chosen->pdata[i]);
+        if (job_next (visit->job))
+            entry_restore_told (restoring, visit->chosen->pdata[i]);
+        else
+            r = -EINTR;
     }
-    visit_wait_noticed (visit);
-    return 0;
+    told_flush (restoring);
+    if (r == 0)
+        visit_wait_noticed (visit);
+    return r;
 }
 
 static int

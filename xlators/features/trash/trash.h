@@ -376,6 +376,8 @@ inode_t *trash_refuges (struct client *client, inode_t *root);
  * has come or gone. They may have listed the directory, or may know that the name isn't there. Of
  * an unkept directory (trash_unkept) they keep nothing: there is no notice of it. */
 void trash_notice (xlator_t *this, inode_t *directory, const char *name);
+/* The same for several names, g_malloc'ed; takes over the array, which frees them. */
+void trash_notices (xlator_t *this, inode_t *directory, GPtrArray *names);
 /* Returns a client that acts as the user, if the daemon can. client_free it. */
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
