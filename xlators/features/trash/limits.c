@@ -241,6 +241,43 @@ free_is_short (struct limits_look *look, inode_t *root, uint64_t least)
     return is_short;
 }
 
+/* Removes what lies in a stage, and its folder. Returns 0 or a negative errno: then some of it is
+ * left. */
+static int
+stage_discard (struct limits_look *look, struct trash_stage *stage)
+{
+    xlator_t *this = look->this;
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) user = NULL;
+    g_autofree char *name = NULL;
+    int r = sync_names_list (look->client, this->fd_maker, stage->folder, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        r = sync_name_remove_tree (look->client, this->fd_maker, stage->folder, names->pdata[i]);
+        if (r == 0)
+            trash_count_for_good (this, ENOSPC, names->pdata[i]);
+    }
+    if (r == 0 && inode_a_name (stage->folder, &user, &name))
+        r = sync_name_remove (look->client, user, name, stage->folder);
+    return r;
+}
+
+/* What has no entry yet: it is younger than all that has one, and an entry needs space, too. */
+static void
+hold_free_of_stages (struct limits_look *look, inode_t *root, uint64_t least)
+{
+    struct trash_stage *stage;
+    int r = 0;
+
+    while (r == 0 && free_is_short (look, root, least)
+           && (stage = trash_stage_next (look->this, TRASH_ALL))) {
+        r = stage_discard (look, stage);
+        if (r < 0)
+            trash_stage_again (look->this, stage, TRASH_OLDEST);
+        trash_stage_unref (look->this, stage);
+    }
+}
+
 /* The oldest entries of all trashes. shared, refuges: further folders of trashes, or NULL. */
 static void
 hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *refuges)
@@ -258,6 +295,7 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
     g_ptr_array_sort (look->trashed, older_first);
     for (guint i = 0; i < look->trashed->len && free_is_short (look, root, least); i++)
         trashed_remove (look, look->trashed->pdata[i]);
+    hold_free_of_stages (look, root, least);
 }
 
 void
