@@ -16,7 +16,7 @@ CLASSIC, PASS, URING, PASS_URING = ("windlass-classic", "windlass-pass", "windla
                                     "windlass-pass-uring")
 AS_HP = "windlass-as-hp"
 ROT13 = "windlass+rot13"
-AUDIT, AUDIT_ALL = "windlass+audit", "windlass+audit-all"
+AUDIT, AUDIT_ALL, AUDIT_NONE = "windlass+audit", "windlass+audit-all", "windlass+audit-none"
 TRASH = "windlass+trash"
 # A view of the directory, whose changes go to another one.
 OVERLAY, FUSE_OVERLAYFS = "windlass+overlay", "fuse-overlayfs"
@@ -74,6 +74,11 @@ def audit_command(peer, rules=None):
 
 def audit_all_command(peer):
     return audit_command(peer, "* -> record\n")
+
+
+def audit_none_command(peer):
+    """Its rule is for no call of the load."""
+    return audit_command(peer, "* path \"/nothing/*\" -> record\n")
 
 
 def trash_command(peer):
@@ -216,6 +221,7 @@ PEERS = [
     (ROT13 + "-exclusive-wb", rot13_command, EXCLUSIVE_WB, ()),
     (AUDIT, audit_command, [], ()),
     (AUDIT_ALL, audit_all_command, [], ()),
+    (AUDIT_NONE, audit_none_command, [], ()),
     (TRASH, trash_command, [], ()),
     (OVERLAY, overlay_command, [], ()),
     (FUSE_OVERLAYFS, fuse_overlayfs_command, [], (NEEDS_FUSE_OVERLAYFS,)),

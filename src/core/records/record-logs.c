@@ -127,11 +127,9 @@ record_log_end (struct record_log *log)
     thread_join (log->thread);
     pthread_mutex_lock (&log->lock);
     if (!record_catch_up_locked (log))
-        gf_log (NULL, GF_LOG_ERROR,
-                "the log '%s' ends full: %s; %" PRIu64 " records are lost, from number %" PRIu64
-                ", and %u lines that waited",
-                log->name, g_strerror (log->counts.error), log->gap.lost, log->gap.first,
-                g_queue_get_length (&log->waiting));
+        gf_log (NULL, GF_LOG_ERROR, "the log '%s' ends full: %s; %" PRIu64 " records are lost",
+                log->name, g_strerror (log->counts.error),
+                log->gap.lost + g_queue_get_length (&log->waiting));
     record_log_keep_number (log);
     pthread_mutex_unlock (&log->lock);
     record_log_free (log);
