@@ -190,7 +190,8 @@ audit_open_log (xlator_t *this)
     priv->log = record_log_open (priv->target, directory, name);
     r = priv->log ? 0 : -errno;
     if (r < 0)
-        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s", name,
-                record_file_problem (r));
+        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s%s", name,
+                record_file_problem (r),
+                to_file ? "; the options log-name and log-directory can name another" : "");
     return r;
 }
