@@ -29,7 +29,7 @@ kill -TERM "$DAEMON"
 wait $caller || fail "the call that waited failed"
 [ -d "$BACK/dir$i" ] || fail "the call that waited was not done"
 wait_until "[ ! -d /proc/$DAEMON ]"
-expect_match "what is lost" "the log 'audit.log' ends full: No space left on device; [1-3] records" \
+expect_match "what is lost" "'audit.log' ends full: No space left on device; [1-3] records" \
     "$(cat "$LOG")"
 rm records/filler
 mount_volfile "$VOL"
