@@ -33,6 +33,7 @@ item_new (struct apply *apply, const struct diff_change *change)
     item->what = change->what;
     item->path = g_strdup (change->path);
     item->name = g_path_get_basename (change->path);
+    item->from = g_strdup (change->from);
     item->upper_directory = inode_ref (change->directory);
     item->base_directory = inode_ref (change->last);
     item->parent = g_hash_table_lookup (apply->by_path, above);
@@ -332,10 +333,25 @@ item_has_links (struct apply *apply, const struct apply_item *item)
                       item->path, item->base_buf.ia_nlink);
 }
 
+/* A renamed directory shows what the base has at its old path, so that must stay, also by force. */
+static void
+item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
+{
+    for (guint i = 0; item->kind != 'M' && i < apply->items->len; i++) {
+        const struct apply_item *renamed = apply->items->pdata[i];
+
+        if (renamed->from && path_is_below (renamed->from, item->path))
+            apply_hinder (apply, "'%s' has what the view shows at '%s', a renamed directory, which "
+                                 "can't be applied", item->path, renamed->path);
+    }
+}
+
 static int
 item_check (struct apply *apply, const struct apply_item *item)
 {
     int r;
+
+    item_is_shown_elsewhere (apply, item);
 
     if (item->moved) {
         apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "

@@ -14,6 +14,7 @@ apply_item_free (void *data)
     inode_unref (item->made);
     g_free (item->path);
     g_free (item->name);
+    g_free (item->from);
     g_free (item->temporary);
     g_free (item->away);
     g_free (item);

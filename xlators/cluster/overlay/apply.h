@@ -22,6 +22,7 @@
 struct apply_item {
     char kind;      /* as in struct diff_change; an 'M' without differences was applied before */
     char *path, *name;
+    char *from;     /* of an 'R': the path in the layers below; else NULL */
     unsigned what;  /* as in struct diff_change */
     bool chosen;    /* it is to be applied */
     bool opaque;    /* a directory of the upper that hides what lies below */
