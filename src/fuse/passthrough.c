@@ -109,8 +109,7 @@ passthrough_free (struct passthrough *all)
 
 /* Nothing is ever written through a mount that is read-only (-o ro). */
 static xlator_t *
-passing_in_the_way (const struct bridge *bridge, inode_t *inode, const char **why,
-                    xlator_t **storage)
+bridge_sees (const struct bridge *bridge, inode_t *inode, const char **why, xlator_t **storage)
 {
     return passthrough_in_the_way (bridge->graph->top, inode, !bridge->settings.read_only, why,
                                    storage);
@@ -191,7 +190,7 @@ bridge_passthrough_check (struct bridge *bridge, char **ret_error)
 
     if (bridge->settings.passthrough != PASSTHROUGH_REQUIRED)
         return 0;
-    seer = all->on ? passing_in_the_way (bridge, NULL, &why, &storage) : NULL;
+    seer = all->on ? bridge_sees (bridge, NULL, &why, &storage) : NULL;
     if (seer)
         *ret_error = g_strdup_printf (
             "kernel passthrough is required (passthrough), but volume '%s' (%s:%d) %s",
@@ -303,7 +302,7 @@ decide_first (struct bridge *bridge, call_frame_t *frame, inode_t *inode, int fl
         log_decision (bridge, inode, "no, it is opened to read and to append", NULL);
         return passed;
     }
-    seer = passing_in_the_way (bridge, inode, &why, &storage);
+    seer = bridge_sees (bridge, inode, &why, &storage);
     if (seer) {
         log_decision (bridge, inode, why, seer);
         return passed;
@@ -367,7 +366,7 @@ must_come_here (const struct bridge *bridge, const struct passed *passed, call_f
         return passed->as_root ? "by the daemon, as root had it opened first"
                                : "by the daemon, as a user had it opened before root";
     if (passed->opens > 1 || flags & O_DIRECT)
-        *ret_who = passing_in_the_way (bridge, fd->inode, &why, &storage);
+        *ret_who = bridge_sees (bridge, fd->inode, &why, &storage);
     if (*ret_who)
         return why;
     return flags & O_DIRECT && !passes_direct (bridge, frame, fd->inode, flags, storage)
@@ -586,7 +585,7 @@ bridge_explain_passthrough (struct bridge *bridge, inode_t *inode, GString *out)
         return;
     }
     is_open = inode && explain_open (bridge, inode, out);
-    seer = passing_in_the_way (bridge, inode, &why, &storage);
+    seer = bridge_sees (bridge, inode, &why, &storage);
     if (seer)
         g_string_append_printf (out, "no, volume '%s' %s\n", seer->name, why);
     else

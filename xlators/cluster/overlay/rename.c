@@ -71,6 +71,8 @@ overlay_rename_onto (struct overlay_renaming *renaming)
         return 0;
     if (renaming->flags & RENAME_NOREPLACE)
         return -EEXIST;
+    if (renaming->victim == renaming->subject)
+        return 0;
     if (directory != moves_directory)
         return directory ? -EISDIR : -ENOTDIR;
     return directory ? overlay_is_empty (renaming->act, renaming->victim) : 0;
