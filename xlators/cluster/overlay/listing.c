@@ -204,6 +204,8 @@ overlay_list_layers (struct overlay_act *act, inode_t *inode, struct client *vie
     for (unsigned slot = 0; r >= 0 && slot < overlay_priv (act->this)->n; slot++)
         r = overlay_read_layer (&reading, slot);
     g_hash_table_unref (reading.seen);
+    if (overlay_is_dead (act->this, inode))
+        g_ptr_array_set_size (ret_entries, 0);
     overlay_entries_order (ret_entries);
     return error_or_0 (r);
 }

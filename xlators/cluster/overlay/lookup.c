@@ -350,9 +350,10 @@ look_judge (void *data)
 static bool
 look_shows_nothing (void *data)
 {
-    const struct overlay_look *look = &((struct overlay_local *) data)->look;
+    const struct overlay_local *local = data;
+    const struct overlay_look *look = &local->look;
 
-    return look->first == look->n;
+    return look->first == look->n || overlay_is_dead (look_overlay (local), look->loc.parent);
 }
 
 static int
@@ -472,6 +473,10 @@ look_answer (void *data)
     call_frame_t *frame = local->sequence.frame;
 
     overlay_iatt_above (frame->this, local->inode, local->slot, &local->buf);
+    if (local->look.loc.name && local->buf.ia_nlink == 0) { /* the name was removed meanwhile */
+        STACK_UNWIND (lookup, frame, -1, ENOENT, NULL, NULL, NULL, NULL);
+        return;
+    }
     STACK_UNWIND (lookup, frame, 0, 0, local->inode, &local->buf, NULL, NULL);
 }
 

@@ -119,7 +119,13 @@ overlay_look_above (struct overlay_act *act, inode_t *parent, const char *name, 
 bool
 overlay_is_dead (xlator_t *this, inode_t *directory)
 {
-    return __atomic_load_n (&overlay_inode_get (this, directory)->dead, __ATOMIC_RELAXED);
+    return __atomic_load_n (&overlay_inode_get (this, directory)->dead, __ATOMIC_SEQ_CST);
+}
+
+void
+overlay_die (xlator_t *this, inode_t *directory, bool dead)
+{
+    __atomic_store_n (&overlay_inode_get (this, directory)->dead, dead, __ATOMIC_SEQ_CST);
 }
 
 /* --- attributes of directories ---------------------------------------------------------------- */

@@ -9,8 +9,9 @@
 int overlay_look_above (struct overlay_act *act, inode_t *parent, const char *name, inode_t *known,
                         inode_t **ret_inode);
 
-/* Whether the directory has been removed. */
-bool overlay_is_dead (xlator_t *this, inode_t *directory);
+/* Records whether the directory is removed. It is so before its whiteouts go, or the names of its
+ * lowers would show again. */
+void overlay_die (xlator_t *this, inode_t *directory, bool dead);
 
 /* Attributes of a directory before and after, if a translator above asks for them. */
 struct overlay_parent {

@@ -192,6 +192,7 @@ overlay_priv (const xlator_t *this)
 
 /* Returns the first slot that has the inode; the number of slots: none has it. */
 unsigned overlay_slot (xlator_t *this, inode_t *inode);
+bool overlay_is_dead (xlator_t *this, inode_t *directory); /* it was removed: it shows no name */
 bool overlay_is_merged (xlator_t *this, inode_t *inode); /* in more than one layer */
 
 /* The slot's bit in overlay_inode.marked. Slots from 63 on share one. */

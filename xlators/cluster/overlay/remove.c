@@ -63,9 +63,7 @@ overlay_removed (struct overlay_act *act, const struct overlay_removal *removal)
     struct overlay_inode *ctx = removal->victim ? overlay_inode_get (act->this, removal->victim)
                                                 : NULL;
 
-    if (ctx && removal->directory)
-        __atomic_store_n (&ctx->dead, true, __ATOMIC_RELAXED);
-    else if (ctx && !removal->at.upper)
+    if (ctx && !removal->directory && !removal->at.upper)
         __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
 }
 
@@ -79,10 +77,15 @@ overlay_remove_at (struct overlay_act *act, struct overlay_removal *removal)
 
     if (r == 0)
         r = overlay_removal_check (act, removal);
-    if (r == 0)
-        r = overlay_remove_name (act, removal);
+    if (r < 0)
+        return r;
+    if (removal->directory)
+        overlay_die (act->this, removal->victim, true);
+    r = overlay_remove_name (act, removal);
     if (r == 0)
         overlay_removed (act, removal);
+    else if (removal->directory)
+        overlay_die (act->this, removal->victim, false);
     return r;
 }
 

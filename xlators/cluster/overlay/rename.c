@@ -210,9 +210,7 @@ overlay_renamed (struct overlay_renaming *renaming, bool lost)
     if (!renaming->victim || renaming->flags & RENAME_EXCHANGE)
         return;
     ctx = overlay_inode_get (renaming->act->this, renaming->victim);
-    if (renaming->victim->ia_type == IA_IFDIR)
-        __atomic_store_n (&ctx->dead, true, __ATOMIC_RELAXED);
-    else if (lost)
+    if (renaming->victim->ia_type != IA_IFDIR && lost)
         __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
 }
 
@@ -244,7 +242,7 @@ static int
 overlay_rename_at (struct overlay_renaming *renaming)
 {
     int r = overlay_rename_look (renaming);
-    bool lost;
+    bool lost, ends;
 
     if (r == 0)
         r = overlay_rename_check (renaming);
@@ -256,10 +254,16 @@ overlay_rename_at (struct overlay_renaming *renaming)
         return 0;
     }
     lost = !renaming->over.upper && renaming->over.lower;
+    ends = renaming->victim && renaming->victim->ia_type == IA_IFDIR
+           && !(renaming->flags & RENAME_EXCHANGE);
+    if (ends)
+        overlay_die (renaming->act->this, renaming->victim, true);
     r = renaming->flags & RENAME_EXCHANGE ? overlay_rename_exchange (renaming)
                                           : overlay_rename_names (renaming);
     if (r == 0)
         overlay_renamed (renaming, lost);
+    else if (ends)
+        overlay_die (renaming->act->this, renaming->victim, false);
     return r;
 }
 
