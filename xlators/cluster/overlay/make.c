@@ -312,8 +312,9 @@ overlay_create_fits (const struct iatt *buf)
     return buf->ia_type == IA_IFLNK ? -ELOOP : 0;
 }
 
-/* Opens the file through the overlay itself, as the caller. */
-static void
+/* Opens the file through the overlay itself, as the caller. Returns false without an answer if the
+ * name was removed meanwhile. */
+static bool
 overlay_create_opens (struct overlay_act *act, const struct call *call)
 {
     struct client *client = client_new_internal (act->this, act->this);
@@ -325,6 +326,8 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
     int r = sync_name_look (client, call->loc->parent, call->loc->name, &inode, &buf);
 
     client_free (client);
+    if (r == -ENOENT)
+        return false;
     client = client_new_as (act->this, call->frame->root);
     if (r == 0)
         r = overlay_create_fits (&buf);
@@ -345,26 +348,41 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
         STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, &buf,
                       parent.has_pre ? &parent.pre : NULL, parent.has_pre ? &parent.pre : NULL,
                       NULL);
+    return true;
+}
+
+static int
+overlay_make_try (struct overlay_making *making)
+{
+    xlator_t *this = making->act->this;
+    inode_t *parent = making->loc->parent;
+    int r = overlay_copy_up (this, parent);
+
+    if (r == 0) {
+        making->directory = realm_below (this, parent, OVERLAY_UPPER);
+        overlay_turns_take (this, parent, NULL);
+        r = overlay_make_at (making);
+        overlay_turns_give (this, parent, NULL);
+    }
+    return r;
 }
 
 void
 overlay_make (struct overlay_act *act, const struct call *call)
 {
     struct overlay_making making = { .act = act, .call = call, .loc = call->loc };
-    inode_t *parent = call->loc->parent;
-    int r = overlay_copy_up (act->this, parent);
+    int r = overlay_make_try (&making);
 
-    if (r == 0) {
-        making.directory = realm_below (act->this, parent, OVERLAY_UPPER);
-        overlay_turns_take (act->this, parent, NULL);
-        r = overlay_make_at (&making);
-        overlay_turns_give (act->this, parent, NULL);
-    }
-    if (r == OVERLAY_EXISTS && !overlay_local_of (call->frame)->on_thread)
+    if (r == OVERLAY_EXISTS && !overlay_local_of (call->frame)->on_thread) {
         overlay_to_thread (call, NULL); /* the open may wait for a copy */
-    else if (r == OVERLAY_EXISTS)
-        overlay_create_opens (act, call);
-    else if (r < 0)
+        return;
+    }
+    while (r == OVERLAY_EXISTS) {
+        if (overlay_create_opens (act, call))
+            return;
+        r = overlay_make_try (&making);
+    }
+    if (r < 0)
         overlay_made_fail (&making, -r);
     else
         overlay_made_answer (&making, call->loc->inode);
