@@ -9,8 +9,8 @@ import sections
 from peers import (AS_HP, BARE, BRICK, DISTRIBUTE, EXCLUSIVE, GLUSTERFS, GLUSTERFS_BRICK,
                    FUSE_OVERLAYFS,
                    GLUSTERFS_DISTRIBUTE, GLUSTERFS_REPLICATE, GLUSTERFS_STACK, GLUSTERFS_VOLUME,
-                   HP_NO_CACHE, HP_SEES, OVERLAY, PASS, PASS_URING, REPLICATE, ROT13, STACK, STACK_WITHOUT,
-                   URING, VOLUME, WINDLASS)
+                   HP_NO_CACHE, HP_SEES, OVERLAY, OVERLAY_EXCLUSIVE, PASS, PASS_URING, REPLICATE,
+                   ROT13, STACK, STACK_WITHOUT, URING, VOLUME, WINDLASS)
 
 DATA = ["write 1M", "read 1M cold", "read 1M again", "random read 4K", "write 4K"]
 DIRECT = ["read 4K x1", "read 4K x4", "write 4K x1", "write 4K x4", "read 128K", "write 128K"]
@@ -78,10 +78,12 @@ AIMS = [
     Aim("create, rename, unlink: as passthrough_hp", ["create", "rename", "unlink"],
         [(WINDLASS, HP)], 1.3),
     Aim("untar: as in the bare directory", ["untar"], [(WINDLASS, BARE)], 0.24),
-    Aim("a view: names as in fuse-overlayfs", [*NAMES, *BELOW], [(OVERLAY, FUSE_OVERLAYFS)], 2),
+    Aim("a view: names as in fuse-overlayfs", [*NAMES, *BELOW],
+        [(OVERLAY_EXCLUSIVE, FUSE_OVERLAYFS)], 2),
     Aim("a view: git status and untar as in the directory", ["git status", "untar"],
-        [(OVERLAY, EXCLUSIVE)], 0.77),
-    Aim("a view: rm -r as in the directory", ["rm -r, below"], [(OVERLAY, EXCLUSIVE)], 0.5),
+        [(OVERLAY_EXCLUSIVE, EXCLUSIVE)], 0.77),
+    Aim("a view: rm -r as in the directory", ["rm -r, below"],
+        [(OVERLAY_EXCLUSIVE, EXCLUSIVE)], 0.5),
     Aim("a view: reads, cold, as passthrough_hp without passthrough", ["read 1M cold"],
         [(OVERLAY, HP_SEES)], 0.95),
     Aim("a view: reads, warm, as the directory", ["read 1M again"], [(OVERLAY, BARE)], 0.95),

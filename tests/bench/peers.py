@@ -19,7 +19,9 @@ ROT13 = "windlass+rot13"
 AUDIT, AUDIT_ALL, AUDIT_NONE = "windlass+audit", "windlass+audit-all", "windlass+audit-none"
 TRASH = "windlass+trash"
 # A view of the directory, whose changes go to another one.
+# fuse-overlayfs has the kernel keep names and attributes for good, as --exclusive does.
 OVERLAY, FUSE_OVERLAYFS = "windlass+overlay", "fuse-overlayfs"
+OVERLAY_EXCLUSIVE = OVERLAY + "-exclusive"
 BARE = "bare"
 EXCLUSIVE = "windlass-exclusive"
 # Volfiles/client-stack.vol, the same for both.
@@ -225,6 +227,7 @@ PEERS = [
     (AUDIT_NONE, audit_none_command, [], ()),
     (TRASH, trash_command, [], ()),
     (OVERLAY, overlay_command, [], ()),
+    (OVERLAY_EXCLUSIVE, overlay_command, ["--exclusive"], ()),
     (FUSE_OVERLAYFS, fuse_overlayfs_command, [], (NEEDS_FUSE_OVERLAYFS,)),
     (STACK, stack_command, [], ()),
     (STACK_WITHOUT, stack_without_command, [], ()),
@@ -285,7 +288,8 @@ class Peer:
     @property
     def above(self):
         """Where all files are, also those that a view keeps elsewhere."""
-        return self.mnt if self.name in (OVERLAY, FUSE_OVERLAYFS) else self.behind
+        views = (OVERLAY, OVERLAY_EXCLUSIVE, FUSE_OVERLAYFS)
+        return self.mnt if self.name in views else self.behind
 
     def path(self, name):
         return os.path.join(self.top, name)

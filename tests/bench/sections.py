@@ -53,18 +53,19 @@ def remove_folders(peer):
 
 
 def below(peer, run, sizes):
-    """Files that were there before the mount: a view has them in its lower, and all is cold."""
-    os.mkdir(os.path.join(peer.behind, "below"))
-    run.bench.load("create", os.path.join(peer.behind, "below"), sizes.lower)
+    """Files that were there before the mount: a view has them in its lower, and all is cold. Their
+    directory has a new name, as a view keeps old names away."""
+    name = f"below-{time.monotonic_ns()}"
+    os.mkdir(os.path.join(peer.behind, name))
+    run.bench.load("create", os.path.join(peer.behind, name), sizes.lower)
     run.cold()
-    yield "stat cold, below", run("stat", sizes.lower, folder="below")
-    yield "open-read, below", run("open", sizes.lower, folder="below")
-    yield "again, below", run("open", sizes.lower, folder="below")
+    yield "stat cold, below", run("stat", sizes.lower, folder=name)
+    yield "open-read, below", run("open", sizes.lower, folder=name)
+    yield "again, below", run("open", sizes.lower, folder=name)
     run.cold()
-    yield "ls -lU, below", run("list-stat", 1, folder="below")
-    yield "rm -r, below", Command(run)(sizes.lower, "rm", "-r", "below")
-    if os.path.isdir(os.path.join(peer.behind, "below")):
-        shutil.rmtree(os.path.join(peer.behind, "below"))
+    yield "ls -lU, below", run("list-stat", 1, folder=name)
+    yield "rm -r, below", Command(run)(sizes.lower, "rm", "-r", name)
+    shutil.rmtree(os.path.join(peer.behind, name), ignore_errors=True)
 
 
 def readdir(peer, run, sizes):
@@ -212,7 +213,8 @@ def work(peer, run, sizes):
         shutil.rmtree(os.path.join(peer.mnt, "records"))
 
 
-COMPARED = {"meta": meta, "below": below, "readdir": readdir, "data": data, "direct": direct, "work": work}
+COMPARED = {"meta": meta, "below": below, "readdir": readdir, "data": data, "direct": direct,
+            "work": work}
 if shutil.which("fio"):
     COMPARED["queues"] = queues
 # What waits for several processes at once says little on one CPU.
