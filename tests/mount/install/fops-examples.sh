@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The two examples of fops(7), word for word: built with the page's own commands, mounted, used, and
-# tested by the kit.
+# The three examples of fops(7), word for word: built with the page's own commands, mounted, used,
+# and tested by the kit.
 . "$(dirname "$0")/../lib.sh"
 need_fuse
 need_command cc pkg-config
@@ -83,3 +83,18 @@ sed -i "s/--in-process/& --case 'in-process\/@(straight|failing)\/@(open|create)
 out=$(bash -ec '. ./test-limit' 2>&1) || fail "the kit: $out"
 expect "two parts pass" 2 "$(grep -c ' 0 failed' <<<"$out")"
 expect_match "some opens are refused" ', [0-9]+ differ by design$' "$out"
+
+# --- the third ------------------------------------------------------------------------------------
+
+block '"features/names"' >names.c
+expect "the boundary that tests use" "" \
+    "$(sed 's|features/names|test/names|' names.c | diff - "$SOURCE_DIR/tests/xlators/test/names.c")"
+block 'features/names.so' >build-names
+sed "/^export/d; s|^windlass -f.*|mount_volfile names.vol|
+    s|--in-process|& --case 'in-process/straight/@(lookup\|create\|rename\|readdirp)*'|
+    s|--case history|& --histories 50 --seed 1|" build-names >use-names
+# shellcheck disable=SC1091
+out=$( (. ./use-names) 2>&1)
+expect_match "the name in storage" '^yrggre$' "$out"
+expect_match "the file" '^hello$' "$out"
+expect "two parts pass" 2 "$(grep -c ' 0 failed' <<<"$out")"
