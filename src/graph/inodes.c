@@ -97,7 +97,7 @@ graph_release_in_realm (fd_t *fd, void *data)
 /* --- unkept directories ----------------------------------------------------------------------- */
 
 static bool
-name_is_unkept (const struct graph *graph, const struct realm *realm, inode_t *parent,
+name_is_of_unkept (const struct graph *graph, const struct realm *realm, inode_t *parent,
                 const char *name)
 {
     for (guint i = 0; i < graph->xlators->len; i++) {
@@ -114,7 +114,7 @@ name_is_unkept (const struct graph *graph, const struct realm *realm, inode_t *p
 static bool
 graph_unkept (inode_t *parent, const char *name, void *data)
 {
-    return name_is_unkept (data, NULL, parent, name);
+    return name_is_of_unkept (data, NULL, parent, name);
 }
 
 static bool
@@ -122,7 +122,7 @@ graph_unkept_in_realm (inode_t *parent, const char *name, void *data)
 {
     const struct realm *realm = data;
 
-    return name_is_unkept (realm->graph, realm, parent, name);
+    return name_is_of_unkept (realm->graph, realm, parent, name);
 }
 
 /* Names are asked about if a translator of the realm marks any. */
