@@ -190,7 +190,8 @@ trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *di
 static void
 trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
-    const struct trash_who who = { trashed->uid, trashed->uid == 0 ? 0 : TRASH_NO_GROUP, 0 };
+    const gid_t group = trashed->uid == 0 ? 0 : trash_priv (look->this)->no_group;
+    const struct trash_who who = { trashed->uid, group, 0 };
     struct client *owner = trash_owner_new (look->this, look->client, &who);
     g_autofree char *info = g_strconcat (trashed->name, TRASH_INFO_SUFFIX, NULL);
     g_autoptr (inode_t) inode = NULL;

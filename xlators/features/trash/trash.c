@@ -243,6 +243,22 @@ lines_init (xlator_t *this, trash_private_t *priv)
     trash_line_init (this, &priv->notices);
 }
 
+#define OVERFLOW_GROUP "/proc/sys/kernel/overflowgid"
+#define OVERFLOW_GROUP_USUAL 65534 /* the kernel's, unless an administrator has set another one */
+
+static gid_t
+group_of_none (void)
+{
+    g_autofree char *text = NULL;
+    guint64 gid;
+
+    return g_file_get_contents (OVERFLOW_GROUP, &text, NULL, NULL)
+                && g_ascii_string_to_unsigned (g_strchomp (text), 10, 1, G_MAXUINT32 - 1, &gid,
+                                               NULL)
+             ? (gid_t) gid
+             : OVERFLOW_GROUP_USUAL;
+}
+
 static int
 trash_init (xlator_t *this)
 {
@@ -251,6 +267,7 @@ trash_init (xlator_t *this)
 
     if (trash_gluster_options (this, priv) < 0 || trash_rules_begin (this, priv->rules_file) < 0)
         return -EINVAL;
+    priv->no_group = group_of_none ();
     pthread_mutex_init (&priv->lock, NULL);
     priv->stages = g_hash_table_new (trash_stage_hash, trash_stage_same);
     priv->last_of = g_hash_table_new_full (NULL, NULL, NULL, g_free);

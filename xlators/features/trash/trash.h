@@ -61,8 +61,6 @@
 #include <errno.h>
 
 #define TRASH_STAGES ".windlass-trash"
-#define TRASH_NO_GROUP 65534 /* group of requests as the owner of a trash, whose groups the daemon
-                              * does not know: a trash may have a group that its owner is not in */
 #define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
                                                               which its entries are made though its
                                                               user goes on removing */
@@ -161,6 +159,9 @@ typedef struct {
     bool has_rules;        /* rules are in force; atomic */
     bool rules_ask;        /* one of them needs the attributes of a file; atomic */
 
+    gid_t no_group; /* of requests as the owner of a trash, whose groups the daemon does not know:
+                     * the kernel's group of those that have none (kernel.overflowgid). The group of
+                     * the trash would not do: its owner need not be in it. Constant after init */
     pthread_mutex_t lock;   /* a leaf */
     GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
                              * lock */

@@ -36,12 +36,14 @@ entrance_of (xlator_t *this)
 static void
 client_become (struct client *client, const struct trash_order *order, uid_t uid)
 {
+    const gid_t no_group = trash_priv (order->this)->no_group;
+
     client->checked = false;
     client->pid = order->pid;
     if (geteuid () != 0)
         return;
     client->uid = uid;
-    client->gid = uid == order->uid ? order->gid : uid == 0 ? 0 : TRASH_NO_GROUP;
+    client->gid = uid == order->uid ? order->gid : uid == 0 ? 0 : no_group;
     client->ngroups = uid == order->uid ? order->ngroups : 0;
     client->groups = uid == order->uid ? order->groups : NULL;
 }
