@@ -7,7 +7,8 @@
 . "$(dirname "$0")/../mount/lib.sh"
 
 trash=features/trash,keep=ALL
-audit=features/audit,target=journal # nothing listens there: records are dropped
+audit=features/audit,log-directory=$TEST_DIR/logs
+mkdir "$TEST_DIR/logs"
 sub=features/subdirectory,path=/1/2
 caches="performance/write-behind performance/readdir-ahead performance/open-behind
     performance/quick-read performance/io-cache performance/nl-cache performance/md-cache"
