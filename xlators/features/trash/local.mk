@@ -2,36 +2,36 @@
 xlatorfeaturesexec_PROGRAMS += xlators/features/trash.so
 
 xlators_features_trash_so_SOURCES = \
-    %D%/choose.c \
-    %D%/commands.c \
-    %D%/commands.h \
-    %D%/copy.c \
-    %D%/copy.h \
     %D%/eliminate.c \
-    %D%/empty.c \
-    %D%/entries.c \
-    %D%/folders.c \
-    %D%/limits.c \
-    %D%/gluster-remove.c \
-    %D%/gluster-truncate.c \
-    %D%/gluster.c \
-    %D%/gluster.h \
-    %D%/info.c \
     %D%/lack.c \
     %D%/line.c \
-    %D%/list.c \
-    %D%/record.c \
-    %D%/recover.c \
-    %D%/remove.c \
-    %D%/replace.c \
-    %D%/restore.c \
-    %D%/rmdir.c \
-    %D%/stages.c \
-    %D%/temporaries.c \
     %D%/trash.c \
     %D%/trash.h \
-    %D%/versions.c \
-    %D%/visit.c
+    %D%/commands/choose.c \
+    %D%/commands/commands.c \
+    %D%/commands/commands.h \
+    %D%/commands/empty.c \
+    %D%/commands/list.c \
+    %D%/commands/restore.c \
+    %D%/commands/visit.c \
+    %D%/copies/copy.c \
+    %D%/copies/copy.h \
+    %D%/copies/versions.c \
+    %D%/entries/entries.c \
+    %D%/entries/info.c \
+    %D%/entries/limits.c \
+    %D%/entries/record.c \
+    %D%/gluster/gluster.c \
+    %D%/gluster/gluster.h \
+    %D%/gluster/remove.c \
+    %D%/gluster/truncate.c \
+    %D%/stage/folders.c \
+    %D%/stage/recover.c \
+    %D%/stage/remove.c \
+    %D%/stage/replace.c \
+    %D%/stage/rmdir.c \
+    %D%/stage/stages.c \
+    %D%/stage/temporaries.c
 xlators_features_trash_so_CPPFLAGS = $(module_cpp)
 xlators_features_trash_so_CFLAGS = $(module_cflags)
 xlators_features_trash_so_LDFLAGS = $(module_link)

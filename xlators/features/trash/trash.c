@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* features/trash: options, init and fini, looks at the trash, and reports. */
-#include "copy.h"
-#include "gluster.h"
+#include "copies/copy.h"
+#include "gluster/gluster.h"
 
 #include <errno.h>
 #include <string.h>

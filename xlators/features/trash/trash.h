@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * features/trash: shared by its files.
+ * features/trash: shared by its rooms.
+ *
+ *   stage/     removals and renames, and the stages that they lead to
+ *   entries/   entries of the trash, made of what lies in stages; their limits
+ *   copies/    copies of what a file had before it was cut or opened for writing
+ *   gluster/   layout gluster
+ *   commands/  windlass trash
  *
  * A removed file is renamed into a stage first, and becomes an entry of its user's trash later:
  *
@@ -209,7 +215,7 @@ trash_priv (const xlator_t *this)
     return this->private;
 }
 
-/* --- stages.c: who has a stage, and since when ------------------------------------------------ */
+/* --- stage/stages.c: who has a stage, and since when ------------------------------------------ */
 
 guint trash_stage_hash (gconstpointer stage);
 gboolean trash_stage_same (gconstpointer a, gconstpointer b);
@@ -261,7 +267,7 @@ void trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later
 /* Has the entries made that are due, now and later. */
 void trash_stages_watch (xlator_t *this);
 
-/* --- folders.c: the folders of stages; tasks of maker only ------------------------------------ */
+/* --- stage/folders.c: the folders of stages; tasks of maker only ------------------------------ */
 
 /* Makes a stage. before: the directory's attributes before the removal. Returns the stage, in
  * private->stages, as trash_stage_enter does: who looked for it there would miss it if a directory
@@ -322,7 +328,7 @@ bool trash_folder_is_own (const struct iatt *buf, uid_t owner);
 bool trash_links_lock (xlator_t *this);
 void trash_links_unlock (xlator_t *this);
 
-/* --- recover.c: stages of daemons that were killed, and of old graphs ------------------------- */
+/* --- stage/recover.c: stages of daemons that were killed, and of old graphs ------------------- */
 
 /* Begins a job that makes entries of them. */
 void trash_recover (xlator_t *this);
@@ -334,7 +340,7 @@ void trash_take_over (xlator_t *this, xlator_t *predecessor);
  * and becomes the heir of all whose heir `this` was. On the main thread. */
 void trash_hand_over (xlator_t *this);
 
-/* --- record.c: what information files say ----------------------------------------------------- */
+/* --- entries/record.c: what information files say --------------------------------------------- */
 
 /* Returns the text of an information file for a name in a stage; when: time of the removal. */
 char *trash_record (const struct trash_stage *stage, const char *name, int64_t when);
@@ -354,7 +360,7 @@ char *trash_entry_name (const char *name, unsigned try);
 /* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
 int trash_name_cut (const char *name, int max);
 
-/* --- entries.c: entries of what lies in stages ------------------------------------------------ */
+/* --- entries/entries.c: entries of what lies in stages ---------------------------------------- */
 
 #define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
 #define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
@@ -408,7 +414,7 @@ void trash_info_note (struct trash_info *ret_info, const struct iatt *buf);
 int trash_info_look (struct client *client, inode_t *folder, const char *name,
                      const struct trash_info *info, inode_t **ret_inode);
 
-/* --- limits.c: the oldest entries go first; tasks of `entries` only --------------------------- */
+/* --- entries/limits.c: the oldest entries go first; tasks of `entries` only ------------------- */
 
 #define TRASH_LIMITS_EVERY (60 * G_GINT64_CONSTANT (1000000000)) /* time between two looks, in
                                                                     nanoseconds */
@@ -422,7 +428,7 @@ void trash_limits_soon (xlator_t *this);
  * directory gets them back. */
 void trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf);
 
-/* --- remove.c, replace.c, rmdir.c, temporaries.c: operations --------------------------------- */
+/* --- stage/remove.c, stage/replace.c, stage/rmdir.c, stage/temporaries.c: operations ---------- */
 
 /* Returns whether what this request removes in a directory goes to a trash. */
 bool trash_takes (xlator_t *this, const call_stack_t *root);
@@ -465,7 +471,7 @@ struct rules_slot *trash_rules (xlator_t *this);
 /* Reads the option `keep`, as bits of enum trash_kind; false: it is wrong. */
 bool trash_keep_parse (const char *text, unsigned *ret_kinds);
 
-/* --- commands.c: windlass trash --------------------------------------------------------------- */
+/* --- commands/commands.c: windlass trash ------------------------------------------------------ */
 
 extern const struct xlator_command trash_commands[];
 

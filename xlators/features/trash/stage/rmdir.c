@@ -3,7 +3,7 @@
  * rmdir: a real one. What the directory lost before is in its stage, which then becomes a child of
  * the stage of the parent. An empty directory becomes one, too, so that a tree comes back whole.
  */
-#include "gluster.h"
+#include "../gluster/gluster.h"
 
 #include <errno.h>
 #include <fcntl.h>

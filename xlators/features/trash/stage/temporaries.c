@@ -6,7 +6,7 @@
  * person has made nothing. The first flush of a file, which a close waits for, counts as its close:
  * a release comes later than the close returns.
  */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stages of a graph: removals find them by directory and user, and `entries` takes out those
  * that are quiet. */
-#include "trash.h"
+#include "../trash.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * O_EXCL, written and synced, and then the name is renamed to files/. If the daemon ends in
  * between, the information file has no file beside it, and the next daemon takes it over.
  */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The folders of stages, made when they are needed, and removed at the end. All of it runs in the
  * line `maker`, or when that has nothing to do any more. */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -23,7 +23,7 @@
 #ifndef WINDLASS_TRASH_COPY_H
 #define WINDLASS_TRASH_COPY_H
 
-#include "trash.h"
+#include "../trash.h"
 
 /* --- copy.c: one copy ------------------------------------------------------------------------- */
 

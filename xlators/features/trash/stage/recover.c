@@ -9,7 +9,7 @@
  * Another user may have made what lies in /.windlass-trash behind the mount. So a folder counts
  * only if it belongs to the user for whom it stands, and no other may write in it.
  */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 #ifndef WINDLASS_TRASH_GLUSTER_H
 #define WINDLASS_TRASH_GLUSTER_H
 
-#include "trash.h"
+#include "../trash.h"
 
 /* Completes the options after they were read, and refuses those that the layout has no use for:
  * -EINVAL, with the reason in the log. */
@@ -46,9 +46,9 @@ int trash_gluster_folder (xlator_t *this, struct client *client, inode_t *direct
 char *trash_gluster_name (const char *name, unsigned try);
 #define TRASH_GLUSTER_TRIES 20 /* names that are tried */
 
-extern unlink_fop trash_gluster_unlink; /* gluster-remove.c */
+extern unlink_fop trash_gluster_unlink; /* remove.c */
 
-/* gluster-truncate.c: of both layouts. */
+/* truncate.c: of both layouts. */
 extern truncate_fop trash_truncate;
 extern ftruncate_fop trash_ftruncate;
 extern open_fop trash_open;

@@ -6,7 +6,7 @@
  * The owner of a trash may have moved there what others own. So entries are removed with the rights
  * of the owner, and what he can't remove stays.
  */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * directory, before the caller's own rename, which stays atomic. If that fails, the further name
  * goes. After a crash in between the file has two names, and the one in the stage goes.
  */
-#include "gluster.h"
+#include "../gluster/gluster.h"
 
 #include <errno.h>
 

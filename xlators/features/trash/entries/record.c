@@ -2,7 +2,7 @@
 /* Information files and names of entries, as freedesktop.org's specification of the trash (1.0) has
  * them. The path is relative to the root of the mount, with %XX for all but unreserved characters
  * (RFC 2396); the time is local. */
-#include "trash.h"
+#include "../trash.h"
 
 #include <limits.h>
 #include <stdio.h>

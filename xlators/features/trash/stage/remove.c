@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* unlink: a rename into the stage of the directory. */
-#include "gluster.h"
+#include "../gluster/gluster.h"
 
 #include <errno.h>
 #include <fcntl.h>

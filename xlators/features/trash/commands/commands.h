@@ -20,7 +20,7 @@
 #ifndef WINDLASS_TRASH_COMMANDS_H
 #define WINDLASS_TRASH_COMMANDS_H
 
-#include "trash.h"
+#include "../trash.h"
 
 #define ALL_USERS ((int64_t) -1)
 

@@ -4,7 +4,7 @@
  * first, then the operation. If the operation fails, the copy is removed before the answer. The
  * rest is in copy.h.
  */
-#include "copy.h"
+#include "../copies/copy.h"
 #include "gluster.h"
 
 #include <errno.h>
