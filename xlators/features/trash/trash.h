@@ -389,7 +389,7 @@ void trash_notices (xlator_t *this, inode_t *directory, GPtrArray *names);
 struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
                                 const struct trash_who *who);
 
-/* --- info.c: information files ---------------------------------------------------------------- */
+/* --- entries/info.c: information files -------------------------------------------------------- */
 
 #define TRASH_INFO_SUFFIX ".trashinfo"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Information files: made with O_EXCL, by the user whose trash it is. */
-#include "trash.h"
+#include "../trash.h"
 
 #include <errno.h>
 #include <fcntl.h>
