@@ -159,6 +159,7 @@ expect "what a refused daemon leaves" lock "$(ls -A "$MNT/folder/work")"
 unmount
 
 # What the overlay refuses.
+rm -rf "$UPPER/layers"
 mkdir -p "$UPPER/layers"
 echo >"$UPPER/layers/0"
 expect_error . "$WINDLASS" -f "$VOL" -l refused "$MNT"
