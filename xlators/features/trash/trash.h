@@ -183,6 +183,7 @@ typedef struct {
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool no_reflink;        /* storage has none; atomic */
     bool began;             /* the first lookup has come; atomic */
+    unsigned recoveries;    /* how often trash_recover was called since its job began; atomic */
     xlator_t *heir;         /* the same volume in the next graph, or NULL; main thread only */
     GSList *olds;           /* xlator_t: those whose heir this one is; main thread only */
 

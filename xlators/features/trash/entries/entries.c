@@ -244,6 +244,17 @@ entry_move (struct making *making, inode_t *inode, const char *name, const char 
     return r;
 }
 
+/* Another daemon may have taken the stage for left behind, and the information file over with it:
+ * then the file has gone there. */
+static bool
+entry_is_there (struct making *making, const char *to)
+{
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+
+    return sync_name_look (making->daemon, making->bin.files, to, &there, &buf) == 0;
+}
+
 static int
 entry_try (struct making *making, inode_t *inode, const char *name, const char *text, unsigned try)
 {
@@ -255,15 +266,12 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
     if (r == -EEXIST && making->stage->born == 0)
         r = trash_info_adopt (making->this, making->owner, making->bin.info, info, text,
                               making->bin.files, &of_info);
-
     if (r < 0)
         return r;
     r = entry_move (making, inode, name, to);
-    if (r < 0) {
+    if (r < 0 && !(r == -ENOENT && entry_is_there (making, to)))
         sync_name_remove (making->owner, making->bin.info, info, of_info);
-        return r;
-    }
-    return 0;
+    return r;
 }
 
 static bool

@@ -19,6 +19,7 @@ struct recovery {
     xlator_t *this;
     inode_t *root; /* no reference is needed */
     struct trash_work work;
+    bool over; /* another may begin */
 };
 
 static void
@@ -144,15 +145,13 @@ is_instance (xlator_t *this, const char *name)
 }
 
 static int
-recovery_run (struct job *job, void *data)
+recovery_pass (struct recovery *recovery)
 {
-    struct recovery *recovery = data;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) top = NULL;
     struct iatt buf;
     int r = sync_name_look (recovery->work.client, recovery->root, TRASH_STAGES, &top, &buf);
 
-    recovery->work.job = job;
     if (r == -ENOENT)
         return 0;
     if (r == 0)
@@ -172,11 +171,34 @@ recovery_run (struct job *job, void *data)
     return r;
 }
 
+/* The locks of instances tell daemons and graphs apart, but not two jobs of one graph: so there is
+ * one, which goes on if more was asked for meanwhile. */
+static int
+recovery_run (struct job *job, void *data)
+{
+    struct recovery *recovery = data;
+    unsigned *const asked = &trash_priv (recovery->this)->recoveries;
+    unsigned seen;
+    int r;
+
+    recovery->work.job = job;
+    do {
+        seen = __atomic_load_n (asked, __ATOMIC_ACQUIRE);
+        r = recovery_pass (recovery);
+        recovery->over = r != -EINTR
+                      && __atomic_compare_exchange_n (asked, &seen, 0, false, __ATOMIC_ACQ_REL,
+                                                      __ATOMIC_ACQUIRE);
+    } while (r != -EINTR && !recovery->over);
+    return r;
+}
+
 static void
 recovery_free (void *data)
 {
     struct recovery *recovery = data;
 
+    if (!recovery->over)
+        __atomic_store_n (&trash_priv (recovery->this)->recoveries, 0, __ATOMIC_RELEASE);
     client_free (recovery->work.client);
     g_free (recovery);
 }
@@ -187,7 +209,8 @@ trash_recover (xlator_t *this)
     trash_private_t *priv = this->private;
     struct recovery *recovery;
 
-    if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
+    if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED)
+        || __atomic_fetch_add (&priv->recoveries, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     recovery = g_new (struct recovery, 1);
     *recovery = (struct recovery){ .this = this, .root = priv->root };
