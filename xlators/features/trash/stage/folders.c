@@ -113,6 +113,7 @@ folder_top (xlator_t *this, inode_t *root)
 
     if (priv->top)
         return 0;
+    __atomic_store_n (&priv->root, root, __ATOMIC_RELEASE); /* a removal may come before a lookup */
     r = trash_folder_make (priv->maker.client, root, TRASH_STAGES, 0711, NULL, &priv->top);
     if (r == 0)
         trash_top_is_there (this, true);
