@@ -81,7 +81,7 @@ struct steps_part {
     bool confirms;
 };
 
-struct steps_operation {
+struct overlay_operation {
     const char *name;
     int (*prepare) (struct steps_run *run); /* or NULL */
     struct steps_part parts[PARTS_MAX];
@@ -267,7 +267,7 @@ prepare_changes (struct steps_run *run)
     return r;
 }
 
-static const struct steps_operation operations[] = {
+static const struct overlay_operation operations[] = {
     { "write and fsync", NULL,
       { { part_open, false }, { part_write, false }, { part_fsync, true } } },
     { "chmod", NULL, { { part_chmod, false } } },
@@ -290,7 +290,7 @@ static const struct steps_operation operations[] = {
 
 /* The lower and the upper before the operation are made once. */
 struct steps_case {
-    const struct steps_operation *operation;
+    const struct overlay_operation *operation;
     struct world origin;
     unsigned n_parts;
     unsigned n_requests;           /* of the operation, to the first child */
@@ -316,7 +316,7 @@ steps_run_stop (struct steps_run *run)
 
 /* Empties the folder of changes, and makes those from before the operation. */
 static void
-steps_prepare (const struct steps_case *one, struct steps_run *run)
+overlay_steps_prepare (const struct steps_case *one, struct steps_run *run)
 {
     g_autofree char *command = g_strdup_printf ("rm -rf '%s/changes'; mkdir '%s/changes'",
                                                 one->origin.dir, one->origin.dir);
@@ -357,7 +357,7 @@ steps_learn (struct steps_case *one, unsigned number, const char *which)
     *one = (struct steps_case){ .operation = &operations[number], .origin = overlay_world_new () };
     steps_lower (&one->origin);
     one->lower = steps_lower_state (&one->origin);
-    steps_prepare (one, &run);
+    overlay_steps_prepare (one, &run);
     one->states[0] = overlay_show (&run.w);
     steps_fault (&run, rule, 1000000);
     for (; one->operation->parts[one->n_parts].run; one->n_parts++) {
@@ -437,7 +437,7 @@ steps_error (const struct steps_case *one, unsigned n)
     g_autofree char *shown = NULL, *again = NULL;
     unsigned done, confirmed;
 
-    steps_prepare (one, &run);
+    overlay_steps_prepare (one, &run);
     steps_fault (&run, "* nth %u -> error ENOSPC", n);
     done = steps_do (one, &run, &confirmed);
     g_free (overlay_tell (&run.w, "fault", "clear", ""));
@@ -452,13 +452,13 @@ steps_error (const struct steps_case *one, unsigned n)
 
 /* No change reaches the storage from that one on; cut: and nothing that was not synced stays. */
 static void
-steps_end (const struct steps_case *one, unsigned n, bool cut)
+overlay_steps_end (const struct steps_case *one, unsigned n, bool cut)
 {
     struct steps_run run;
     g_autofree char *shown = NULL;
     unsigned done, confirmed;
 
-    steps_prepare (one, &run);
+    overlay_steps_prepare (one, &run);
     steps_fault (&run, n == 1 ? CHANGES " -> error EIO" : CHANGES " after %u -> error EIO", n - 1);
     done = steps_do (one, &run, &confirmed);
     if (cut)
@@ -484,7 +484,7 @@ START_TEST (each_request_fails_or_is_the_last)
         if (mode == STEPS_ERROR)
             steps_error (&one, n);
         else
-            steps_end (&one, n, mode == STEPS_CUT);
+            overlay_steps_end (&one, n, mode == STEPS_CUT);
     }
     assert_lower (&one);
     steps_forget (&one);

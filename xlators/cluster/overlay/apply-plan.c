@@ -156,7 +156,7 @@ plan_add_ancestors (struct apply *apply)
 
 /* Asks the base for the file of an origin. */
 static int
-origin_look (struct apply *apply, const char *origin, size_t size, gfid_t *ret_gfid)
+moved_origin_look (struct apply *apply, const char *origin, size_t size, gfid_t *ret_gfid)
 {
     inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
     g_autoptr (inode_t) fresh = inode_new (root->table);
@@ -189,7 +189,7 @@ item_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_ori
     if (r < 0 || value)
         return r;
     r = overlay_mark_get (&apply->act, item->upper, OVERLAY_ORIGIN, &origin, &size);
-    return r == 0 && origin && size > 0 ? origin_look (apply, origin, size, ret_origin) : r;
+    return r == 0 && origin && size > 0 ? moved_origin_look (apply, origin, size, ret_origin) : r;
 }
 
 static void
