@@ -227,7 +227,7 @@ apply "$MNT" / >/dev/null || fail "an apply of the mapping's change"
 expect "no changes at the end" "" "$(changes)"
 expect "the same at the end" "$(listing "$BACK")" "$(listing "$MNT")"
 expect "nothing is left in the upper" "" "$(find "$UPPER/layers/0" -mindepth 1 ! -type d)"
-expect "nothing is left in work" "records" "$(ls "$UPPER/work")"
+wait_until '[ "$(ls "$UPPER/work" | xargs)" = "lock records" ]'
 
 # --- while programs work --------------------------------------------------------------------------
 
