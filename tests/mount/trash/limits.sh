@@ -80,10 +80,12 @@ rm -r "$BACK"/.Trash-*
 mkdir -m 1777 "$BACK/.Trash"
 stack debug/fault features/trash,settle=50ms,min-free=100000TB
 mount_volfile "$VOL"
+mkdir -m 700 "$BACK/.Trash/0" "$BACK/.Trash/0"/{files,info}
+# It may go before it has an entry, or with that.
 touch "$MNT/shared"
 rm "$MNT/shared"
-wait_until '[ -d "$BACK/.Trash/0/files" ] && [ -z "$(ls "$BACK/.Trash/0/files" "$BACK/.Trash/0/info" | grep -v :)" ]'
 settled
+wait_until '[ -z "$(ls "$BACK/.Trash/0/files" "$BACK/.Trash/0/info" | grep -v :)" ]'
 # The entry is a tree that is deeper than a thread's stack.
 python3 - "$BACK/.Trash/0/files" <<'END'
 import os, sys
