@@ -69,13 +69,43 @@ overlay_rename_onto (struct overlay_renaming *renaming)
 
     if (renaming->flags & RENAME_EXCHANGE)
         return 0;
-    if (renaming->flags & RENAME_NOREPLACE)
-        return -EEXIST;
     if (renaming->victim == renaming->subject)
         return 0;
     if (directory != moves_directory)
         return directory ? -EISDIR : -ENOTDIR;
     return directory ? overlay_is_empty (renaming->act, renaming->victim) : 0;
+}
+
+/* Returns whether a directory is `top`, or below it. */
+static bool
+overlay_is_within (inode_t *directory, const inode_t *top)
+{
+    g_autoptr (inode_t) at = inode_ref (directory);
+
+    while (at != top) {
+        g_autoptr (inode_t) parent = NULL;
+        g_autofree char *name = NULL;
+
+        if (!inode_a_name (at, &parent, &name))
+            return false;
+        inode_unref (at);
+        at = g_steal_pointer (&parent);
+    }
+    return true;
+}
+
+/* A directory does not move into itself, nor over one that it is in. The kernel checks that before
+ * it asks, in this order; other callers rely on the answer. */
+static int
+overlay_rename_circle (const struct overlay_renaming *renaming)
+{
+    if (overlay_name_shows (&renaming->over) && renaming->flags & RENAME_NOREPLACE)
+        return -EEXIST;
+    if (overlay_is_within (renaming->to->parent, renaming->subject))
+        return -EINVAL;
+    if (!renaming->victim || !overlay_is_within (renaming->from->parent, renaming->victim))
+        return 0;
+    return renaming->flags & RENAME_EXCHANGE ? -EINVAL : -ENOTEMPTY;
 }
 
 static int
@@ -89,7 +119,9 @@ overlay_rename_check (struct overlay_renaming *renaming)
         return -ENOENT;
     if (!replaces && renaming->flags & RENAME_EXCHANGE)
         return -ENOENT;
-    r = overlay_may_change (act, renaming->from->parent, overlay_name_buf (&renaming->at));
+    r = overlay_rename_circle (renaming);
+    if (r == 0)
+        r = overlay_may_change (act, renaming->from->parent, overlay_name_buf (&renaming->at));
     if (r == 0)
         r = overlay_may_change (act, renaming->to->parent,
                                 replaces ? overlay_name_buf (&renaming->over) : NULL);
