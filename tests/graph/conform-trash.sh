@@ -12,7 +12,7 @@ mkdir "$TEST_DIR/logs"
 sub=features/subdirectory,path=/1/2
 caches="performance/write-behind performance/readdir-ahead performance/open-behind
     performance/quick-read performance/io-cache performance/nl-cache performance/md-cache"
-names='@(mknod|unlink|rmdir|rename|link|create)'
+names='@(lookup|mknod|unlink|rmdir|rename|link|create|readdirp)'
 
 # passes CASES TYPES...: from the bottom up.
 passes () {
