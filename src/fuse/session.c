@@ -400,7 +400,7 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
             bridge->short_numbers = short_numbers_new (SHORT_OFFSETS);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        if (options_have (all, "ro"))
+        if (graph->roots && options_have (all, "ro"))
             roots_set_read_only (graph->roots);
         bridge->terms.times = options_have (all, "ro") || options_have (all, "noatime")
                                 ? TIMES_NOT_OF_READING

@@ -57,7 +57,7 @@ cd "$TEST_DIR" || exit 1
 
 # Programs.
 (cd "$MNT" && git init -q g && cd g && git config user.email a@b && git config user.name a &&
-    cp "$SOURCE_DIR"/src/core/*/*.h . && git add . &&
+    cp "$SOURCE_DIR"/src/core/data/*.h . && git add . &&
     git commit -qm one && git rm -q iatt.h && echo x >>dict.h && git commit -qam two && git \
     checkout -q HEAD~1 && git status --porcelain) >out 2>&1 ||
     fail "git: $(cat out)"

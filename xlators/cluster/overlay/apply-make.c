@@ -149,7 +149,7 @@ upper_settle (struct apply *apply, struct apply_item *item)
 /* --- making ----------------------------------------------------------------------------------- */
 
 static int
-make_data (struct apply *apply, struct apply_item *item, fd_t *to)
+apply_data (struct apply *apply, struct apply_item *item, fd_t *to)
 {
     struct copy_between copy = { .reader = overlay_daemon (&apply->act, OVERLAY_UPPER),
                                  .writer = apply_client (apply), .to = to,
@@ -203,7 +203,7 @@ make_regular (struct apply *apply, struct apply_item *item)
                             item->made, O_WRONLY, &fd);
 
     if (r == 0)
-        r = make_data (apply, item, fd);
+        r = apply_data (apply, item, fd);
     if (r == 0)
         r = make_attributes (apply, item);
     return r < 0 ? r : error_or_0 (sync_fsync (apply_client (apply), fd, 0, NULL, NULL));
