@@ -4,26 +4,12 @@
 # named; what others have changed there since is told before anything is done; programs keep their
 # files open, and the inode numbers that they have seen.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3 setfattr getfattr
-UPPER=$TEST_DIR/changes
 mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone/below" "$BACK/kept"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 echo one >"$BACK/file"
 echo old >"$BACK/dir/old"
 echo deep >"$BACK/dir/deep/file"
@@ -35,14 +21,8 @@ echo moves >"$BACK/moves"
 echo type >"$BACK/type"
 
 mount_volfile "$VOL" --entry-timeout=100 --attribute-timeout=100 --negative-timeout=100
-overlay () {
-    "$WINDLASS" overlay "$@"
-}
 apply () {
     overlay apply "$@"
-}
-changes () {
-    overlay diff --name-status "$MNT" "$@" | sort
 }
 listing () { # names, types, modes, owners, sizes and content of a directory
     (cd "$1" && find . -printf '%p %y %m %U:%G %l\n' | sort && find . -type f -exec md5sum {} + |
@@ -227,7 +207,7 @@ apply "$MNT" / >/dev/null || fail "an apply of the mapping's change"
 expect "no changes at the end" "" "$(changes)"
 expect "the same at the end" "$(listing "$BACK")" "$(listing "$MNT")"
 expect "nothing is left in the upper" "" "$(find "$UPPER/layers/0" -mindepth 1 ! -type d)"
-wait_until '[ "$(ls "$UPPER/work" | xargs)" = "lock records" ]'
+wait_until work_is_clean
 
 # --- while programs work --------------------------------------------------------------------------
 

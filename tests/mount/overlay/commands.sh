@@ -4,31 +4,12 @@
 # as JSON and as a patch; discarding it, or a part of it, brings back what was there, also while
 # files are open.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
-
-# What was removed leaves the work directory in the background.
-work_is_clean () {
-    [ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]
-}
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3 patch
-UPPER=$TEST_DIR/changes
 mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 printf 'one\ntwo\nthree\n' >"$BACK/file"
 echo old >"$BACK/dir/old"
 echo deep >"$BACK/dir/deep/file"
@@ -37,12 +18,6 @@ echo x >"$BACK/gone/x"
 cp -a "$BACK" before
 
 mount_volfile "$VOL" --entry-timeout=100 --attribute-timeout=100 --negative-timeout=100
-overlay () {
-    "$WINDLASS" overlay "$@"
-}
-changes () {
-    overlay diff --name-status "$MNT" "$@" | sort
-}
 expect "a view without changes" "" "$(overlay diff "$MNT")"
 
 # --- what is told ---------------------------------------------------------------------------------

@@ -3,31 +3,12 @@
 # The copy of a lower's file at its first change: what it keeps, who waits for it, what programs
 # that have the file open see, and what remains if it fails or the daemon is killed.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
-
-# What was removed leaves the work directory in the background.
-work_is_clean () {
-    [ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]
-}
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3 setfattr getfattr setfacl getfacl
-UPPER=$TEST_DIR/changes
 mkdir -p "$UPPER" "$BACK/dir"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 upper=$UPPER/layers/0
 
 head -c 5000000 /dev/urandom >"$BACK/file"

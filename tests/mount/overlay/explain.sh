@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # `windlass explain` tells which layer a file comes from, what a change would do, and whether the
 # kernel reads the file by itself: only where the mount can't be changed.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 PASSTHROUGH=auto
-UPPER=$TEST_DIR/changes
 mkdir -p "$UPPER" "$BACK/dir" below/dir
 cat >"$VOL" <<EOF_VOL
 volume changes

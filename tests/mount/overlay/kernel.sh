@@ -6,34 +6,15 @@
 # overlayfs makes several files.
 # builds: release debug
 # longer
-. "$(dirname "$0")/../lib.sh"
-
-# What was removed leaves the work directory in the background.
-work_is_clean () {
-    [ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]
-}
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3
 grep -qw overlay /proc/filesystems || skip "needs the kernel's overlayfs"
 program=$SOURCE_DIR/tests/mount/programs/change-trees.py
 number=$(amount 100 5000)
-UPPER=$TEST_DIR/changes
 KERNEL=$TEST_DIR/kernel
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 
 # begin SEED: a lower with random files, and a plain directory with the same.
 begin () {

@@ -3,7 +3,7 @@
 # The marks that tell of a copy which file it is a copy of: they are those of the kernel's overlayfs,
 # a copy keeps its inode number by them, and a mark that leads to nothing is left out.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3 getfattr setfattr
@@ -18,20 +18,7 @@ for file in a b c d dir/e dir/sub/f; do
     echo "$file" >"$BACK/$file"
 done
 ln -s a "$BACK/link"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 
 # mark NAME FILE
 mark () {

@@ -2,42 +2,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # An overlay of an ordinary user over files of root: option owner.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_fuse
 let_users_mount
 chmod 755 "$TEST_DIR"
-mkdir changes
-chmod 777 changes
+mkdir -m 777 "$UPPER"
 chown 65534 "$MNT"
 echo others >"$BACK/file"
 chmod 4666 "$BACK/file"
 chmod 755 "$BACK"
-write_volfile () {
-    cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$TEST_DIR/changes"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    option owner $1
-    subvolumes changes lower
-end-volume
-EOF_VOL
-}
 mount_as_user () {
-    write_volfile "$1"
+    overlay_volfile owner "$1"
     user "$WINDLASS" -f "$VOL" -l "$TEST_DIR/changes/log-$1" --passthrough=off "$MNT" ||
         fail "the user could not mount: $(cat changes/log-*)"
 }
 
-write_volfile keep
+overlay_volfile owner keep
 user "$WINDLASS" -f "$VOL" -l "$TEST_DIR/changes/log" "$MNT" 2>said && fail "root's directory"
 expect_match "the reason" "can't get the owner of the root of volume 'lower', user 0: with" \
     "$(cat said)"

@@ -3,30 +3,16 @@
 # Directories of a lower that are renamed in cluster/overlay: the marks are those of the kernel's
 # overlayfs, what is in them follows, and wrong marks are refused with a sentence.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3 getfattr setfattr
-UPPER=$TEST_DIR/changes
 upper=$UPPER/layers/0
 mkdir -p "$upper" "$BACK/a/b/c/d" "$BACK/x" "$BACK/other/in"
 echo file >"$BACK/a/b/c/file"
 echo deep >"$BACK/a/b/c/d/deep"
 echo other >"$BACK/other/in/file"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+overlay_volfile
 cp -a "$BACK" before
 
 # rename FROM TO [FLAGS]: the system call alone, in the mount

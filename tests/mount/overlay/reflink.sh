@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Where the file system shares blocks, the copy of a lower's file shares all of its blocks. Where a
 # translator has to see the data, the copy has the same bytes without.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command filefrag
@@ -15,8 +15,8 @@ disk () {
     mount -o loop disk "$BACK" 2>err
 }
 
-# overlay ABOVE: writes the volfile; ABOVE are lines of a volume over the lower.
-overlay () {
+# reflink_volfile ABOVE: writes the volfile; ABOVE are lines of a volume over the lower.
+reflink_volfile () {
     cat >"$VOL" <<EOF_VOL
 volume changes
     type storage/posix
@@ -50,14 +50,14 @@ for type in xfs btrfs; do
     cp "$BACK/lower/file" "$BACK/lower/seen"
     truncate -s 60M "$BACK/lower/file"
     sync -f "$BACK"
-    overlay "type performance/open-behind"
+    reflink_volfile "type performance/open-behind"
     mount_volfile "$VOL"
     chmod 600 "$MNT/file"
     cmp "$BACK/lower/file" "$MNT/file" || fail "$type: the copy has other bytes"
     read -r n shared < <(extents "$BACK/changes/layers/0/file")
     [ "$n" -gt 0 ] && [ "$n" = "$shared" ] || fail "$type: of $n extents $shared are shared"
     unmount
-    overlay "type debug/io-stats"
+    reflink_volfile "type debug/io-stats"
     mount_volfile "$VOL"
     chmod 600 "$MNT/seen"
     cmp "$BACK/lower/seen" "$MNT/seen" || fail "$type: the copy has other bytes"

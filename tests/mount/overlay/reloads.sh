@@ -4,39 +4,21 @@
 # descriptors that were opened before: the view has all that was written, and the lower is as it
 # was.
 # builds: release debug
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 need_root
 need_command python3
-UPPER=$TEST_DIR/changes
 mkdir -p "$UPPER" "$BACK/dir"
-write_volfile () {
-    cat >"$1" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-$2
-EOF_VOL
-}
-write_volfile short.vol ''
-write_volfile long.vol 'volume trace
-    type debug/trace
-    subvolumes overlay
-end-volume'
+overlay_volfile
+cp "$VOL" short.vol
+{
+    cat short.vol
+    printf 'volume trace\n    type debug/trace\n    subvolumes overlay\nend-volume\n'
+} >long.vol
 for i in $(seq 0 39); do
     { head -c 100000 /dev/zero | tr '\0' a; echo "file $i"; } >"$BACK/dir/file$i"
 done
 cp -a "$BACK" before
-cp short.vol "$VOL"
 mount_volfile "$VOL"
 expect_match "two daemons" "is in use by process $DAEMON on" \
     "$("$WINDLASS" -f short.vol -l second.log "$TEST_DIR" 2>&1)"
