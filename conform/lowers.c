@@ -9,23 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct volfile_volume *
-lowers_find (const struct volfile *volfile, const char *name)
-{
-    for (guint i = 0; i < volfile->volumes->len; i++) {
-        const struct volfile_volume *volume = volfile->volumes->pdata[i];
-
-        if (strcmp (volume->name, name) == 0)
-            return volume;
-    }
-    return NULL;
-}
-
 /* Returns whether the volume `name` is `top`, or stands below it. A graph has no circle. */
 static bool
 lowers_reach (const struct volfile *volfile, const char *top, const char *name)
 {
-    const struct volfile_volume *volume = lowers_find (volfile, top);
+    const struct volfile_volume *volume = volfile_find_volume (volfile, top);
 
     if (strcmp (top, name) == 0)
         return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * With --lowers the directories that cluster/overlay only reads have files before a history begins.
- * Before its first line a client looks up each of them. The model gets them as if that client had
- * made them before. At the end they must be what they were.
+ * Before the first line of the history a client looks up each of these files, and the model has
+ * them as if that client had made them. At the end of the history the directories, their files and
+ * the times of both must be as they were made.
  */
 #include "conform/history/drive.h"
 
@@ -13,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory stands before what is in it. With several lowers, one has the first, the next one the
- * second, and so on, and all have the directories that they need. */
+/* In the order in which they are made: a directory comes before what is in it. With several lowers
+ * the objects are dealt out in turn: the first lower gets the first object, the second lower the
+ * second one, and so on. Each lower also gets the directories on the way to its objects. */
 static const struct lower_object {
     const char *path;
     ia_type_t type;

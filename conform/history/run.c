@@ -253,7 +253,7 @@ history_child_run (const struct conform_options *options, const struct script *s
     gates_insert (&drive);
     if (!conform_below (options, graph, &drive.below))
         return CHILD_UNABLE;
-    drive.calm = true; /* init may wait for calls, which nobody would release */
+    drive.calm = true; /* init waits for answers, and no client releases calls yet */
     if (graph_activate (graph) < 0)
         return CHILD_UNABLE;
     drive.calm = false;

@@ -98,6 +98,9 @@ void volfile_free (struct volfile *volfile);
 char *volfile_word (const char *word);
 bool volfile_has_errors (const struct volfile *volfile);
 
+/* Returns NULL if the file has no volume of that name. */
+const struct volfile_volume *volfile_find_volume (const struct volfile *volfile, const char *name);
+
 /* Prints each problem as "file:line:column: error|warning: text" to stderr, those of the command
  * line last. */
 void volfile_print_problems (const struct volfile *volfile);

@@ -576,3 +576,15 @@ volfile_parse (const char *path, const char *text, size_t size)
     problems_sort (volfile);
     return volfile;
 }
+
+const struct volfile_volume *
+volfile_find_volume (const struct volfile *volfile, const char *name)
+{
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+
+        if (strcmp (volume->name, name) == 0)
+            return volume;
+    }
+    return NULL;
+}

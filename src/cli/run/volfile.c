@@ -365,23 +365,11 @@ line_of_example (char **lines, const struct volfile_volume *volume, const char *
     return 0;
 }
 
-static const struct volfile_volume *
-volfile_volume_named (const struct volfile *volfile, const char *name)
-{
-    for (guint i = 0; i < volfile->volumes->len; i++) {
-        const struct volfile_volume *volume = volfile->volumes->pdata[i];
-
-        if (strcmp (volume->name, name) == 0)
-            return volume;
-    }
-    g_assert_not_reached (); /* the graph has it */
-}
-
 /* Puts a setting into lines: in place of a line that sets it or shows how, else after the type. */
 static int
 lines_set (char **lines, const struct volfile *volfile, const struct volfile_setting *setting)
 {
-    const struct volfile_volume *volume = volfile_volume_named (volfile, setting->volume);
+    const struct volfile_volume *volume = volfile_find_volume (volfile, setting->volume);
     g_autofree char *value = volfile_quoted (setting->value), *line = NULL;
     int at = line_of_option (volume, setting->row), after = volume->type_line;
 
