@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuse/notices.h"
 
+#include "core/table/opset.h"
 #include "core/time/clock.h"
 #include "core/time/timer.h"
 #include "core/work/work.h"
@@ -39,31 +40,11 @@ struct locking {
     bool data; /* locks of the pages of `about`; else the locks of directories */
 };
 
-/* Returns whether the caller of the operation has the lock of a directory. */
-static bool
-op_locks_names (enum fop op)
-{
-    switch (op) {
-    case FOP_lookup:
-    case FOP_create:
-    case FOP_mknod:
-    case FOP_mkdir:
-    case FOP_symlink:
-    case FOP_link:
-    case FOP_unlink:
-    case FOP_rmdir:
-    case FOP_rename:
-    case FOP_readdir:
-    case FOP_readdirp:
-    case FOP_fsyncdir:
-    case FOP_setattr:
-    case FOP_setxattr:
-    case FOP_removexattr:
-        return true;
-    default:
-        return false;
-    }
-}
+/* Operations whose caller has the lock of a directory (fs/namei.c, fs/readdir.c, fs/xattr.c and
+ * others of the kernel). */
+#define OPS_LOCK_NAMES                                                                             \
+    (OPS_CHANGE_NAMES | OPS_CHANGE_XATTRS | OPSET_OF (FOP_lookup) | OPSET_OF (FOP_readdir)          \
+     | OPSET_OF (FOP_readdirp) | OPSET_OF (FOP_fsyncdir) | OPSET_OF (FOP_setattr))
 
 /* Another thread may end the request meanwhile; then a notice waits for nothing, until the next
  * look. */
@@ -77,7 +58,7 @@ locking_note (const call_stack_t *root, void *data)
                                  root->begin, pages };
 
     if (root->about && !root->internal && !root->caused_by
-        && (pages || op_locks_names (root->op)))
+        && (pages || opset_has (OPS_LOCK_NAMES, root->op)))
         g_array_append_val (found, one);
 }
 
