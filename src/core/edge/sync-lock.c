@@ -15,14 +15,9 @@
 int
 sync_lock_make (struct client *client, inode_t *directory, const char *name)
 {
-    g_autoptr (inode_t) fresh = inode_new (directory->table);
-    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
-    struct mknod_reply reply;
-    const int r = sync_mknod (client, &loc, S_IFREG | 0600, 0, 0, NULL, &reply);
+    g_autoptr (inode_t) made = NULL;
 
-    mknod_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return sync_name_mknod (client, directory, name, S_IFREG | 0600, 0, &made);
 }
 
 int

@@ -41,6 +41,38 @@ sync_name_mkdir (struct client *client, inode_t *directory, const char *name, mo
 }
 
 int
+sync_name_mknod (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                 dev_t rdev, inode_t **ret_inode)
+{
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct mknod_reply reply;
+    int r = sync_mknod (client, &loc, mode, rdev, 0, NULL, &reply);
+
+    if (r >= 0)
+        *ret_inode = inode_link (reply.inode, directory, name, &reply.buf);
+    mknod_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+int
+sync_name_symlink (struct client *client, inode_t *directory, const char *name, const char *target,
+                   inode_t **ret_inode)
+{
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct symlink_reply reply;
+    int r = sync_symlink (client, target, &loc, 0, NULL, &reply);
+
+    if (r >= 0)
+        *ret_inode = inode_link (reply.inode, directory, name, &reply.buf);
+    symlink_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+int
 sync_name_link (struct client *client, inode_t *inode, inode_t *directory, const char *name)
 {
     loc_t oldloc = { .inode = inode };
@@ -97,6 +129,28 @@ sync_name_open (struct client *client, const struct fd_maker *fds, inode_t *inod
         *ret_fd = g_steal_pointer (&fd);
     loc_wipe_path (&loc);
     return error_or_0 (r);
+}
+
+int
+sync_name_stat (struct client *client, inode_t *inode, struct iatt *ret_buf)
+{
+    loc_t loc = { .inode = inode };
+    struct stat_reply reply;
+    int r = sync_stat (client, &loc, NULL, &reply);
+
+    *ret_buf = reply.buf;
+    stat_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+int
+sync_name_fsyncdir (struct client *client, const struct fd_maker *fds, inode_t *directory)
+{
+    g_autoptr (fd_t) fd = NULL;
+    const int r = sync_name_open (client, fds, directory, O_RDONLY | O_DIRECTORY, &fd);
+
+    return r < 0 ? r : error_or_0 (sync_fsyncdir (client, fd, 0, NULL, NULL));
 }
 
 static void

@@ -13,6 +13,11 @@ int sync_name_look (struct client *client, inode_t *directory, const char *name,
                     inode_t **ret_inode, struct iatt *ret_buf);
 int sync_name_mkdir (struct client *client, inode_t *directory, const char *name, mode_t mode,
                      inode_t **ret_inode);
+/* An object without bytes; mode has the type, too. */
+int sync_name_mknod (struct client *client, inode_t *directory, const char *name, mode_t mode,
+                     dev_t rdev, inode_t **ret_inode);
+int sync_name_symlink (struct client *client, inode_t *directory, const char *name,
+                       const char *target, inode_t **ret_inode);
 int sync_name_link (struct client *client, inode_t *inode, inode_t *directory, const char *name);
 /* flags: as in the operation, without RENAME_EXCHANGE */
 int sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
@@ -23,6 +28,10 @@ int sync_name_remove (struct client *client, inode_t *directory, const char *nam
 /* Opens an inode: a directory if flags have O_DIRECTORY. fds: as xlator.fd_maker. */
 int sync_name_open (struct client *client, const struct fd_maker *fds, inode_t *inode,
                     uint32_t flags, fd_t **ret_fd);
+/* Attributes of an inode. */
+int sync_name_stat (struct client *client, inode_t *inode, struct iatt *ret_buf);
+/* Makes a directory durable: its attributes, and the names in it. */
+int sync_name_fsyncdir (struct client *client, const struct fd_maker *fds, inode_t *directory);
 /* Adds the names in a directory to `names`, each to be freed with g_free, without "." and "..". */
 int sync_names_list (struct client *client, const struct fd_maker *fds, inode_t *directory,
                      GPtrArray *names);

@@ -149,10 +149,11 @@ apply "$MNT" dir >/dev/null || fail "an apply without the conflict"
 apply --force "$MNT" file >/dev/null || fail "an apply by force"
 expect "the view's file" mine "$(cat "$BACK/file")"
 
-# An upper without records: force is needed.
+# An upper without records, in which an origin leads to no file: force is needed.
 echo again >"$MNT/file"
 unmount
 rm "$UPPER/work/records"
+setfattr -n trusted.overlay.origin -v 0x00fb "$UPPER/layers/0/file"
 mount_volfile "$VOL"
 expect_error "'/file' is there below the view, and there is no record" apply "$MNT" file
 apply --force --json "$MNT" file | python3 -c '

@@ -48,6 +48,31 @@ overlay_fds (const struct overlay_act *act, unsigned slot)
     return overlay_priv (act->this)->layers[slot].xlator->fd_maker;
 }
 
+int
+overlay_walk (struct overlay_act *act, unsigned slot, inode_t *from, char **names, guint depth,
+              bool make, inode_t **ret_inode, struct iatt *ret_buf)
+{
+    g_autoptr (inode_t) at = inode_ref (from);
+    inode_t *next;
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < depth; i++) {
+        if (!*names[i])
+            continue;
+        r = sync_name_look (overlay_daemon (act, slot), at, names[i], &next, ret_buf);
+        if (r == -ENOENT && make)
+            r = sync_name_mkdir (overlay_daemon (act, slot), at, names[i], 0700, &next);
+        if (r < 0)
+            break;
+        inode_unref (at);
+        at = next;
+        r = at->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
+    }
+    if (r == 0)
+        *ret_inode = g_steal_pointer (&at);
+    return r;
+}
+
 inode_t *
 overlay_work (struct overlay_act *act)
 {
@@ -124,14 +149,8 @@ overlay_name_clear (struct overlay_name *name)
 int
 overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *ret_buf)
 {
-    loc_t loc = { .inode = realm_below (act->this, inode, OVERLAY_UPPER) };
-    struct stat_reply reply;
-    int r = sync_stat (overlay_daemon (act, OVERLAY_UPPER), &loc, NULL, &reply);
-
-    *ret_buf = reply.buf;
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return sync_name_stat (overlay_daemon (act, OVERLAY_UPPER),
+                           realm_below (act->this, inode, OVERLAY_UPPER), ret_buf);
 }
 
 /* Where the kernel checks rights, it has done so (call_stack.checked). */

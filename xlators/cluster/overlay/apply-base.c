@@ -167,6 +167,14 @@ commit_items (struct apply *apply, bool removals)
 }
 
 static int
+commit_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
+{
+    return directory && g_hash_table_add (synced, directory)
+               ? overlay_sync_inode (&apply->act, apply->base, directory) : 0;
+}
+
+/* A name is durable with its directory, an attribute of a directory with that one itself. */
+static int
 commit_sync (struct apply *apply)
 {
     g_autoptr (GHashTable) synced = g_hash_table_new (NULL, NULL);
@@ -174,39 +182,15 @@ commit_sync (struct apply *apply)
 
     for (guint i = 0; r == 0 && i < apply->items->len; i++) {
         const struct apply_item *item = apply->items->pdata[i];
-        inode_t *directory = item->base_directory;
-        g_autoptr (fd_t) fd = NULL;
 
-        if (!directory || !item->done || !g_hash_table_add (synced, directory))
-            continue;
-        r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base), directory,
-                            O_RDONLY | O_DIRECTORY, &fd);
-        if (r == 0)
-            r = error_or_0 (sync_fsyncdir (apply_client (apply), fd, 0, NULL, NULL));
+        if (item->done)
+            r = commit_sync_one (apply, synced, item->base_directory);
+        if (r == 0 && item->done && item->kind == 'M' && item->what != 0 && !item->made)
+            r = commit_sync_one (apply, synced, item->base);
     }
     if (r < 0)
         job_refuse (apply->job, "directories of the base can't be synced: %s; the view keeps its "
                                 "changes", g_strerror (-r));
-    return r;
-}
-
-/* An attribute of a directory is durable with the directory itself. */
-static int
-commit_sync_changed (struct apply *apply)
-{
-    int r = 0;
-
-    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
-        const struct apply_item *item = apply->items->pdata[i];
-        g_autoptr (fd_t) fd = NULL;
-
-        if (item->kind != 'M' || item->what == 0 || item->made || !item->done)
-            continue;
-        r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base),
-                            item->base, O_RDONLY | O_DIRECTORY, &fd);
-        if (r == 0)
-            r = error_or_0 (sync_fsyncdir (apply_client (apply), fd, 0, NULL, NULL));
-    }
     return r;
 }
 
@@ -224,8 +208,6 @@ apply_commit (struct apply *apply)
     if (r == 0)
         r = commit_items (apply, true);
     s = commit_sync (apply);
-    if (s == 0)
-        s = commit_sync_changed (apply);
     for (guint i = 0; s < 0 && i < apply->items->len; i++)
         ((struct apply_item *) apply->items->pdata[i])->done = false;
     apply->complete = r == 0 && s == 0;

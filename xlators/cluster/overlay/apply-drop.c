@@ -88,14 +88,11 @@ drop_directory (struct apply *apply, struct apply_item *item)
 static int
 drop_object (struct apply *apply, struct apply_item *item)
 {
-    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
-    g_autofree char *away = overlay_work_name (apply->act.this);
-    const int r = sync_name_rename (client, item->upper, item->upper_directory, item->name,
-                                    overlay_work (&apply->act), away, 0);
+    const int r = overlay_move_to_work (&apply->act, item->upper_directory, item->name,
+                                        item->upper, 0, &item->away);
 
     if (r < 0)
         return r;
-    item->away = g_steal_pointer (&away);
     apply->dropped++;
     if (item->kind == 'D') {
         overlay_records_drop_below (apply->act.this, item->path);
@@ -164,14 +161,11 @@ drop_in_pause (struct pause *pause, void *data)
 static void
 drop_finish (struct apply *apply)
 {
-    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
-    const struct fd_maker *fds = overlay_fds (&apply->act, OVERLAY_UPPER);
-
     for (guint i = 0; i < apply->items->len; i++) {
         const struct apply_item *item = apply->items->pdata[i];
 
         if (item->away)
-            (void) sync_name_remove_tree (client, fds, overlay_work (&apply->act), item->away);
+            overlay_work_remove (&apply->act, item->away);
     }
 }
 

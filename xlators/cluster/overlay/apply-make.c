@@ -27,20 +27,13 @@ temporary_remove (struct apply *apply, const char *path)
 {
     g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
     const guint last = g_strv_length (names) - 1;
-    g_autoptr (inode_t) at =
-        inode_ref (realm_below (apply->act.this, itable_root (apply->act.above), apply->base));
+    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
+    g_autoptr (inode_t) at = NULL;
     struct iatt buf;
     int r = g_str_has_prefix (names[last], TEMPORARY_NAME) ? 0 : -EINVAL;
 
-    for (guint i = 0; r == 0 && i < last; i++) {
-        inode_t *next = NULL;
-
-        r = sync_name_look (apply_client (apply), at, names[i], &next, &buf);
-        if (r == 0) {
-            inode_unref (at);
-            at = next;
-        }
-    }
+    if (r == 0)
+        r = overlay_walk (&apply->act, apply->base, root, names, last, false, &at, &buf);
     if (r == 0)
         r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base), at,
                                    names[last]);
@@ -125,16 +118,12 @@ static int
 upper_settle (struct apply *apply, struct apply_item *item)
 {
     struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
-    loc_t loc = { .inode = item->upper };
-    struct stat_reply reply;
     struct timespec now;
     int r = -EBUSY;
 
     for (int i = 0; r == -EBUSY && i < SETTLE_TRIES; i++) {
         clock_gettime (CLOCK_REALTIME, &now);
-        r = error_or_0 (sync_stat (client, &loc, NULL, &reply));
-        item->upper_buf = r == 0 ? reply.buf : item->upper_buf;
-        stat_reply_drop (&reply);
+        r = sync_name_stat (client, item->upper, &item->upper_buf);
         item->restless = r == 0 && item->upper_buf.ia_type == IA_IFREG
                          && !iatt_is_settled (&item->upper_buf, now);
         if (item->restless && i + 1 < SETTLE_TRIES) {
@@ -142,27 +131,15 @@ upper_settle (struct apply *apply, struct apply_item *item)
             r = -EBUSY;
         }
     }
-    loc_wipe_path (&loc);
     return r;
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int
-apply_data (struct apply *apply, struct apply_item *item, fd_t *to)
+static struct overlay_model
+item_model (const struct apply_item *item)
 {
-    struct copy_between copy = { .reader = overlay_daemon (&apply->act, OVERLAY_UPPER),
-                                 .writer = apply_client (apply), .to = to,
-                                 .size = item->upper_buf.ia_size };
-    int r = sync_name_open (copy.reader, overlay_fds (&apply->act, OVERLAY_UPPER), item->upper,
-                            O_RDONLY, &copy.from);
-
-    if (r == 0 && copy.size > 0)
-        r = copy_between (&copy);
-    if (r == 0)
-        r = error_or_0 (sync_ftruncate (copy.writer, to, (off_t) copy.size, NULL, NULL));
-    fd_unref (copy.from);
-    return r;
+    return (struct overlay_model){ OVERLAY_UPPER, item->upper, &item->upper_buf };
 }
 
 /* What the base's directory passes on to new objects is no part of the upper's one. */
@@ -181,80 +158,34 @@ make_bare (struct apply *apply, inode_t *inode)
 static int
 make_attributes (struct apply *apply, struct apply_item *item)
 {
-    loc_t loc = { .inode = item->made };
-    struct stat_reply reply;
-    int r = overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper, &item->upper_buf,
-                                        apply->base, item->made);
+    const int r = overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper,
+                                              &item->upper_buf, apply->base, item->made);
 
-    if (r == 0) {
-        r = error_or_0 (sync_stat (apply_client (apply), &loc, NULL, &reply));
-        item->made_buf = reply.buf;
-        stat_reply_drop (&reply);
-    }
-    loc_wipe_path (&loc);
-    return r;
+    return r < 0 ? r : sync_name_stat (apply_client (apply), item->made, &item->made_buf);
 }
 
 static int
 make_regular (struct apply *apply, struct apply_item *item)
 {
+    const struct overlay_model model = item_model (item);
     g_autoptr (fd_t) fd = NULL;
     int r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base),
                             item->made, O_WRONLY, &fd);
 
     if (r == 0)
-        r = apply_data (apply, item, fd);
+        r = overlay_copy_data (&apply->act, &model, apply->base, fd);
     if (r == 0)
         r = make_attributes (apply, item);
     return r < 0 ? r : error_or_0 (sync_fsync (apply_client (apply), fd, 0, NULL, NULL));
 }
 
 static int
-make_link (struct apply *apply, struct apply_item *item, loc_t *loc)
-{
-    loc_t from = { .inode = item->upper };
-    struct readlink_reply target;
-    struct symlink_reply reply = { 0 };
-    int r = sync_readlink (overlay_daemon (&apply->act, OVERLAY_UPPER), &from, PATH_MAX, NULL,
-                           &target);
-
-    if (r >= 0)
-        r = sync_symlink (apply_client (apply), target.path, loc, 0, NULL, &reply);
-    if (r >= 0)
-        item->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
-    symlink_reply_drop (&reply);
-    readlink_reply_drop (&target);
-    loc_wipe_path (&from);
-    return error_or_0 (r);
-}
-
-static int
-make_node (struct apply *apply, struct apply_item *item, loc_t *loc)
-{
-    const mode_t mode = (mode_of_iatt (&item->upper_buf) & S_IFMT) | 0600;
-    struct mknod_reply reply;
-    int r = sync_mknod (apply_client (apply), loc, mode, item->upper_buf.ia_rdev, 0, NULL, &reply);
-
-    if (r >= 0)
-        item->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
-    mknod_reply_drop (&reply);
-    return error_or_0 (r);
-}
-
-static int
 make_object (struct apply *apply, struct apply_item *item, inode_t *directory, const char *name)
 {
-    g_autoptr (inode_t) fresh = inode_new (directory->table);
-    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
-    int r;
+    const struct overlay_model model = item_model (item);
+    const int r = overlay_make_like (&apply->act, &model, apply->base, directory, name,
+                                     &item->made);
 
-    if (item->upper_buf.ia_type == IA_IFDIR)
-        r = sync_name_mkdir (apply_client (apply), directory, name, 0700, &item->made);
-    else if (item->upper_buf.ia_type == IA_IFLNK)
-        r = make_link (apply, item, &loc);
-    else
-        r = make_node (apply, item, &loc);
-    loc_wipe_path (&loc);
     if (r < 0)
         return r;
     make_bare (apply, item->made);
@@ -290,16 +221,6 @@ make_item (struct apply *apply, struct apply_item *item)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int
-directory_sync (struct apply *apply, inode_t *directory)
-{
-    g_autoptr (fd_t) fd = NULL;
-    int r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base), directory,
-                            O_RDONLY | O_DIRECTORY, &fd);
-
-    return r < 0 ? r : error_or_0 (sync_fsyncdir (apply_client (apply), fd, 0, NULL, NULL));
-}
-
 /* New directories get their attributes when nothing is made in them any more. */
 static int
 apply_finish (struct apply *apply)
@@ -311,11 +232,11 @@ apply_finish (struct apply *apply)
 
         if (!item->made || item->made->ia_type != IA_IFDIR)
             continue;
-        r = directory_sync (apply, item->made);
+        r = overlay_sync_inode (&apply->act, apply->base, item->made);
         if (r == 0)
             r = make_attributes (apply, item);
         if (r == 0)
-            r = directory_sync (apply, item->made);
+            r = overlay_sync_inode (&apply->act, apply->base, item->made);
         if (r < 0)
             return apply_refuse (apply, item, r);
     }

@@ -154,26 +154,6 @@ plan_add_ancestors (struct apply *apply)
 
 /* --- renames ---------------------------------------------------------------------------------- */
 
-/* Asks the base for the file of an origin. */
-static int
-moved_origin_look (struct apply *apply, const char *origin, size_t size, gfid_t *ret_gfid)
-{
-    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
-    g_autoptr (inode_t) fresh = inode_new (root->table);
-    g_autoptr (dict_t) xdata = dict_new ();
-    loc_t loc = { .inode = fresh };
-    struct lookup_reply reply;
-    int r;
-
-    dict_set (xdata, XDATA_ORIGIN, origin, size);
-    r = sync_lookup (apply_client (apply), &loc, xdata, &reply);
-    if (r >= 0)
-        *ret_gfid = reply.buf.ia_gfid;
-    lookup_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return r == -ENOENT || r == -ESTALE ? 0 : error_or_0 (r);
-}
-
 /* Returns the gfid that the upper's object had in the layers below; null: none. */
 static int
 item_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin)
@@ -189,7 +169,8 @@ item_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_ori
     if (r < 0 || value)
         return r;
     r = overlay_mark_get (&apply->act, item->upper, OVERLAY_ORIGIN, &origin, &size);
-    return r == 0 && origin && size > 0 ? moved_origin_look (apply, origin, size, ret_origin) : r;
+    return r == 0 && origin && size > 0
+               ? overlay_origin_find (&apply->act, apply->base, origin, size, ret_origin) : r;
 }
 
 static void
@@ -292,27 +273,30 @@ item_conflicts (struct apply *apply, const struct apply_item *item)
     return 0;
 }
 
+/* Looks up the item's path in a layer. */
+static int
+item_look_in (struct apply *apply, const struct apply_item *item, unsigned slot,
+              struct iatt *ret_buf)
+{
+    g_auto (GStrv) names = g_strsplit (item->path + 1, "/", -1);
+    const guint last = g_strv_length (names) - 1;
+    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), slot);
+    g_autoptr (inode_t) directory = NULL, found = NULL;
+    const int r = overlay_walk (&apply->act, slot, root, names, last, false, &directory, ret_buf);
+
+    return r < 0 ? r : sync_name_look (overlay_daemon (&apply->act, slot), directory, names[last],
+                                       &found, ret_buf);
+}
+
 /* A further layer between upper and base would show its own object once the upper's is gone. */
 static int
 item_is_between (struct apply *apply, const struct apply_item *item)
 {
+    struct iatt buf;
+
     for (unsigned slot = 1; slot < apply->base; slot++) {
-        g_auto (GStrv) names = g_strsplit (item->path + 1, "/", -1);
-        g_autoptr (inode_t) at =
-            inode_ref (realm_below (apply->act.this, itable_root (apply->act.above), slot));
-        struct iatt buf = { .ia_type = IA_IFDIR };
-        char **name = names;
-        int r = 0;
+        const int r = item_look_in (apply, item, slot, &buf);
 
-        for (; r == 0 && *name; name++) {
-            inode_t *next = NULL;
-
-            r = sync_name_look (overlay_daemon (&apply->act, slot), at, *name, &next, &buf);
-            if (r == 0) {
-                inode_unref (at);
-                at = next;
-            }
-        }
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
             return r;
         if (r == 0 && (buf.ia_type != IA_IFDIR || item->kind != 'M'))
@@ -352,7 +336,6 @@ item_check (struct apply *apply, const struct apply_item *item)
     int r;
 
     item_is_shown_elsewhere (apply, item);
-
     if (item->moved) {
         apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "
                              "can't be applied", item->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass overlay status, diff and discard. */
+/* windlass overlay status, diff, discard and apply. */
 #ifndef WINDLASS_OVERLAY_COMMANDS_H
 #define WINDLASS_OVERLAY_COMMANDS_H
 
@@ -24,12 +24,14 @@ struct overlay_order {
     int (*carry_out) (struct job *job, struct overlay_order *order);
 };
 
-/* Walks the changes of all layers, as the user who asks: the struct's fn and data are given. */
+/* Walks the changes of all layers, as the user who asks. fn and data: as in struct diff_plan. */
 int overlay_order_walk (const struct overlay_order *order, struct job *job,
                         int (*fn) (const struct diff_change *change, void *data), void *data);
 
-/* --- discard.c --- */
-int overlay_discard (struct job *job, struct overlay_order *order);
+int overlay_discard (struct job *job, struct overlay_order *order); /* discard.c */
+int overlay_apply (struct job *job, struct overlay_order *order);   /* apply.c */
+
+/* --- pausing.c --- */
 
 /* Returns the inode above of a path, with a reference, and its directory; NULL if no program, nor
  * the kernel, knows it. */
@@ -45,8 +47,5 @@ struct overlay_pause {
     int64_t held; /* nanoseconds for which requests waited */
 };
 int overlay_pause_run (xlator_t *this, struct overlay_pause *wanted);
-
-/* --- apply.c --- */
-int overlay_apply (struct job *job, struct overlay_order *order);
 
 #endif

@@ -1,35 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a copy takes over: the bytes of a file, with its holes, and attributes. */
+/* What a copy takes over: the type, the bytes of a file, with its holes, and attributes. */
 #include "overlay.h"
 
-/* --- bytes ------------------------------------------------------------------------------------ */
+#include <limits.h>
+#include <sys/stat.h>
 
-/* The size is set last, as the target may end with a hole. */
+/* --- the object ------------------------------------------------------------------------------- */
+
 static int
-overlay_copy_bytes (struct copy_between *copy)
+overlay_make_link_like (struct overlay_act *act, const struct overlay_model *model, unsigned onto,
+                        inode_t *directory, const char *name, inode_t **ret_made)
 {
-    int r = copy_between (copy);
+    loc_t loc = { .inode = model->inode };
+    struct readlink_reply target;
+    int r = sync_readlink (overlay_daemon (act, model->slot), &loc, PATH_MAX, NULL, &target);
 
-    if (r == 0)
-        r = sync_ftruncate (copy->writer, copy->to, (off_t) copy->size, NULL, NULL);
+    if (r >= 0)
+        r = sync_name_symlink (overlay_daemon (act, onto), directory, name, target.path, ret_made);
+    readlink_reply_drop (&target);
+    loc_wipe_path (&loc);
     return error_or_0 (r);
 }
 
 int
-overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
-                   uint64_t size)
+overlay_make_like (struct overlay_act *act, const struct overlay_model *model, unsigned onto,
+                   inode_t *directory, const char *name, inode_t **ret_made)
 {
-    struct copy_between copy = { .reader = overlay_daemon (act, slot),
-                                 .writer = overlay_daemon (act, OVERLAY_UPPER), .size = size,
+    struct client *client = overlay_daemon (act, onto);
+
+    if (model->buf->ia_type == IA_IFDIR)
+        return sync_name_mkdir (client, directory, name, 0700, ret_made);
+    if (model->buf->ia_type == IA_IFLNK)
+        return overlay_make_link_like (act, model, onto, directory, name, ret_made);
+    return sync_name_mknod (client, directory, name, (mode_of_iatt (model->buf) & S_IFMT) | 0600,
+                            model->buf->ia_rdev, ret_made);
+}
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+/* The size is set last, as the target may end with a hole. */
+int
+overlay_copy_data (struct overlay_act *act, const struct overlay_model *model, unsigned onto,
+                   fd_t *to)
+{
+    struct copy_between copy = { .reader = overlay_daemon (act, model->slot),
+                                 .writer = overlay_daemon (act, onto), .to = to,
+                                 .size = model->buf->ia_size,
                                  .stops = act->stops, .data = act->stops_data };
-    int r = sync_name_open (copy.reader, overlay_fds (act, slot), from, O_RDONLY, &copy.from);
+    int r = sync_name_open (copy.reader, overlay_fds (act, model->slot), model->inode, O_RDONLY,
+                            &copy.from);
 
     if (r == 0)
-        r = sync_name_open (copy.writer, overlay_fds (act, OVERLAY_UPPER), to, O_WRONLY, &copy.to);
+        r = copy_between (&copy);
     if (r == 0)
-        r = overlay_copy_bytes (&copy);
+        r = error_or_0 (sync_ftruncate (copy.writer, to, (off_t) copy.size, NULL, NULL));
     fd_unref (copy.from);
-    fd_unref (copy.to);
     return r;
 }
 

@@ -27,82 +27,27 @@ struct overlay_copy {
     fd_t *opened;      /* of a file or directory: the copy, open, with a reference */
 };
 
+static struct overlay_model
+overlay_copy_model (const struct overlay_copy *copy)
+{
+    return (struct overlay_model){ copy->slot, copy->from, &copy->buf };
+}
+
 static int
 overlay_copy_stat (struct overlay_copy *copy, struct iatt *ret_buf)
 {
-    loc_t loc = { .inode = copy->from };
-    struct stat_reply reply;
-    int r = sync_stat (overlay_daemon (copy->act, copy->slot), &loc, NULL, &reply);
-
-    *ret_buf = reply.buf;
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return sync_name_stat (overlay_daemon (copy->act, copy->slot), copy->from, ret_buf);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
 
 static int
-overlay_copy_target (struct overlay_copy *copy, char **ret_target)
-{
-    loc_t loc = { .inode = copy->from };
-    struct readlink_reply reply;
-    int r = sync_readlink (overlay_daemon (copy->act, copy->slot), &loc, PATH_MAX, NULL, &reply);
-
-    if (r >= 0)
-        *ret_target = g_strdup (reply.path);
-    readlink_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
-}
-
-static int
-overlay_copy_make_link (struct overlay_copy *copy, loc_t *loc)
-{
-    struct client *client = overlay_daemon (copy->act, OVERLAY_UPPER);
-    g_autofree char *target = NULL;
-    struct symlink_reply reply = { 0 };
-    int r = overlay_copy_target (copy, &target);
-
-    if (r == 0)
-        r = sync_symlink (client, target, loc, 0, NULL, &reply);
-    if (r >= 0)
-        copy->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
-    symlink_reply_drop (&reply);
-    return error_or_0 (r);
-}
-
-static int
-overlay_copy_make_node (struct overlay_copy *copy, loc_t *loc)
-{
-    struct client *client = overlay_daemon (copy->act, OVERLAY_UPPER);
-    const mode_t mode = (mode_of_iatt (&copy->buf) & S_IFMT) | 0600;
-    struct mknod_reply reply;
-    int r = sync_mknod (client, loc, mode, copy->buf.ia_rdev, 0, NULL, &reply);
-
-    if (r >= 0)
-        copy->made = inode_link (reply.inode, loc->parent, loc->name, &reply.buf);
-    mknod_reply_drop (&reply);
-    return error_or_0 (r);
-}
-
-static int
 overlay_copy_make (struct overlay_copy *copy)
 {
-    inode_t *work = overlay_work (copy->act);
-    g_autoptr (inode_t) fresh = inode_new (work->table);
-    loc_t loc = { .name = copy->work_name, .parent = work, .inode = fresh };
-    int r;
+    const struct overlay_model model = overlay_copy_model (copy);
 
-    if (copy->buf.ia_type == IA_IFDIR)
-        r = sync_name_mkdir (overlay_daemon (copy->act, OVERLAY_UPPER), work, copy->work_name, 0700,
-                             &copy->made);
-    else if (copy->buf.ia_type == IA_IFLNK)
-        r = overlay_copy_make_link (copy, &loc);
-    else
-        r = overlay_copy_make_node (copy, &loc);
-    loc_wipe_path (&loc);
-    return r;
+    return overlay_make_like (copy->act, &model, OVERLAY_UPPER, overlay_work (copy->act),
+                              copy->work_name, &copy->made);
 }
 
 /* A lower that changes while it is copied is not copied. */
@@ -152,12 +97,13 @@ overlay_copy_fill (struct overlay_copy *copy)
     struct overlay_inode *ctx = overlay_inode_get (copy->act->this, copy->inode);
     const uint64_t number =
         ctx->number ? ctx->number : overlay_number (copy->act->this, copy->slot, copy->buf.ia_ino);
+    const struct overlay_model model = overlay_copy_model (copy);
     int r = 0;
 
     __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
     __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
     if (copy->buf.ia_type == IA_IFREG)
-        r = overlay_copy_data (copy->act, copy->slot, copy->from, copy->made, copy->buf.ia_size);
+        r = overlay_copy_data (copy->act, &model, OVERLAY_UPPER, copy->opened);
     if (r == 0)
         r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &copy->inode->gfid,
                                 number);

@@ -8,6 +8,7 @@
  * moves, so a path that can't be discarded costs nothing.
  */
 #include "commands.h"
+#include "names.h"
 #include "records.h"
 
 /* A name of the upper that goes. */
@@ -89,24 +90,14 @@ discard_add_all (struct discard *discard)
 static int
 discard_add_path (struct discard *discard, const char *path)
 {
-    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
     g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
-    g_autoptr (inode_t) at = inode_ref (discard_upper_root (discard));
-    char **name = names;
+    const guint last = g_strv_length (names) - 1;
+    g_autoptr (inode_t) upper = NULL;
     struct iatt buf;
-    int r = 0;
+    const int r = overlay_walk (&discard->act, OVERLAY_UPPER, discard_upper_root (discard), names,
+                                last, false, &upper, &buf);
 
-    for (; r == 0 && name[1]; name++) {
-        inode_t *next = NULL;
-
-        r = sync_name_look (client, at, *name, &next, &buf);
-        if (r < 0)
-            break;
-        inode_unref (at);
-        at = next;
-        r = at->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
-    }
-    return r < 0 ? r : discard_add (discard, at, *name, path);
+    return r < 0 ? r : discard_add (discard, upper, names[last], path);
 }
 
 /* A path below another one goes with that. */
@@ -169,18 +160,12 @@ discard_dead_child (inode_t *parent, const char *name, void *todo)
 static void
 discard_mark_dead (const struct discard *discard, inode_t *inode)
 {
-    xlator_t *this = discard->act.this;
-    overlay_private_t *priv = overlay_priv (this);
     GQueue todo = G_QUEUE_INIT;
 
     g_queue_push_tail (&todo, inode_ref (inode));
     while ((inode = g_queue_pop_head (&todo))) {
         if (inode->ia_type == IA_IFDIR) {
-            struct overlay_inode *ctx = overlay_inode_get (this, inode);
-
-            pthread_mutex_lock (&priv->lock);
-            ctx->dead = true;
-            pthread_mutex_unlock (&priv->lock);
+            overlay_die (discard->act.this, inode, true);
             inode_each_child (inode, discard_dead_child, &todo);
         }
         inode_unref (inode);
@@ -208,14 +193,11 @@ discard_forget (struct discard *discard, const struct discard_name *name)
 static int
 discard_move (struct discard *discard, struct discard_name *name)
 {
-    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
-    g_autofree char *away = overlay_work_name (discard->act.this);
-    const int r = sync_name_rename (client, name->inode, name->upper, name->name,
-                                    overlay_work (&discard->act), away, 0);
+    const int r = overlay_move_to_work (&discard->act, name->upper, name->name, name->inode, 0,
+                                        &name->away);
 
     if (r < 0)
         return r;
-    name->away = g_steal_pointer (&away);
     if (overlay_priv (discard->act.this)->n == 2) /* else the record tells of a layer between */
         overlay_records_drop_below (discard->act.this, name->path);
     discard_forget (discard, name);
@@ -226,21 +208,16 @@ discard_move (struct discard *discard, struct discard_name *name)
 static int
 discard_root (struct discard *discard)
 {
-    struct client *client = overlay_daemon (&discard->act, 1);
     inode_t *root = itable_root (discard->act.above);
     inode_t *lower = realm_below (discard->act.this, root, 1);
-    loc_t loc = { .inode = lower };
-    struct stat_reply reply;
-    int r = sync_stat (client, &loc, NULL, &reply);
+    struct iatt buf;
+    int r = sync_name_stat (overlay_daemon (&discard->act, 1), lower, &buf);
 
-    if (r >= 0)
-        r = overlay_copy_attributes (&discard->act, 1, lower, &reply.buf,
-                                     discard_upper_root (discard));
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
+    if (r == 0)
+        r = overlay_copy_attributes (&discard->act, 1, lower, &buf, discard_upper_root (discard));
     pause_invalidate (discard->pause, &(struct invalidation){ .inode = root,
                                                               .what = INVALIDATE_ALL });
-    return error_or_0 (r);
+    return r;
 }
 
 static int
@@ -294,8 +271,6 @@ discard_sync (struct discard *discard)
 static unsigned
 discard_clean (struct discard *discard)
 {
-    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
-    const struct fd_maker *fds = overlay_fds (&discard->act, OVERLAY_UPPER);
     unsigned n = 0;
 
     for (guint i = 0; i < discard->names->len; i++) {
@@ -304,7 +279,7 @@ discard_clean (struct discard *discard)
         if (!name->away)
             continue;
         n++;
-        (void) sync_name_remove_tree (client, fds, overlay_work (&discard->act), name->away);
+        overlay_work_remove (&discard->act, name->away);
     }
     return n;
 }

@@ -13,7 +13,8 @@ overlay_slot (xlator_t *this, inode_t *inode)
     return slot;
 }
 
-bool
+/* In more than one layer. */
+static bool
 overlay_is_merged (xlator_t *this, inode_t *inode)
 {
     const overlay_private_t *priv = overlay_priv (this);

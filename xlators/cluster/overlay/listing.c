@@ -11,8 +11,14 @@
 #define OVERLAY_PAGE 65536
 #define OVERLAY_FIRST 3 /* the first offset of a name: "." has 1, ".." 2 */
 
+struct overlay_entry {
+    uint64_t hash, number;
+    uint32_t type;
+    char *name;
+};
+
 struct overlay_listing {
-    GPtrArray *entries; /* of struct overlay_entry */
+    GPtrArray *entries; /* of struct overlay_entry, in the order of their offsets */
 };
 
 static void
@@ -24,7 +30,7 @@ overlay_entry_free (gpointer data)
     g_free (entry);
 }
 
-GPtrArray *
+static GPtrArray *
 overlay_entries_new (void)
 {
     return g_ptr_array_new_with_free_func (overlay_entry_free);
@@ -294,20 +300,14 @@ static uint64_t
 overlay_number_of (struct overlay_act *act, inode_t *inode)
 {
     const unsigned slot = overlay_slot (act->this, inode);
-    loc_t loc = { .inode = inode };
-    struct stat_reply reply;
-    uint64_t number = 0;
+    struct iatt buf;
 
-    if (slot == overlay_priv (act->this)->n)
+    if (slot == overlay_priv (act->this)->n
+        || sync_name_stat (overlay_daemon (act, slot), realm_below (act->this, inode, slot), &buf)
+               < 0)
         return 0;
-    loc.inode = realm_below (act->this, inode, slot);
-    if (sync_stat (overlay_daemon (act, slot), &loc, NULL, &reply) >= 0) {
-        overlay_iatt_above (act->this, inode, slot, &reply.buf);
-        number = reply.buf.ia_ino;
-    }
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return number;
+    overlay_iatt_above (act->this, inode, slot, &buf);
+    return buf.ia_ino;
 }
 
 static gf_dirent_t *

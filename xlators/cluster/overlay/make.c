@@ -152,7 +152,7 @@ overlay_unstage (struct overlay_making *making, inode_t *stage, const struct ove
     if (directory)
         r = overlay_mark_set (act, linked, OVERLAY_OPAQUE, "y", 1);
     if (r == 0 && directory)
-        r = overlay_sync_inode (act, linked);
+        r = overlay_sync_inode (act, OVERLAY_UPPER, linked);
     if (r == 0)
         r = overlay_move (act, &move, directory ? RENAME_EXCHANGE : 0, fields.buf);
     return r;
@@ -176,7 +176,7 @@ overlay_make_staged (struct overlay_making *making, const struct overlay_name *a
         r = overlay_make_in (making, stage, "new");
     if (r == 0)
         r = overlay_unstage (making, stage, at);
-    sync_name_remove_tree (client, overlay_fds (act, OVERLAY_UPPER), overlay_work (act), name);
+    overlay_work_remove (act, name);
     return r;
 }
 
@@ -290,16 +290,11 @@ overlay_made_answer (struct overlay_making *making, inode_t *known)
 /* After the file was emptied. A write of another caller may be in between: the answer is that of an
  * open and a stat in one. */
 static int
-overlay_stat_again (struct client *client, loc_t *loc, struct iatt *ret_buf)
+overlay_stat_again (struct client *client, inode_t *inode, struct iatt *ret_buf)
 {
-    struct stat_reply reply;
-    const int r = sync_stat (client, loc, NULL, &reply);
+    const int r = sync_name_stat (client, inode, ret_buf);
 
-    if (r >= 0) {
-        *ret_buf = reply.buf;
-        ret_buf->ia_size = ret_buf->ia_blocks = 0;
-    }
-    stat_reply_drop (&reply);
+    ret_buf->ia_size = ret_buf->ia_blocks = 0;
     return r;
 }
 
@@ -337,7 +332,7 @@ overlay_create_opens (struct overlay_act *act, const struct call *call)
             args->fd->inode = inode_ref (inode);
         r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
         if (r >= 0 && args->flags & O_TRUNC)
-            r = overlay_stat_again (client, &loc, &buf);
+            r = overlay_stat_again (client, inode, &buf);
         loc_wipe_path (&loc);
     }
     client_free (client);

@@ -180,16 +180,30 @@ int
 overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name)
 {
     inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
-    g_autoptr (inode_t) fresh = inode_new (directory->table);
-    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
-    struct mknod_reply reply;
-    int r = sync_mknod (overlay_daemon (act, OVERLAY_UPPER), &loc, S_IFCHR, 0, 0, NULL, &reply);
+    g_autoptr (inode_t) made = NULL;
 
-    if (r >= 0)
-        inode_unref (inode_link (reply.inode, directory, name, &reply.buf));
-    mknod_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return sync_name_mknod (overlay_daemon (act, OVERLAY_UPPER), directory, name, S_IFCHR, 0,
+                            &made);
+}
+
+int
+overlay_move_to_work (struct overlay_act *act, inode_t *directory, const char *name, inode_t *inode,
+                      uint32_t flags, char **ret_there)
+{
+    g_autofree char *there = overlay_work_name (act->this);
+    const int r = sync_name_rename (overlay_daemon (act, OVERLAY_UPPER), inode, directory, name,
+                                    overlay_work (act), there, flags);
+
+    if (r == 0)
+        *ret_there = g_steal_pointer (&there);
+    return r;
+}
+
+void
+overlay_work_remove (struct overlay_act *act, const char *name)
+{
+    (void) sync_name_remove_tree (overlay_daemon (act, OVERLAY_UPPER),
+                                  overlay_fds (act, OVERLAY_UPPER), overlay_work (act), name);
 }
 
 int
@@ -197,12 +211,11 @@ overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                    const struct overlay_name *at)
 {
     inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
-    inode_t *work = overlay_work (act);
-    g_autofree char *there = overlay_work_name (act->this);
-    const struct overlay_move move = { directory, name, at->upper, work, there, NULL };
-    int r = overlay_move (act, &move, at->lower ? RENAME_WHITEOUT : 0, NULL);
+    char *there;
+    const int r = overlay_move_to_work (act, directory, name, at->upper,
+                                        at->lower ? RENAME_WHITEOUT : 0, &there);
 
     if (r == 0)
-        overlay_sweep (act->this, directory, g_steal_pointer (&there));
+        overlay_sweep (act->this, directory, there);
     return r;
 }

@@ -31,25 +31,43 @@ origin_get (struct overlay_act *act, unsigned slot, inode_t *inode,
     return r == -ENODATA || r == -EOPNOTSUPP ? 0 : error_or_0 (r);
 }
 
+/* An origin that leads to no file of the layers is left out. */
+static bool
+origin_error_is_absence (int32_t error)
+{
+    return error == ESTALE || error == EXDEV || error == EINVAL || error == EOPNOTSUPP
+        || error == ENOENT || error == ENODATA;
+}
+
+int
+overlay_origin_find (struct overlay_act *act, unsigned slot, const void *origin, size_t size,
+                     gfid_t *ret_gfid)
+{
+    g_autoptr (inode_t) fresh =
+        inode_new (overlay_priv (act->this)->layers[slot].xlator->realm->itable);
+    g_autoptr (dict_t) xdata = dict_new ();
+    loc_t loc = { .inode = fresh };
+    struct lookup_reply reply;
+    int r;
+
+    dict_set (xdata, XDATA_ORIGIN, origin, size);
+    r = sync_lookup (overlay_daemon (act, slot), &loc, xdata, &reply);
+    *ret_gfid = r >= 0 ? reply.buf.ia_gfid : (gfid_t){ 0 };
+    lookup_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return r < 0 && origin_error_is_absence (-r) ? 0 : error_or_0 (r);
+}
+
 bool
 overlay_origins_are_found (struct overlay_act *act, unsigned slot, inode_t *root)
 {
     unsigned char bytes[ORIGIN_MAX];
-    g_autoptr (inode_t) fresh = inode_new (root->table);
-    g_autoptr (dict_t) xdata = dict_new ();
-    loc_t loc = { .inode = fresh };
-    struct lookup_reply reply;
+    gfid_t found;
     size_t size;
-    bool found;
 
-    if (origin_get (act, slot, root, bytes, &size) < 0 || size == 0)
-        return false;
-    dict_set (xdata, XDATA_ORIGIN, bytes, size);
-    found = sync_lookup (overlay_daemon (act, slot), &loc, xdata, &reply) >= 0
-            && gfid_equal (&reply.buf.ia_gfid, &root->gfid);
-    lookup_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return found;
+    return origin_get (act, slot, root, bytes, &size) == 0 && size > 0
+           && overlay_origin_find (act, slot, bytes, size, &found) == 0
+           && gfid_equal (&found, &root->gfid);
 }
 
 static int
@@ -194,14 +212,6 @@ origin_has_origin (struct overlay_local *local, const struct getxattr_reply *rep
     look->first_marks.origin = g_memdup2 (value, size);
     look->first_marks.origin_size = size;
     return origin_next (overlay_priv (this), look, look->asked) ? STEP_REPEAT : 0;
-}
-
-/* An origin that leads to no file of the layers is left out. */
-static bool
-origin_error_is_absence (int32_t error)
-{
-    return error == ESTALE || error == EXDEV || error == EINVAL || error == EOPNOTSUPP
-        || error == ENOENT || error == ENODATA;
 }
 
 int

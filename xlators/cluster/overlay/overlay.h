@@ -111,8 +111,8 @@ struct overlay_inode {
     bool queued;         /* a task will copy the object for the waiters */
     bool copying;        /* a thread copies the object */
     unsigned threads;    /* that want the copy */
-    bool dead;           /* a removed directory: no name can be made in it */
-    unsigned lost_names; /* names of a lower's file that were removed in the view */
+    bool dead;           /* a removed directory: no name can be made in it. Atomic */
+    unsigned lost_names; /* names of a lower's file that were removed in the view. Atomic */
     GQueue waiters;      /* of copy-wait.c */
     gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
 };
@@ -193,7 +193,6 @@ overlay_priv (const xlator_t *this)
 /* Returns the first slot that has the inode; the number of slots: none has it. */
 unsigned overlay_slot (xlator_t *this, inode_t *inode);
 bool overlay_is_dead (xlator_t *this, inode_t *directory); /* it was removed: it shows no name */
-bool overlay_is_merged (xlator_t *this, inode_t *inode); /* in more than one layer */
 
 /* The slot's bit in overlay_inode.marked. Slots from 63 on share one. */
 static inline uint64_t
@@ -285,6 +284,13 @@ void overlay_act_end (struct overlay_act *act);
 struct client *overlay_daemon (const struct overlay_act *act, unsigned slot);
 struct client *overlay_caller (struct overlay_act *act);
 const struct fd_maker *overlay_fds (const struct overlay_act *act, unsigned slot);
+
+/* Finds the directory of a path in a slot, from a directory on: `depth` names, of which empty ones
+ * are left out. Makes those that are missing if `make`. *ret_buf: attributes of the last name that
+ * was looked up; unchanged if there is none. Returns 0 or a negative errno: -ENOTDIR if something
+ * else is there. */
+int overlay_walk (struct overlay_act *act, unsigned slot, inode_t *from, char **names, guint depth,
+                  bool make, inode_t **ret_inode, struct iatt *ret_buf);
 
 inode_t *overlay_work (struct overlay_act *act); /* the work directory */
 char *overlay_work_name (xlator_t *this);        /* a new name in it; g_free it */
@@ -381,6 +387,11 @@ int overlay_origin_set (struct overlay_act *act, unsigned slot, inode_t *from, i
 /* Marks a directory of the upper (above) before it gets a copy as an entry. */
 int overlay_impure_set (struct overlay_act *act, inode_t *directory);
 
+/* Asks a layer for the file of an origin. Returns 0; *ret_gfid is null if the layer has no such
+ * file; or a negative errno. */
+int overlay_origin_find (struct overlay_act *act, unsigned slot, const void *origin, size_t size,
+                         gfid_t *ret_gfid);
+
 /* Steps of a lookup, whose local they get. */
 bool overlay_origin_when (void *data);
 void overlay_origin_run (void *data);
@@ -413,14 +424,6 @@ void overlay_pass_cbk (const struct answer *answer);
 void overlay_list (const struct call *call); /* on a thread */
 void overlay_list_forget (xlator_t *this, fd_t *fd);
 
-/* The names of a merged directory, in the order of their offsets. */
-struct overlay_entry {
-    uint64_t hash, number;
-    uint32_t type;
-    char *name;
-};
-GPtrArray *overlay_entries_new (void);
-
 /* Copies the object to the upper, with its parents, unless it is there. Waits. */
 int overlay_copy_up (xlator_t *this, inode_t *inode);
 /* Sets the call aside until the object is in the upper. */
@@ -433,13 +436,12 @@ void overlay_held_go_on (call_stub_t *stub, enum held_end why, void *data); /* f
  * when a program syncs something below the directory, and at the end of the graph. */
 void overlay_unsynced (xlator_t *this, inode_t *directory);
 
-/* Syncs the names of copies on the way to an inode above, or all. Returns 0 or a negative errno. */
-int overlay_sync_way (struct overlay_act *act, inode_t *inode);
+/* Syncs the names of all copies. Returns 0 or a negative errno. */
 int overlay_sync_all (struct overlay_act *act);
 
-/* Syncs a directory of the upper, below: its attributes and its names; overlay_sync_directory only
- * if names of it are not synced. */
-int overlay_sync_inode (struct overlay_act *act, inode_t *directory);
+/* Syncs a directory of a slot, below: its attributes and its names; overlay_sync_directory one of
+ * the upper, only if names of it are not synced. */
+int overlay_sync_inode (struct overlay_act *act, unsigned slot, inode_t *directory);
 int overlay_sync_directory (struct overlay_act *act, inode_t *directory);
 
 void overlay_sync_ending (xlator_t *this); /* all, at the end of the graph */
@@ -447,9 +449,20 @@ void overlay_sync_ending (xlator_t *this); /* all, at the end of the graph */
 /* fsync and fsyncdir, on a thread: the names first, then the call. */
 void overlay_sync (const struct call *call);
 
-/* Copies the bytes of a lower's file to a new file of work. */
-int overlay_copy_data (struct overlay_act *act, unsigned slot, inode_t *from, inode_t *to,
-                       uint64_t size);
+/* An object of a slot that is copied. */
+struct overlay_model {
+    unsigned slot;
+    inode_t *inode;         /* below */
+    const struct iatt *buf; /* of it */
+};
+
+/* Makes an object of the same type in a directory of another slot, with the target or the device
+ * numbers, without bytes, for its owner alone. */
+int overlay_make_like (struct overlay_act *act, const struct overlay_model *model, unsigned onto,
+                       inode_t *directory, const char *name, inode_t **ret_made);
+/* Copies the bytes of a file to a new file of another slot, which is open for writing. */
+int overlay_copy_data (struct overlay_act *act, const struct overlay_model *model, unsigned onto,
+                       fd_t *to);
 int overlay_copy_attributes (struct overlay_act *act, unsigned slot, inode_t *from,
                              const struct iatt *buf, inode_t *to);
 /* The same from any slot to any other. */
@@ -462,6 +475,13 @@ void overlay_link (struct overlay_act *act, const struct call *call);
 void overlay_remove (struct overlay_act *act, const struct call *call);
 void overlay_rename (struct overlay_act *act, const struct call *call);
 
+/* Moves an object of the upper, below, to a new name of work, *ret_there (g_free it). flags: as of
+ * sync_name_rename. */
+int overlay_move_to_work (struct overlay_act *act, inode_t *directory, const char *name,
+                          inode_t *inode, uint32_t flags, char **ret_there);
+/* Removes a name of work, with all below it. An error is not reported: the next start tries
+ * again. */
+void overlay_work_remove (struct overlay_act *act, const char *name);
 /* Makes a whiteout for a name of which the upper has nothing. */
 int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
 /* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. A job then

@@ -7,12 +7,6 @@
 #include "overlay.h"
 
 static void
-overlay_inode_unref (void *inode)
-{
-    inode_unref (inode);
-}
-
-static void
 shared_parts_free (void *value)
 {
     struct overlay_shared *parts = value;
@@ -37,7 +31,7 @@ shared_parts_new (void)
     thread_cond_init (&parts->changed);
     parts->turns = g_hash_table_new (NULL, NULL);
     parts->inodes = g_hash_table_new (NULL, NULL);
-    parts->unsynced = g_hash_table_new_full (NULL, NULL, overlay_inode_unref, NULL);
+    parts->unsynced = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     parts->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     return parts;
 }

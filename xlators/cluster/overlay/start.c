@@ -22,31 +22,15 @@ overlay_root_of (struct overlay_act *act, unsigned slot, inode_t **ret_root, str
     return error_or_0 (r);
 }
 
-/* Finds the directory of a path in a child, up to `depth` names; makes those that are missing if
- * `make`. Returns -ENOTDIR if something else is there. */
+/* As overlay_walk, from the root of the child on. */
 static int
-overlay_walk (struct overlay_act *act, unsigned slot, char **names, guint depth, bool make,
-              inode_t **ret_inode, struct iatt *ret_buf)
+overlay_walk_child (struct overlay_act *act, unsigned slot, char **names, guint depth, bool make,
+                    inode_t **ret_inode, struct iatt *ret_buf)
 {
-    g_autoptr (inode_t) at = NULL;
-    inode_t *next;
-    int r = overlay_root_of (act, slot, &at, ret_buf);
+    g_autoptr (inode_t) root = NULL;
+    const int r = overlay_root_of (act, slot, &root, ret_buf);
 
-    for (guint i = 0; r == 0 && i < depth; i++) {
-        if (!*names[i])
-            continue;
-        r = sync_name_look (overlay_daemon (act, slot), at, names[i], &next, ret_buf);
-        if (r == -ENOENT && make)
-            r = sync_name_mkdir (overlay_daemon (act, slot), at, names[i], 0700, &next);
-        if (r < 0)
-            break;
-        inode_unref (at);
-        at = next;
-        r = at->ia_type == IA_IFDIR ? 0 : -ENOTDIR;
-    }
-    if (r == 0)
-        *ret_inode = g_steal_pointer (&at);
-    return r;
+    return r < 0 ? r : overlay_walk (act, slot, root, names, depth, make, ret_inode, ret_buf);
 }
 
 static int
@@ -55,26 +39,10 @@ overlay_find (struct overlay_act *act, unsigned slot, const char *path, bool mak
 {
     g_auto (GStrv) names = g_strsplit (path, "/", -1);
 
-    return overlay_walk (act, slot, names, g_strv_length (names), make, ret_inode, ret_buf);
+    return overlay_walk_child (act, slot, names, g_strv_length (names), make, ret_inode, ret_buf);
 }
 
 /* --- what init tries -------------------------------------------------------------------------- */
-
-static int
-overlay_mknod_in (struct overlay_act *act, inode_t *directory, const char *name, mode_t mode,
-                  inode_t **ret_inode)
-{
-    g_autoptr (inode_t) fresh = inode_new (directory->table);
-    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
-    struct mknod_reply reply;
-    int r = sync_mknod (overlay_daemon (act, OVERLAY_UPPER), &loc, mode, 0, 0, NULL, &reply);
-
-    if (r >= 0)
-        *ret_inode = inode_link (reply.inode, directory, name, &reply.buf);
-    mknod_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
-}
 
 static int
 overlay_try_mark (struct overlay_act *act, inode_t *file, const char *prefix)
@@ -90,12 +58,12 @@ overlay_try (struct overlay_act *act, inode_t *work, const char *name, const cha
     struct client *client = overlay_daemon (act, OVERLAY_UPPER);
     g_autoptr (inode_t) file = NULL, whiteout = NULL;
 
-    if (overlay_mknod_in (act, work, name, S_IFREG | 0600, &file) < 0)
+    if (sync_name_mknod (client, work, name, S_IFREG | 0600, 0, &file) < 0)
         return "can't make files there";
     if (overlay_try_mark (act, file, "trusted.overlay.") < 0
         && overlay_try_mark (act, file, "user.overlay.") < 0)
         return "has no extended attributes, trusted or user";
-    if (overlay_mknod_in (act, work, other, S_IFCHR, &whiteout) < 0)
+    if (sync_name_mknod (client, work, other, S_IFCHR, 0, &whiteout) < 0)
         return "can't make whiteouts, which are character devices 0:0";
     if (sync_name_rename (client, file, work, name, work, other, RENAME_EXCHANGE) < 0)
         return "can't exchange two names (RENAME_EXCHANGE)";
@@ -154,7 +122,7 @@ overlay_add_way (struct overlay_act *act, const char *path, GArray *ways)
         g_autoptr (inode_t) inode = NULL;
         struct iatt buf;
 
-        r = overlay_walk (act, OVERLAY_UPPER, names, depth, false, &inode, &buf);
+        r = overlay_walk_child (act, OVERLAY_UPPER, names, depth, false, &inode, &buf);
         if (r == 0)
             g_array_append_val (ways, buf);
     }
@@ -238,7 +206,7 @@ overlay_claim_upper (struct overlay_act *act)
     g_autofree char *name = g_strconcat (names[last], ".lock", NULL);
     g_autoptr (inode_t) directory = NULL;
     struct iatt buf;
-    const int r = overlay_walk (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
+    const int r = overlay_walk_child (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
 
     if (r < 0)
         option_refuse (act->this, "upper", "must be in a directory of volume '%s', got '%s': %s",
@@ -317,7 +285,7 @@ overlay_make_upper (struct overlay_act *act, inode_t *work, inode_t *lower,
     const guint last = g_strv_length (names) - 1;
     g_autoptr (inode_t) directory = NULL;
     struct iatt buf;
-    int r = overlay_walk (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
+    int r = overlay_walk_child (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
 
     if (r == 0)
         r = sync_name_mkdir (client, work, name, 0700, ret_inode);
@@ -329,7 +297,7 @@ overlay_make_upper (struct overlay_act *act, inode_t *work, inode_t *lower,
                 "daemon' copies belong to the user who mounts", priv->upper,
                 priv->layers[1].xlator->name, lower_buf->ia_uid);
     if (r == 0)
-        r = overlay_sync_inode (act, *ret_inode);
+        r = overlay_sync_inode (act, OVERLAY_UPPER, *ret_inode);
     if (r == 0)
         r = sync_name_rename (client, *ret_inode, work, name, directory, names[last], 0);
     return r;

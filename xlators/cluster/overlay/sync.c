@@ -44,14 +44,9 @@ unsynced_take (struct overlay_shared *parts, inode_t *directory)
 /* --- directories ------------------------------------------------------------------------------ */
 
 int
-overlay_sync_inode (struct overlay_act *act, inode_t *directory)
+overlay_sync_inode (struct overlay_act *act, unsigned slot, inode_t *directory)
 {
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
-    g_autoptr (fd_t) fd = NULL;
-    const int r = sync_name_open (client, overlay_fds (act, OVERLAY_UPPER), directory,
-                                  O_RDONLY | O_DIRECTORY, &fd);
-
-    return r < 0 ? r : error_or_0 (sync_fsyncdir (client, fd, 0, NULL, NULL));
+    return sync_name_fsyncdir (overlay_daemon (act, slot), overlay_fds (act, slot), directory);
 }
 
 /* A name that comes while the directory is synced notes it again. */
@@ -63,7 +58,7 @@ overlay_sync_directory (struct overlay_act *act, inode_t *directory)
 
     if (!unsynced_take (parts, directory))
         return 0;
-    r = overlay_sync_inode (act, directory);
+    r = overlay_sync_inode (act, OVERLAY_UPPER, directory);
     if (r == -ENOENT || r == -ESTALE)
         return 0; /* removed meanwhile */
     if (r < 0)
@@ -97,7 +92,8 @@ sync_up (struct overlay_act *act, inode_t *directory)
     return r;
 }
 
-int
+/* Syncs the names of copies on the way to an inode above. */
+static int
 overlay_sync_way (struct overlay_act *act, inode_t *inode)
 {
     g_autoptr (GPtrArray) parents = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);

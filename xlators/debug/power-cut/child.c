@@ -15,20 +15,14 @@ cut_client_of (const xlator_t *this)
 int
 cut_stat (xlator_t *this, inode_t *inode, fd_t *fd, struct iatt *ret_buf)
 {
-    loc_t loc = { .inode = inode };
     struct fstat_reply opened;
-    struct stat_reply named;
     int r;
 
-    if (fd) {
-        r = sync_fstat (cut_client_of (this), fd, NULL, &opened);
-        *ret_buf = opened.buf;
-        fstat_reply_drop (&opened);
-    } else {
-        r = sync_stat (cut_client_of (this), &loc, NULL, &named);
-        *ret_buf = named.buf;
-        stat_reply_drop (&named);
-    }
+    if (!fd)
+        return sync_name_stat (cut_client_of (this), inode, ret_buf);
+    r = sync_fstat (cut_client_of (this), fd, NULL, &opened);
+    *ret_buf = opened.buf;
+    fstat_reply_drop (&opened);
     return error_or_0 (r);
 }
 

@@ -324,13 +324,8 @@ folder_place (struct client *client, const struct trash_stage *stage)
 void
 trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf)
 {
-    loc_t loc = { .inode = inode };
-    struct stat_reply reply;
-    const int r = sync_stat (client, &loc, NULL, &reply);
-
-    *ret_buf = r >= 0 ? reply.buf : (struct iatt){ .ia_type = IA_INVAL };
-    stat_reply_drop (&reply);
-    loc_wipe_path (&loc);
+    if (sync_name_stat (client, inode, ret_buf) < 0)
+        *ret_buf = (struct iatt){ .ia_type = IA_INVAL };
 }
 
 bool
@@ -387,16 +382,13 @@ int
 trash_folder_finish (xlator_t *this, struct client *client, struct trash_stage *stage)
 {
     g_autoptr (inode_t) user = NULL;
-    g_autoptr (fd_t) fd = NULL;
     g_autofree char *name = NULL;
     int r = inode_a_name (stage->folder, &user, &name) ? 0 : -ENOENT;
 
     if (r == 0)
         r = sync_name_rename (client, stage->folder, user, name, user,
                               name + strlen (TRASH_UNFINISHED), trash_rename_flags (this));
-    if (r == 0)
-        r = sync_name_open (client, this->fd_maker, user, O_RDONLY | O_DIRECTORY, &fd);
-    return r == 0 ? error_or_0 (sync_fsyncdir (client, fd, 0, NULL, NULL)) : r;
+    return r == 0 ? sync_name_fsyncdir (client, this->fd_maker, user) : r;
 }
 
 struct trash_stage *
