@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* builds: debug valgrind */
 /* Stores (core/store): what survives a close, a torn write, a damaged byte, an error and a power
- * cut at each request; who may open one. */
+ * cut at each request; two graphs that have one open. */
 #include "posix_world.h"
 
 #include "core/base/log.h"
@@ -219,24 +219,6 @@ START_TEST (test_compaction)
 }
 END_TEST
 
-START_TEST (test_one_process)
-{
-    g_auto (world) w = posix_world_begin ("");
-    g_autofree char *path = world_path (&w, "store");
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    struct store *store = open_store (&w), *other;
-    int fd = open (path, O_RDWR);
-
-    ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), -1); /* the store has it */
-    store_close (store, w.graph->top);
-    ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), 0);
-    ck_assert_int_eq (world_store (&w, &other), -EBUSY);
-    close (fd);
-    store = open_store (&w);
-    store_close (store, w.graph->top);
-}
-END_TEST
-
 /* A second graph over the directory stands for the next graph of a mount. */
 START_TEST (test_shared_by_graphs)
 {
@@ -244,9 +226,6 @@ START_TEST (test_shared_by_graphs)
     struct graph *next = posix_world_load (w.dir, "");
     struct store_plan plan = { .name = "store" };
     struct store *store = open_store (&w), *same;
-    g_autofree char *path = world_path (&w, "store");
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    int fd;
 
     ck_assert_int_eq (graph_activate (next), 0);
     plan.maker = plan.child = next->top;
@@ -259,9 +238,6 @@ START_TEST (test_shared_by_graphs)
     store_close (store, w.graph->top);
     store_set_text (same, "/c", "third");
     ck_assert_int_eq (store_sync (same), 0);
-    fd = open (path, O_RDWR);
-    ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), -1);
-    close (fd);
 
     store = open_store (&w);
     store_close (same, next->top); /* the first graph goes on: its successor was given up */
@@ -418,7 +394,6 @@ TEST_PROGRAM (test_store)
     tcase_add_test (all, test_torn_at_each_byte);
     tcase_add_test (all, test_damaged_at_each_byte);
     tcase_add_test (all, test_compaction);
-    tcase_add_test (all, test_one_process);
     tcase_add_test (all, test_shared_by_graphs);
     tcase_add_test (all, test_an_error_is_made_good);
     tcase_add_test (all, test_power_cut_after_each_request);

@@ -52,15 +52,13 @@ GByteArray *store_records_all (GTree *table);
 
 /* --- file.c: the file, for the writer --- */
 
-/* Opens the file that has the name, locks it, and puts its bytes into ret_bytes. Makes an empty one
- * if there is none. Sets fd and gfid. */
-int store_file_open (struct store *store, GByteArray *ret_bytes);
+/* Opens the file that has the name. Sets fd and gfid. */
+int store_file_open (struct store *store);
+int store_file_read (struct store *store, GByteArray *ret_bytes);
 /* Makes the bytes the content of a new file, which takes the name. */
 int store_file_replace (struct store *store, const GByteArray *bytes);
 int store_file_append (struct store *store, const GByteArray *bytes);
 int store_file_sync (struct store *store);
-/* Ends the use of the file: closes it, which drops the lock. */
-void store_file_close (struct store *store);
 /* Removes what a killed process has left of new files. */
 void store_file_clean (struct store *store);
 /* Cuts off what is behind the records. */

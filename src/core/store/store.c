@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 #include "core/edge/sync-names.h"
-#include "core/time/random.h"
 #include "core/time/thread.h"
 
 #include <errno.h>
@@ -275,14 +274,12 @@ static void
 store_way_add (struct store *store, const struct store_plan *plan)
 {
     struct store_way *way = g_new0 (struct store_way, 1);
-    struct random_source source = { random_seed () };
 
     way->plan = *plan;
     way->plan.directory = inode_ref (plan->directory);
     way->plan.name = g_strdup (plan->name);
     way->client = client_new_internal (plan->maker, plan->child);
     way->client->checked = true;
-    way->client->lk_owner = random_next (&source);
     g_ptr_array_add (store->ways, way);
 }
 
@@ -334,8 +331,12 @@ store_load (struct store *store)
 {
     g_autoptr (GByteArray) bytes = g_byte_array_new ();
     uint64_t end;
-    int r = store_file_open (store, bytes);
+    int r = store_file_open (store);
 
+    if (r == -ENOENT)
+        r = store_compact (store);
+    if (r == 0)
+        r = store_file_read (store, bytes);
     if (r == 0)
         r = store_records_read (bytes, store->table, &store->losses, &end);
     if (r < 0)
@@ -372,25 +373,17 @@ store_find_open (const struct store_plan *plan)
 
 /* The file is opened through the way that is now the last one. */
 static int
-store_go_on (struct store *store)
-{
-    g_autoptr (GByteArray) bytes = g_byte_array_new ();
-
-    return store_file_open (store, bytes);
-}
-
-static int
 store_share (struct store *store, const struct store_plan *plan)
 {
     int r;
 
     store_writer_begin (store);
-    store_file_close (store);
+    g_clear_pointer (&store->fd, fd_unref);
     store_way_add (store, plan);
-    r = store_go_on (store);
+    r = store_file_open (store);
     if (r < 0) {
         g_ptr_array_set_size (store->ways, (gint) store->ways->len - 1);
-        (void) store_go_on (store);
+        (void) store_file_open (store);
     }
     store_writer_end (store);
     return r;
@@ -405,7 +398,6 @@ store_open_first (const struct store_plan *plan, struct store **ret_store)
     store_way_add (store, plan);
     r = store_load (store);
     if (r < 0) {
-        store_file_close (store);
         store_free (store);
         return r;
     }
@@ -439,12 +431,12 @@ store_way_remove (struct store *store, const xlator_t *maker)
     const bool current = store_way (store)->plan.maker == maker;
 
     if (current)
-        store_file_close (store);
+        g_clear_pointer (&store->fd, fd_unref);
     for (guint i = store->ways->len; i-- > 0;)
         if (((struct store_way *) store->ways->pdata[i])->plan.maker == maker)
             g_ptr_array_remove_index (store->ways, i);
     if (current && store->ways->len > 0)
-        (void) store_go_on (store);
+        (void) store_file_open (store);
 }
 
 void

@@ -27,11 +27,11 @@
  *     later record that can't be read are told by a warning, and the records around them count.
  *   - When half of the file is old, the table is written to a new file, which is synced and takes
  *     the name; then the directory is synced.
- *   - A record lock (lk) on the file refuses another process with -EBUSY. A child without locks is
- *     used without one.
+ *   - One process at a time uses the file: the caller sees to that, by a lock file
+ *     (core/edge/sync-lock.h) or otherwise.
  *   - Whoever opens the same file again in this process, such as the volume's successor in the next
- *     graph, gets the same store. The file is then written through the child that came last, and
- *     the lock goes with it; after store_close through the one before.
+ *     graph, gets the same store. The file is then written through the child that came last; after
+ *     store_close through the one before.
  *
  * Functions that write wait for requests: call them on a thread of core/work, without a lock.
  */
@@ -49,8 +49,8 @@ struct store_plan {
     const char *name;   /* of the file; NAME.new.* are used as well */
 };
 
-/* Opens the store, and makes its file if there is none. Returns 0; -EBUSY if another process has it
- * open; -EUCLEAN if the file is not a store; or another negative errno of the child. */
+/* Opens the store, and makes its file if there is none. Returns 0; -EUCLEAN if the file is not a
+ * store; or another negative errno of the child. */
 int store_open (const struct store_plan *plan, struct store **ret_store);
 
 /* Writes what has not been written, and ends the use of the store by maker. The last one frees the

@@ -44,11 +44,7 @@ overlay_records_open (struct overlay_act *act, inode_t *work)
     const struct store_plan plan = { this, priv->layers[OVERLAY_UPPER].xlator, work, RECORDS };
     const int r = store_open (&plan, &priv->records);
 
-    if (r == -EBUSY)
-        gf_log (this, GF_LOG_ERROR, "the work directory '%s' of volume '%s' is in use by another "
-                "mount: unmount that first, or give this one another folder",
-                priv->work_directory, priv->layers[OVERLAY_UPPER].xlator->name);
-    else if (r < 0)
+    if (r < 0)
         gf_log (this, GF_LOG_ERROR, "the file '" RECORDS "' in the work directory '%s' of volume "
                 "'%s' can't be opened: %s", priv->work_directory,
                 priv->layers[OVERLAY_UPPER].xlator->name, g_strerror (-r));

@@ -12,8 +12,8 @@
 
 #include "overlay.h"
 
-/* Opens the store in a directory of the upper's realm. Returns 0 or a negative errno, -EBUSY if
- * another process has it, after a message. */
+/* Opens the store in the work directory, which this daemon has claimed. Returns 0, or a negative
+ * errno after a message. */
 int overlay_records_open (struct overlay_act *act, inode_t *work);
 void overlay_records_close (xlator_t *this);
 
