@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Commands of a kept view that is not mounted. The view's graph runs in this process while the
- * command is carried out; the lock of the view's records refuses that while a daemon has it.
+ * command is carried out. While a daemon has the view, its lock files refuse that.
  */
 #include "cli/run/run.h"
 
@@ -21,12 +21,11 @@
 char *
 kept_view_volfile (const char *name)
 {
-    g_autofree char *file = strchr (name, '/')
-                                ? NULL
-                                : g_build_filename (g_get_user_state_dir (), "windlass", "overlays",
-                                                    name, "view.vol", NULL);
+    g_autofree char *list = kept_views_folder ();
+    g_autofree char *file = g_build_filename (list, name, KEPT_VOLFILE, NULL);
 
-    return file && g_file_test (file, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer (&file) : NULL;
+    return !strchr (name, '/') && g_file_test (file, G_FILE_TEST_IS_REGULAR)
+               ? g_steal_pointer (&file) : NULL;
 }
 
 static xlator_t *

@@ -69,8 +69,8 @@ kept_view_tell_descriptors (const char *directory)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-static char *
-views_folder (void)
+char *
+kept_views_folder (void)
 {
     return g_build_filename (g_get_user_state_dir (), "windlass", "overlays", NULL);
 }
@@ -116,7 +116,7 @@ view_make_state (struct kept_view *kept, const char *directory, const char *list
 int
 kept_view_begin (const struct cli_command *command, const char *directory, struct kept_view *kept)
 {
-    g_autofree char *list = views_folder (), *file = NULL;
+    g_autofree char *list = kept_views_folder (), *file = NULL;
     int r = g_mkdir_with_parents (list, 0700) < 0 ? -errno : 0;
 
     kept->name = kept->keep ? g_strdup (kept->keep) : view_generated_name (directory);
@@ -141,7 +141,7 @@ kept_view_begin (const struct cli_command *command, const char *directory, struc
 void
 kept_view_write (const struct kept_view *kept, const char *volfile)
 {
-    g_autofree char *file = g_build_filename (kept->state, "view.vol", NULL);
+    g_autofree char *file = g_build_filename (kept->state, KEPT_VOLFILE, NULL);
     g_autoptr (GError) error = NULL;
 
     if (!g_file_set_contents (file, volfile, -1, &error))
@@ -339,8 +339,8 @@ kept_view_end (struct kept_view *kept, bool lost)
         state_drop (kept);
     else if (kept->state)
         say_line (stderr,
-                  "windlass run: the changes are kept as '%s'; 'windlass -f %s/view.vol "
-                  "MOUNTPOINT' mounts the view again",
+                  "windlass run: the changes are kept as '%s'; 'windlass -f %s/" KEPT_VOLFILE
+                  " MOUNTPOINT' mounts the view again",
                   kept->name, kept->state);
     g_free (kept->keep);
     g_free (kept->name);
@@ -373,7 +373,7 @@ views_print (const char *list, const char *name)
 int
 kept_views_list (void)
 {
-    g_autofree char *list = views_folder ();
+    g_autofree char *list = kept_views_folder ();
     g_autoptr (GDir) entries = g_dir_open (list, 0, NULL);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     const char *name;

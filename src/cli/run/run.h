@@ -104,6 +104,10 @@ struct kept_view {
 
 enum view_fate { VIEW_KEEP, VIEW_APPLY, VIEW_DISCARD };
 
+#define KEPT_VOLFILE "view.vol" /* in the folder of a view */
+
+char *kept_views_folder (void); /* the list of kept views; g_free it */
+
 /* Refuses what does not fit. Returns CLI_OK, or CLI_USAGE after a message. */
 int kept_view_check (const struct cli_command *command, const struct preset *preset,
                      const struct kept_view *kept);
