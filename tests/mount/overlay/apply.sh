@@ -151,9 +151,10 @@ expect "the view's file" mine "$(cat "$BACK/file")"
 
 # An upper without records, in which an origin leads to no file: force is needed.
 echo again >"$MNT/file"
+echo stray >"$MNT/kept/stray"
 unmount
 rm "$UPPER/work/records"
-setfattr -n trusted.overlay.origin -v 0x00fb "$UPPER/layers/0/file"
+setfattr -n trusted.overlay.origin -v 0x00fb "$UPPER/layers/0/kept/stray"
 mount_volfile "$VOL"
 expect_error "'/file' is there below the view, and there is no record" apply "$MNT" file
 apply --force --json "$MNT" file | python3 -c '
@@ -161,6 +162,8 @@ import json, sys
 answer = json.load(sys.stdin)
 assert answer["applied"] == 1 and answer["changed_again"] == [], answer' || fail "JSON"
 expect "the file" again "$(cat "$BACK/file")"
+apply "$MNT" kept/stray >/dev/null || fail "an apply of a file with an unknown origin"
+expect "the file of an unknown origin" stray "$(cat "$BACK/kept/stray")"
 
 # --- open files, numbers --------------------------------------------------------------------------
 
