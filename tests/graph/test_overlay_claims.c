@@ -4,6 +4,8 @@
  * mount share them, and the copies that each makes. */
 #include "overlay_world.h"
 
+#include "core/base/log.h"
+
 static const struct overlay_graph plain;
 
 /* Returns what a further graph over the directories gets. */
@@ -91,6 +93,29 @@ START_TEST (the_next_graph_may_have_another_upper)
     graph_free (old);
     ck_assert_int_eq (another (&w, "option upper layers/1\n"), -EBUSY);
     ck_assert_int_eq (another (&w, "option work-directory work2\n"), 0);
+    overlay_world_end (&w);
+}
+END_TEST
+
+START_TEST (storage_without_locks_is_used_without)
+{
+    static const int errors[] = { ENOLCK, ENOSYS, EOPNOTSUPP };
+    static const char *const names[] = { "ENOLCK", "ENOSYS", "EOPNOTSUPP" };
+    struct world w = overlay_world_new ();
+    g_autofree char *rules = world_path (&w, "rules"), *above = NULL;
+    g_autofree char *rule = g_strdup_printf ("lk -> error %s\n", names[_i]);
+    struct gf_flock lock = { .l_type = F_WRLCK };
+
+    overlay_put (&w, "rules", rule);
+    above = g_strdup_printf ("volume fault\ntype debug/fault\noption rules %s\n"
+                             "subvolumes changes\nend-volume\n", rules);
+    log_set_level (GF_LOG_NONE);
+    overlay_world_start (&w, &(struct overlay_graph){ .above = above, .top = "fault" });
+    ck_assert_int_eq (w.r, 0);
+    g_autoptr (fd_t) fd = world_create (&w, w.root, "file", O_RDWR, 0644);
+    ck_assert_ptr_nonnull (fd);
+    ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), -errors[_i]);
+    g_clear_pointer (&fd, fd_unref);
     overlay_world_end (&w);
 }
 END_TEST
@@ -221,6 +246,7 @@ TEST_PROGRAM (test_overlay_claims)
     TCase *tcase = tcase_create ("claims");
 
     tcase_add_loop_test (tcase, a_second_daemon_is_refused_and_writes_nothing, 0, 3);
+    tcase_add_loop_test (tcase, storage_without_locks_is_used_without, 0, 3);
     tcase_add_test (tcase, the_next_graph_of_a_mount_has_the_lock_too);
     tcase_add_test (tcase, the_next_graph_may_have_another_upper);
     tcase_add_loop_test (tcase, what_two_graphs_of_a_mount_write_is_in_one_copy, 0, 2);

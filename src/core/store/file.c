@@ -19,7 +19,7 @@
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 int
-store_file_read (struct store *store, GByteArray *ret_bytes)
+store_file_read_all (struct store *store, GByteArray *ret_bytes)
 {
     struct client *client = store_way (store)->client;
     int r = 1;

@@ -54,7 +54,7 @@ GByteArray *store_records_all (GTree *table);
 
 /* Opens the file that has the name. Sets fd and gfid. */
 int store_file_open (struct store *store);
-int store_file_read (struct store *store, GByteArray *ret_bytes);
+int store_file_read_all (struct store *store, GByteArray *ret_bytes);
 /* Makes the bytes the content of a new file, which takes the name. */
 int store_file_replace (struct store *store, const GByteArray *bytes);
 int store_file_append (struct store *store, const GByteArray *bytes);

@@ -336,7 +336,7 @@ store_load (struct store *store)
     if (r == -ENOENT)
         r = store_compact (store);
     if (r == 0)
-        r = store_file_read (store, bytes);
+        r = store_file_read_all (store, bytes);
     if (r == 0)
         r = store_records_read (bytes, store->table, &store->losses, &end);
     if (r < 0)
