@@ -121,22 +121,12 @@ see_entry_attributes (struct actor *actor, const struct answer *answer)
         }
     if (!one)
         return;
-    seen = g_new0 (struct operation, 1);
-    *seen = (struct operation){ .op = FOP_stat,
-                           .line = actor->line->number,
-                           .client = actor->index + CLIENTS_MAX + 1,
-                           .parent = -1,
-                           .newparent = -1,
-                           .fd = -1,
-                           .fd_out = -1,
-                           .found = -1,
-                           .keeps_removed = drive->has_trash,
-                           .invoked = actor->asked,
-                           .responded = drive->clock++,
-                           .has_iatt = true,
-                           .iatt = one->d_stat };
+    seen = drive_record (drive, FOP_stat, actor->line->number, actor->index + CLIENTS_MAX + 1);
+    seen->invoked = actor->asked;
+    seen->responded = drive->clock++;
+    seen->has_iatt = true;
+    seen->iatt = one->d_stat;
     seen->node = drive_number (drive, &one->d_stat.ia_gfid);
-    g_ptr_array_add (drive->seens, seen);
 }
 
 /* Compares two elements of operation.names without the letter for the type at the end of each. */

@@ -59,6 +59,18 @@ drive_goes_below (const struct drive *drive, const struct script_line *line)
         && drive_chance (drive, CHANCE_BELOW, line->number, 0) % 2;
 }
 
+struct operation *
+drive_record (struct drive *drive, enum fop op, unsigned line, unsigned client)
+{
+    struct operation *seen = g_new0 (struct operation, 1);
+
+    *seen = (struct operation){ .op = op, .line = line, .client = client, .node = -1, .parent = -1,
+                                .newparent = -1, .fd = -1, .fd_out = -1, .found = -1,
+                                .keeps_removed = drive->has_trash };
+    g_ptr_array_add (drive->seens, seen);
+    return seen;
+}
+
 void
 drive_log (struct drive *drive, const char *format, ...)
 {

@@ -113,6 +113,10 @@ uint64_t drive_chance (const struct drive *drive, unsigned kind, unsigned line, 
 bool drive_goes_below (const struct drive *drive, const struct script_line *line);
 void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
+/* Adds a record of an operation of a script's line to drive->seens. The caller sets its times, and
+ * the files, which the record has none of. */
+struct operation *drive_record (struct drive *drive, enum fop op, unsigned line, unsigned client);
+
 /* gate.c. gates_insert inserts a gate above the top of the graph and one on each edge; the graph
  * must not be active yet. gates_remove removes them from a graph that is not active any more. */
 void gates_insert (struct drive *drive);

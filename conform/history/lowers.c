@@ -85,14 +85,10 @@ lower_fill (const char *directory, unsigned lower, unsigned lowers)
 static struct operation *
 lower_record (struct drive *drive, enum fop op, unsigned *time)
 {
-    struct operation *seen = g_new0 (struct operation, 1);
+    struct operation *seen = drive_record (drive, op, LOWER_LINE, CLIENTS_MAX);
 
-    *seen = (struct operation){ .op = op, .line = LOWER_LINE, .client = CLIENTS_MAX, .node = -1,
-                                .parent = -1, .newparent = -1, .fd = -1, .fd_out = -1,
-                                .found = -1, .keeps_removed = drive->has_trash };
     seen->invoked = (*time)++;
     seen->responded = (*time)++;
-    g_ptr_array_add (drive->seens, seen);
     return seen;
 }
 

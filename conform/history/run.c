@@ -176,10 +176,10 @@ drive_clear (struct drive *drive)
 /* Returns NULL if the texts are equal, or an error text about the first line that differs, which
  * the caller frees with g_free: `what`, and the two lines after `one` and `other`. */
 static char *
-text_difference (const char *what, const char *one, const char *tree, const char *other,
-                 const char *disk)
+text_difference (const char *what, const char *one, const char *text, const char *other,
+                 const char *other_text)
 {
-    g_auto (GStrv) ours = g_strsplit (tree, "\n", -1), theirs = g_strsplit (disk, "\n", -1);
+    g_auto (GStrv) ours = g_strsplit (text, "\n", -1), theirs = g_strsplit (other_text, "\n", -1);
     unsigned i = 0;
 
     while (ours[i] && theirs[i] && strcmp (ours[i], theirs[i]) == 0)

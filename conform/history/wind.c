@@ -19,21 +19,10 @@
 static struct operation *
 operation_new (struct actor *actor, enum fop op)
 {
-    struct operation *seen = g_new0 (struct operation, 1);
+    struct operation *seen = drive_record (actor->drive, op, actor->line->number, actor->index);
 
-    *seen = (struct operation){ .op = op,
-                           .line = actor->line->number,
-                           .client = actor->index,
-                           .node = -1,
-                           .parent = -1,
-                           .newparent = -1,
-                           .fd = -1,
-                           .fd_out = -1,
-                           .found = -1,
-                           .keeps_removed = actor->drive->has_trash,
-                           .invoked = actor->drive->clock++,
-                           .responded = G_MAXUINT };
-    g_ptr_array_add (actor->drive->seens, seen);
+    seen->invoked = actor->drive->clock++;
+    seen->responded = G_MAXUINT;
     actor->seen = seen;
     return seen;
 }
