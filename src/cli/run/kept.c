@@ -5,6 +5,7 @@
  */
 #include "cli/run/run.h"
 
+#include "control/control.h"
 #include "core/base/log.h"
 #include "core/work/job.h"
 #include "graph/graph.h"
@@ -26,18 +27,6 @@ kept_view_volfile (const char *name)
 
     return !strchr (name, '/') && g_file_test (file, G_FILE_TEST_IS_REGULAR)
                ? g_steal_pointer (&file) : NULL;
-}
-
-static xlator_t *
-kept_find (const struct graph *graph, const char *type)
-{
-    for (guint i = 0; i < graph->xlators->len; i++) {
-        xlator_t *xl = graph->xlators->pdata[i];
-
-        if (strcmp (xl->api->type, type) == 0)
-            return xl;
-    }
-    return NULL;
 }
 
 static int
@@ -62,23 +51,13 @@ kept_take_job (unsigned number, control_piece_fn *take, void *data, char **ret_e
 }
 
 static int
-kept_carry_out (struct graph *graph, const char *type, const char *name, GBytes *input,
-                control_piece_fn *take, void *data, char **ret_error)
+kept_carry_out (struct graph *graph, const struct control_request *request, control_piece_fn *take,
+                void *data, char **ret_error)
 {
-    xlator_t *xl = kept_find (graph, type);
-    const struct xlator_command *row = xl ? xl->api->commands : NULL;
-    const struct xlator_asked asked = { .input = input, .uid = geteuid (), .gid = getegid (),
-                                        .pid = getpid () };
+    const struct xlator_asked asked = { .uid = geteuid (), .gid = getegid (), .pid = getpid () };
     g_autoptr (GString) answer = g_string_new (NULL);
-    int r;
+    const int r = control_dispatch (graph, NULL, NULL, request, &asked, answer);
 
-    while (row && row->name && strcmp (row->name, name) != 0)
-        row++;
-    if (!row || !row->name) {
-        *ret_error = g_strdup ("the volfile of the view has no such volume");
-        return -ENOENT;
-    }
-    r = row->run (xl, &asked, answer);
     if (r < 0) {
         *ret_error = g_strdup (answer->str);
         return r;
@@ -120,12 +99,13 @@ int
 kept_view_command (const char *volfile, const char *type, const char *name, GBytes *input,
                    control_piece_fn *take, void *data, char **ret_error)
 {
+    const struct control_request request = { (char *) name, (char *) type, input };
     struct graph *graph = kept_start (volfile, ret_error);
     int r;
 
     if (!graph)
         return -EIO;
-    r = kept_carry_out (graph, type, name, input, take, data, ret_error);
+    r = kept_carry_out (graph, &request, take, data, ret_error);
     graph_free (graph);
     return r;
 }
