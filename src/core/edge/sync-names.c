@@ -89,6 +89,26 @@ sync_name_link (struct client *client, inode_t *inode, inode_t *directory, const
 }
 
 int
+sync_name_create (struct client *client, const struct fd_maker *fds, inode_t *directory,
+                  const char *name, mode_t mode, inode_t **ret_inode, fd_t **ret_fd)
+{
+    g_autoptr (inode_t) fresh = inode_new (directory->table);
+    g_autoptr (fd_t) fd = fd_new (fds, NULL, O_RDWR | O_EXCL, client->pid);
+    loc_t loc = { .name = name, .parent = directory, .inode = fresh };
+    struct create_reply reply;
+    int r = sync_create (client, &loc, O_RDWR | O_EXCL | O_CREAT, mode, 0, fd, NULL, &reply);
+
+    if (r >= 0) {
+        *ret_inode = inode_link (reply.inode, directory, name, &reply.buf);
+        fd_adopt (fd, *ret_inode);
+        *ret_fd = g_steal_pointer (&fd);
+    }
+    create_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
+int
 sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                   inode_t *newdirectory, const char *newname, uint32_t flags)
 {

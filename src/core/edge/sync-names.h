@@ -19,6 +19,10 @@ int sync_name_mknod (struct client *client, inode_t *directory, const char *name
 int sync_name_symlink (struct client *client, inode_t *directory, const char *name,
                        const char *target, inode_t **ret_inode);
 int sync_name_link (struct client *client, inode_t *inode, inode_t *directory, const char *name);
+/* Makes a file, and opens it for reading and writing. -EEXIST: the name is taken. fds: as
+ * xlator.fd_maker. */
+int sync_name_create (struct client *client, const struct fd_maker *fds, inode_t *directory,
+                      const char *name, mode_t mode, inode_t **ret_inode, fd_t **ret_fd);
 /* flags: as in the operation, without RENAME_EXCHANGE */
 int sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                       inode_t *newdirectory, const char *newname, uint32_t flags);

@@ -18,33 +18,14 @@ copy_open_source (xlator_t *this, struct client *client, inode_t *inode, fd_t **
     return r < 0 ? sync_name_open (client, this->fd_maker, inode, O_RDONLY, ret_fd) : r;
 }
 
-static int
-copy_create (xlator_t *this, struct client *client, struct trash_copy *copy)
-{
-    g_autoptr (inode_t) fresh = inode_new (copy->folder->table);
-    g_autoptr (fd_t) fd = fd_new (this->fd_maker, NULL, O_RDWR | O_EXCL, client->pid);
-    loc_t loc = { .name = copy->name, .parent = copy->folder, .inode = fresh };
-    struct create_reply reply;
-    int r = sync_create (client, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
-
-    if (r >= 0) {
-        copy->inode = inode_link (reply.inode, copy->folder, copy->name, &reply.buf);
-        if (!fd->inode)
-            fd->inode = inode_ref (copy->inode);
-        copy->to = g_steal_pointer (&fd);
-    }
-    create_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
-}
-
 int
 trash_copy_begin (xlator_t *this, struct client *client, struct trash_copy *copy, inode_t *source)
 {
     int r = copy->from ? 0 : copy_open_source (this, client, source, &copy->from);
 
     if (r == 0)
-        r = copy_create (this, client, copy);
+        r = sync_name_create (client, this->fd_maker, copy->folder, copy->name, 0600, &copy->inode,
+                              &copy->to);
     return r;
 }
 

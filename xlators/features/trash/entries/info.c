@@ -29,25 +29,17 @@ int
 trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
                  const char *text, inode_t **ret_inode)
 {
-    g_autoptr (inode_t) fresh = inode_new (folder->table);
-    g_autoptr (fd_t) fd = fd_new (this->fd_maker, NULL, O_RDWR | O_EXCL, owner->pid);
-    loc_t loc = { .name = name, .parent = folder, .inode = fresh };
-    struct create_reply reply;
-    int r = sync_create (owner, &loc, O_RDWR | O_EXCL | O_CREAT, 0600, 0, fd, NULL, &reply);
+    g_autoptr (fd_t) fd = NULL;
+    int r = sync_name_create (owner, this->fd_maker, folder, name, 0600, ret_inode, &fd);
 
-    if (r >= 0) {
-        *ret_inode = inode_link (reply.inode, folder, name, &reply.buf);
-        if (!fd->inode)
-            fd->inode = inode_ref (*ret_inode);
-        r = info_write (owner, fd, text);
-        if (r < 0) {
-            sync_name_remove (owner, folder, name, *ret_inode);
-            g_clear_pointer (ret_inode, inode_unref);
-        }
+    if (r < 0)
+        return r;
+    r = info_write (owner, fd, text);
+    if (r < 0) {
+        sync_name_remove (owner, folder, name, *ret_inode);
+        g_clear_pointer (ret_inode, inode_unref);
     }
-    create_reply_drop (&reply);
-    loc_wipe_path (&loc);
-    return error_or_0 (r);
+    return r;
 }
 
 /* --- of a daemon that ended ------------------------------------------------------------------- */
