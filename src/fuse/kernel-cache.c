@@ -28,6 +28,14 @@ kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt
     ret_st->st_blksize = kernel_block_size (iatt);
 }
 
+/* Returns `timeout`, unless the kernel may keep nothing of the inode, or of names in it. inode NULL:
+ * it is not unkept. */
+static double
+kernel_keeps (const struct bridge *bridge, uint64_t nodeid, const inode_t *inode, double timeout)
+{
+    return inode && inode_is_unkept (inode) ? 0 : kernel_remembers (bridge, nodeid, timeout);
+}
+
 /* Only a directory may be unkept: others need no look at their inodes. */
 double
 kernel_attribute_timeout (const struct bridge *bridge, uint64_t nodeid, const struct iatt *iatt)
@@ -36,26 +44,13 @@ kernel_attribute_timeout (const struct bridge *bridge, uint64_t nodeid, const st
                              ? inode_of_nodeid (bridge->graph->itable, nodeid)
                              : NULL;
 
-    return inode && inode_is_unkept (inode)
-             ? 0
-             : kernel_remembers (bridge, nodeid, bridge->settings.attribute_timeout);
+    return kernel_keeps (bridge, nodeid, inode, bridge->settings.attribute_timeout);
 }
 
 double
 kernel_negative_timeout (const struct bridge *bridge, const inode_t *directory)
 {
-    return inode_is_unkept (directory)
-             ? 0
-             : kernel_remembers (bridge, 0, bridge->settings.negative_timeout);
-}
-
-static double
-kernel_entry_timeout (const struct bridge *bridge, uint64_t nodeid, const inode_t *parent,
-                      const struct iatt *iatt)
-{
-    return kernel_is_guarded (bridge, iatt) || (parent && inode_is_unkept (parent))
-             ? 0
-             : kernel_remembers (bridge, nodeid, bridge->settings.entry_timeout);
+    return kernel_keeps (bridge, 0, directory, bridge->settings.negative_timeout);
 }
 
 void
@@ -65,11 +60,12 @@ kernel_entry (struct bridge *bridge, struct fuse_entry_param *ret_entry, inode_t
     memset (ret_entry, 0, sizeof *ret_entry);
     ret_entry->ino = inode ? inode_nodeid (inode) : 0;
     ret_entry->generation = bridge->generation;
-    ret_entry->attr_timeout = inode && inode_is_unkept (inode)
-                                ? 0
-                                : kernel_remembers (bridge, ret_entry->ino,
-                                                    bridge->settings.attribute_timeout);
-    ret_entry->entry_timeout = kernel_entry_timeout (bridge, ret_entry->ino, parent, iatt);
+    ret_entry->attr_timeout = kernel_keeps (bridge, ret_entry->ino, inode,
+                                            bridge->settings.attribute_timeout);
+    ret_entry->entry_timeout = kernel_is_guarded (bridge, iatt)
+                                 ? 0
+                                 : kernel_keeps (bridge, ret_entry->ino, parent,
+                                                 bridge->settings.entry_timeout);
     kernel_stat (bridge, &ret_entry->attr, iatt);
     kernel_note_mode (bridge, ret_entry->ino, iatt);
 }

@@ -116,7 +116,7 @@ notices_next (struct bridge *bridge)
     struct notice *due = NULL;
 
     pthread_mutex_lock (&bridge->notices.lock);
-    for (GList *at = bridge->notices.kept.head; at && !due; at = at->next)
+    for (GList *at = bridge->notices.kept.head; at; at = at->next)
         if (!notice_must_wait (at->data, under_way)) {
             due = at->data;
             g_queue_delete_link (&bridge->notices.kept, at);
