@@ -98,7 +98,7 @@ graph_release_in_realm (fd_t *fd, void *data)
 
 static bool
 name_is_of_unkept (const struct graph *graph, const struct realm *realm, inode_t *parent,
-                const char *name)
+                   const char *name)
 {
     for (guint i = 0; i < graph->xlators->len; i++) {
         xlator_t *xl = graph->xlators->pdata[i];

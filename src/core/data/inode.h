@@ -55,7 +55,8 @@ struct inode {
     bool unkept;          /* inode_set_unkept was called. Atomic; never reset */
     uint64_t named;       /* time of the names' clock when a name of it came or went. Atomic; set
                            * under table->lock */
-    uint64_t nlookup;     /* number of lookups that the kernel has not forgotten; table->lock */
+    uint64_t nlookup;     /* number of lookups that the kernel has not forgotten. Atomic; set
+                           * under table->lock */
     struct dentry *names; /* table->lock */
     struct dentry *children; /* of a directory: the known names in it; table->lock */
     GList *forgotten;     /* table->lock; the element of table->forgotten, or NULL */

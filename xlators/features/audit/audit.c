@@ -520,7 +520,6 @@ static const struct xlator_misfit audit_misfits[] = {
     { "performance/readdir-ahead", "reads for itself, which nobody has asked for" },
     { "performance/write-behind", "puts writes together, and makes them later" },
     { "features/trash", "makes removals into renames of its own" },
-    { "cluster/overlay", "makes several requests of one" },
     { "cluster/distribute", "makes several requests of one" },
     { "cluster/overlay", "makes several requests of one" },
     { "cluster/replicate", "makes several requests of one" },
