@@ -346,9 +346,15 @@ stages_drop (xlator_t *this)
         trash_stage_unref (this, stage);
 }
 
+static bool
+heir_makes_entries (const trash_private_t *priv)
+{
+    return priv->heir && __atomic_load_n (&trash_priv (priv->heir)->on, __ATOMIC_RELAXED);
+}
+
 /* No request comes any more. What lies in stages becomes entries while the child still answers. If
  * that takes too long, the rest is left to the next daemon. After a reload the trash of the next
- * graph makes all of them, so that the reload does not wait for them. */
+ * graph makes all of them, unless it is off, so that the reload does not wait for them. */
 static void
 trash_settle_all (xlator_t *this)
 {
@@ -359,7 +365,7 @@ trash_settle_all (xlator_t *this)
     priv->settled = true;
     pthread_mutex_unlock (&priv->lock);
     jobs_wait (this);
-    if (!priv->heir)
+    if (!heir_makes_entries (priv))
         trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
     stages_drop (this);
