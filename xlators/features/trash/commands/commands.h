@@ -85,7 +85,7 @@ int visit_choose (struct visit *visit, bool newest);
 char *visit_shown (const char *text);
 /* Looks a name in the files of a trash up. */
 int visit_look (const struct entry_seen *entry, inode_t **ret_inode, struct iatt *ret_buf);
-/* Waits until the kernel knows of the names that have come and gone. */
+/* Waits until the kernel knows of the names that have come back, for a while at most. */
 void visit_wait_noticed (struct visit *visit);
 
 /* --- list.c, restore.c, empty.c: the jobs ----------------------------------------------------- */

@@ -162,8 +162,6 @@ empty_all (struct trash_emptying *emptying)
 
     for (guint i = 0; whole && r == 0 && i < visit->bins->len; i++)
         r = orphans_remove (emptying, visit->bins->pdata[i]);
-    if (r == 0)
-        visit_wait_noticed (visit);
     return r;
 }
 
