@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* no-trash: removals where no trash can be made, since the daemon may not write in the root of the
  * mount, such as that of a user over somebody else's directory. */
-#include "gluster/gluster.h"
+#include "trash.h"
 
 #include <errno.h>
 #include <unistd.h>

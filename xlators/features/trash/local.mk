@@ -16,6 +16,7 @@ xlators_features_trash_so_SOURCES = \
     %D%/commands/visit.c \
     %D%/copies/copy.c \
     %D%/copies/copy.h \
+    %D%/copies/truncate.c \
     %D%/copies/versions.c \
     %D%/entries/entries.c \
     %D%/entries/info.c \
@@ -24,7 +25,6 @@ xlators_features_trash_so_SOURCES = \
     %D%/gluster/gluster.c \
     %D%/gluster/gluster.h \
     %D%/gluster/remove.c \
-    %D%/gluster/truncate.c \
     %D%/stage/folders.c \
     %D%/stage/recover.c \
     %D%/stage/remove.c \

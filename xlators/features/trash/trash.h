@@ -4,7 +4,7 @@
  *
  *   stage/     removals and renames, and the stages that they lead to
  *   entries/   entries of the trash, made of what lies in stages; their limits
- *   copies/    copies of what a file had before it was cut or opened for writing
+ *   copies/    truncations and opens, and the copies of what a file had before them
  *   gluster/   layout gluster
  *   commands/  windlass trash
  *
@@ -179,7 +179,8 @@ typedef struct {
     bool ending;            /* lock */
     bool settled;           /* no task may begin any more; lock */
     bool top_is_there;      /* TRASH_STAGES is in the root, as far as is known; atomic */
-    inode_t *root;          /* NULL before the first lookup; no reference is needed; atomic */
+    inode_t *root;          /* NULL before the first lookup or removal; no reference is needed;
+                             * atomic */
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
     bool no_reflink;        /* storage has none; atomic */
     bool began;             /* the first lookup has come; atomic */
@@ -299,12 +300,12 @@ int trash_folder_like (struct client *client, inode_t *directory, const char *na
                        const struct iatt *like, inode_t **ret_inode);
 /* Removes all folders that are empty, at the end. */
 void trash_folders_leave (xlator_t *this);
+/* Has that done in the line, unless this graph has an instance; on any thread. */
+void trash_folders_tidy (xlator_t *this);
 /* Remembers whether TRASH_STAGES is in the root, whose link count that changes; on any thread. */
 void trash_top_is_there (xlator_t *this, bool is_there);
 /* xlator_api.uncount. */
 void trash_uncount (xlator_t *this, struct iatt *buf);
-/* Has the same done in the line, unless this daemon has an instance; on any thread. */
-void trash_folders_tidy (xlator_t *this);
 
 #define TRASH_SLICE G_GINT64_CONSTANT (500000000) /* nanoseconds for which entries are made before
                                                      a request that waits for them goes on */
@@ -479,7 +480,6 @@ extern const struct xlator_command trash_commands[];
 extern unlink_fop trash_unlink;
 extern rmdir_fop trash_rmdir;
 extern rename_fop trash_rename;
-extern create_fop trash_create;
 extern symlink_fop trash_symlink;
 extern flush_fop trash_flush;
 

@@ -12,13 +12,13 @@
  * storage has none, the bytes are copied with `copy on` only, in the line `entries`, as layout
  * gluster copies: that may take long.
  *
- * A copy has a stage of its own, which counts only once the copy is complete and durable, and then
- * the file loses its content.
+ * There each copy has a stage of its own, whose name begins with TRASH_UNFINISHED until the copy is
+ * complete and durable. Only then does the operation go on, and the file may lose its content.
  *
  * A program may open a file for writing and write nothing. So the copy of an open becomes an entry
- * after the file is closed, and only if the file has changed: its
- * ctime moves with each change, and no program can set it back. touch(1) changes the times alone.
- * So if the ctime has moved and the size has not, the bytes are compared.
+ * after the file is closed, and only if the file has changed: its ctime moves with each change, and
+ * no program can set it back. touch(1) changes the times alone. So if the ctime has moved and the
+ * size has not, the bytes are compared.
  */
 #ifndef WINDLASS_TRASH_COPY_H
 #define WINDLASS_TRASH_COPY_H
@@ -54,6 +54,13 @@ void trash_copy_end (struct client *client, struct trash_copy *copy, dict_t *xat
 void trash_copy_close (struct trash_copy *copy);
 void trash_copy_remove (struct client *client, struct trash_copy *copy);
 void trash_copy_clear (struct trash_copy *copy); /* frees what it has; the copy stays */
+
+/* --- truncate.c: operations that may destroy content ------------------------------------------ */
+
+extern truncate_fop trash_truncate;
+extern ftruncate_fop trash_ftruncate;
+extern open_fop trash_open;
+extern create_fop trash_create;
 
 /* --- versions.c: copies of layout freedesktop ------------------------------------------------- */
 

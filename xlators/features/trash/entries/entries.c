@@ -259,7 +259,7 @@ static int
 entry_try (struct making *making, inode_t *inode, const char *name, const char *text, unsigned try)
 {
     g_autofree char *to = trash_entry_name (name, try);
-    g_autofree char *info = g_strconcat (to, ".trashinfo", NULL);
+    g_autofree char *info = g_strconcat (to, TRASH_INFO_SUFFIX, NULL);
     g_autoptr (inode_t) of_info = NULL;
     int r = trash_info_make (making->this, making->owner, making->bin.info, info, text, &of_info);
 

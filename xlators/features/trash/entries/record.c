@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define ENTRY_NAME_MAX (NAME_MAX - (int) sizeof ".trashinfo" + 1)
+#define ENTRY_NAME_MAX (NAME_MAX - (int) sizeof TRASH_INFO_SUFFIX + 1)
 
 void
 trash_append_encoded (GString *out, const char *text, const char *kept)

@@ -14,8 +14,8 @@
  * layout the name is dropped after the rename, by one thread, so that two removals of two links
  * don't both take the file for one that has another.
  *
- * A file that becomes shorter is copied there first, in steps of 128 KiB. (GlusterFS 10.3 means to
- * do so, but its own storage refuses the name that it makes for the copy.)
+ * A file that becomes shorter is copied there first. (GlusterFS 10.3 means to do so, but its own
+ * storage refuses the name that it makes for the copy.)
  */
 #ifndef WINDLASS_TRASH_GLUSTER_H
 #define WINDLASS_TRASH_GLUSTER_H
@@ -47,10 +47,5 @@ char *trash_gluster_name (const char *name, unsigned try);
 #define TRASH_GLUSTER_TRIES 20 /* names that are tried */
 
 extern unlink_fop trash_gluster_unlink; /* remove.c */
-
-/* truncate.c: of both layouts. */
-extern truncate_fop trash_truncate;
-extern ftruncate_fop trash_ftruncate;
-extern open_fop trash_open;
 
 #endif

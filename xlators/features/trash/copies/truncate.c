@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * truncate, ftruncate, open and create of a file that loses content, or may lose it: the copy
- * first, then the operation. If the operation fails, the copy is removed before the answer. The
- * rest is in copy.h.
+ * truncate, ftruncate, open and create of a file that loses content, or may lose it, in both
+ * layouts: the copy first, then the operation. If the operation fails, the copy is removed before
+ * the answer. The rest is in copy.h.
  */
-#include "../copies/copy.h"
-#include "gluster.h"
+#include "../gluster/gluster.h"
+#include "copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
