@@ -28,8 +28,8 @@ kernel_stat (const struct bridge *bridge, struct stat *ret_st, const struct iatt
     ret_st->st_blksize = kernel_block_size (iatt);
 }
 
-/* Returns `timeout`, unless the kernel may keep nothing of the inode, or of names in it. inode NULL:
- * it is not unkept. */
+/* Returns `timeout`, unless the kernel may keep nothing of the inode, or of names in it. Without an
+ * inode (NULL) it may. */
 static double
 kernel_keeps (const struct bridge *bridge, uint64_t nodeid, const inode_t *inode, double timeout)
 {

@@ -43,7 +43,7 @@ struct locking {
 /* Operations whose caller has the lock of a directory (fs/namei.c, fs/readdir.c, fs/xattr.c and
  * others of the kernel). */
 #define OPS_LOCK_NAMES                                                                             \
-    (OPS_CHANGE_NAMES | OPS_CHANGE_XATTRS | OPSET_OF (FOP_lookup) | OPSET_OF (FOP_readdir)          \
+    (OPS_CHANGE_NAMES | OPS_CHANGE_XATTRS | OPSET_OF (FOP_lookup) | OPSET_OF (FOP_readdir)         \
      | OPSET_OF (FOP_readdirp) | OPSET_OF (FOP_fsyncdir) | OPSET_OF (FOP_setattr))
 
 /* Another thread may end the request meanwhile; then a notice waits for nothing, until the next

@@ -174,7 +174,7 @@ stack debug/fault features/trash,settle=10ms
 mount_volfile "$VOL"
 touch "$MNT/a" "$MNT/b"
 rm "$MNT/a" "$MNT/b"
-wait_until '[ -e "$BACK/.Trash-0/files/b" ]'
+wait_until '[ -e "$BACK/.Trash-0/files/a" ] && [ -e "$BACK/.Trash-0/files/b" ]'
 expect_ok "$WINDLASS" fault "$MNT" - <<<'unlink path "/.Trash-0/files/a" -> hang name stuck'
 "$WINDLASS" trash empty "$MNT" a b >told 2>&1 &
 emptier=$!

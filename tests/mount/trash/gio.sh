@@ -8,7 +8,7 @@ need_root
 need_command gio dbus-run-session
 [ -x /usr/libexec/gvfsd-trash ] || skip "needs gvfsd-trash of gvfs"
 
-stack features/trash,settle=50ms
+stack features/trash,settle=1h
 mount_volfile "$VOL"
 umask 022
 mkdir -p "$MNT/tree/deep" "$TEST_DIR/home" "$TEST_DIR/run"
@@ -19,7 +19,7 @@ echo plain >"$MNT/plain"
 rm -r "$MNT/tree"
 rm "$MNT/100% of it"
 expect_ok gio trash "$MNT/plain"
-settled
+asked
 
 # A session of its own, with a fresh gvfsd-trash.
 session () {

@@ -12,6 +12,13 @@ settled () {
         [ -z "$(find "$BACK/.windlass-trash" -mindepth 3 ! -path "*/trashes/*")" ]'
 }
 
+# asked: asks for what was removed, which becomes entries at once, whatever `settle` says. So a busy
+# machine, on which rm rests longer than that, makes no second entry of a tree.
+asked () {
+    expect_ok "$WINDLASS" trash list "$MNT"
+    settled
+}
+
 # gluster_mount OPTIONS: the trash of GlusterFS, over stock.d, at stock.
 gluster_mount () {
     mkdir -p stock stock.d

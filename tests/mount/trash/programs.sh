@@ -10,7 +10,7 @@ version=$(trash-list --version)
 [ "$(printf '%s\n' 0.22 "${version##* }" | sort -V | head -n 1)" != 0.22 ] ||
     skip "needs a trash-cli before 0.22, which looks at mounts of all types: features-trash(7)"
 
-stack features/trash,settle=50ms
+stack features/trash,settle=1h
 mount_volfile "$VOL"
 umask 022
 
@@ -21,7 +21,7 @@ echo odd >"$MNT/odd/"'100% of "it"'
 rm -r "$MNT/tree"
 rm "$MNT/file" "$MNT/odd/"*
 trash-put "$MNT/odd" || fail "trash-put can't"
-settled
+asked
 
 # trash-cli: all volumes of /proc/mounts.
 listed () { trash-list | sed -n "s|^....-..-.. ..:..:.. $MNT/||p" | sort | xargs -d '\n' -n1; }
@@ -60,6 +60,6 @@ expect "trash-list" file "$(listed)"
 
 trash-put "$MNT/tree"
 trash-empty >/dev/null </dev/null
-settled
+asked
 expect "trash-empty" "" "$(listed)"
 unmount

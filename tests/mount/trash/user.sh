@@ -11,14 +11,14 @@ paths () {
     cat "$BACK/.Trash-$(id -u)"/info/*.trashinfo 2>/dev/null | sed -n 's/^Path=//p' | sort | xargs
 }
 
-stack features/trash,settle=50ms,keep=deleted+overwritten
+stack features/trash,settle=1h,keep=deleted+overwritten
 sed -i 's/deleted+/deleted,/' "$VOL"
 mount_volfile "$VOL"
 mkdir -p "$MNT/tree/below"
 echo text >"$MNT/tree/below/file"
 chmod 750 "$MNT/tree/below"
 rm -r "$MNT/tree"
-settled
+asked
 expect "an entry" tree "$(paths)"
 expect "the modes" "700 750" "$(stat -c %a "$BACK/.Trash-$(id -u)" "$BACK/.Trash-$(id -u)/files/tree/below" | xargs)"
 expect_ok "$WINDLASS" trash restore "$MNT" tree
@@ -32,7 +32,7 @@ for name in one two old new; do echo $name >"$MNT/$name"; done
 rm "$MNT/one" &
 rm "$TEST_DIR/other/two" || fail "not removed"
 wait $! || fail "not removed"
-sed -i 's/settle "50ms"/settle "60ms"/' "$VOL"
+sed -i 's/settle "1h"/settle "60ms"/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 python3 -c 'import os, sys; os.rename (sys.argv[1], sys.argv[2])' "$MNT/new" "$MNT/old"
 expect_ok "$WINDLASS" umount "$TEST_DIR/other"

@@ -174,7 +174,7 @@ typedef struct {
     GQueue loose;           /* stages that no removal finds any more, with references; lock */
     unsigned count;         /* of both; atomic, written under lock */
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
-    bool timer_is_late;     /* it is for limits alone; lock */
+    int64_t timer_due;      /* on clock_now; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
     bool ending;            /* lock */
     bool settled;           /* no task may begin any more; lock */

@@ -334,17 +334,16 @@ void
 trash_stages_watch (xlator_t *this)
 {
     trash_private_t *priv = this->private;
-
-    const int64_t settle = __atomic_load_n (&priv->settle, __ATOMIC_RELAXED);
-    bool soon;
+    const int64_t settle = __atomic_load_n (&priv->settle, __ATOMIC_RELAXED), now = clock_now ();
+    int64_t wait;
 
     pthread_mutex_lock (&priv->lock);
-    soon = priv->count > 0;
-    if (priv->timer && soon && priv->timer_is_late && timer_cancel (priv->timer))
+    wait = priv->count > 0 ? settle : TRASH_LIMITS_EVERY;
+    if (priv->timer && priv->timer_due > now + wait && timer_cancel (priv->timer))
         priv->timer = NULL;
-    if (!priv->timer && !priv->ending && (soon || trash_has_limits (priv))) {
-        priv->timer = timer_after (soon ? settle : TRASH_LIMITS_EVERY, stages_due, this);
-        priv->timer_is_late = !soon;
+    if (!priv->timer && !priv->ending && (priv->count > 0 || trash_has_limits (priv))) {
+        priv->timer = timer_after (wait, stages_due, this);
+        priv->timer_due = now + wait;
     }
     pthread_mutex_unlock (&priv->lock);
 }
