@@ -412,7 +412,8 @@ assert_work_is_clean (const struct steps_case *one)
 
     ck_assert_ptr_nonnull (dir);
     while ((name = g_dir_read_name (dir)))
-        ck_assert (strcmp (name, "lock") == 0 || strcmp (name, "records") == 0);
+        ck_assert (strcmp (name, "index") == 0 || strcmp (name, "lock") == 0
+                   || strcmp (name, "records") == 0);
     g_dir_close (dir);
 }
 

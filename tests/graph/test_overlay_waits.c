@@ -144,7 +144,8 @@ waits_work_is_clean (const struct world *w)
     bool clean = true;
 
     while ((name = g_dir_read_name (dir)))
-        clean &= strcmp (name, "lock") == 0 || strcmp (name, "records") == 0;
+        clean &= strcmp (name, "index") == 0 || strcmp (name, "lock") == 0
+                 || strcmp (name, "records") == 0;
     g_dir_close (dir);
     return clean;
 }

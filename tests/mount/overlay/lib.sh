@@ -29,7 +29,7 @@ EOF
 
 # What was removed leaves the work directory in the background.
 work_is_clean () {
-    [ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]
+    [ "$(ls -A "$UPPER/work" | xargs)" = "index lock records" ]
 }
 
 overlay () {

@@ -27,7 +27,7 @@ chown 65534:65534 "$BACK"
 mount_as_user keep
 expect_error "not permitted" user bash -c "echo more >>'$MNT/file'"
 expect "the file" others "$(user cat "$MNT/file")"
-expect "what is left in the work directory" "lock records" "$(ls -A changes/work | xargs)"
+expect "what is left in the work directory" "index lock records" "$(ls -A changes/work | xargs)"
 user "$WINDLASS" umount "$MNT"
 
 mount_as_user daemon

@@ -73,7 +73,7 @@ touch over
 for load in "${loads[@]}"; do wait "$load" || fail "the load failed"; done
 expect_match "two daemons" "is in use by process $DAEMON on" \
     "$("$WINDLASS" -f short.vol -l second.log "$TEST_DIR" 2>&1)"
-wait_until '[ "$(ls -A "$UPPER/work" | xargs)" = "lock records" ]'
+wait_until '[ "$(ls -A "$UPPER/work" | xargs)" = "index lock records" ]'
 unmount
 diff -r before "$BACK" || fail "the lower has changed"
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"

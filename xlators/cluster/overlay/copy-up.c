@@ -5,7 +5,7 @@
  * copy is made in the work directory, gets the bytes, owner, mode, extended attributes and times,
  * is synced, and then gets its name; its directory keeps its times. The name itself is synced when
  * a program syncs the file or a directory (sync.c). A file that has lost its name in the view gets
- * a copy without one.
+ * a copy without one. A file with other names gets one in the index, too (links.c).
  */
 #include "copy-up.h"
 #include "records.h"
@@ -25,6 +25,7 @@ struct overlay_copy {
     char *work_name;   /* owned */
     inode_t *made;     /* the copy, with a reference */
     fd_t *opened;      /* of a file or directory: the copy, open, with a reference */
+    bool indexed;      /* the copy has a name in the index */
 };
 
 static struct overlay_model
@@ -98,6 +99,7 @@ overlay_copy_fill (struct overlay_copy *copy)
     const uint64_t number =
         ctx->number ? ctx->number : overlay_number (copy->act->this, copy->slot, copy->buf.ia_ino);
     const struct overlay_model model = overlay_copy_model (copy);
+    const gfid_t gfid = overlay_gfid_below (copy->act->this, copy->inode);
     int r = 0;
 
     __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
@@ -105,8 +107,7 @@ overlay_copy_fill (struct overlay_copy *copy)
     if (copy->buf.ia_type == IA_IFREG)
         r = overlay_copy_data (copy->act, &model, OVERLAY_UPPER, copy->opened);
     if (r == 0)
-        r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &copy->inode->gfid,
-                                number);
+        r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &gfid, number);
     if (r == 0)
         r = overlay_copy_attributes (copy->act, copy->slot, copy->from, &copy->buf, copy->made);
     if (r == 0 && copy->buf.ia_type == IA_IFREG)
@@ -130,8 +131,10 @@ overlay_copy_rename (struct overlay_copy *copy)
     if (r == 0)
         r = sync_name_rename (client, copy->made, overlay_work (copy->act), copy->work_name,
                               directory, copy->name, RENAME_NOREPLACE);
-    if (r == 0)
+    if (r == 0) {
         overlay_unsynced (copy->act->this, directory);
+        overlay_name_copied (copy->act->this, copy->inode);
+    }
     if (r == 0 && sync_setattr (client, &loc, &times, IATT_ATIME | IATT_MTIME, NULL, NULL) < 0)
         gf_log (copy->act->this, GF_LOG_DEBUG, "the directory of a copy has a new time");
     loc_wipe_path (&loc);
@@ -201,6 +204,8 @@ overlay_copy_taken (struct overlay_copy *copy)
     if (__atomic_load_n (&state->lost_names, __ATOMIC_RELAXED) > 0
         || __atomic_load_n (&state->dead, __ATOMIC_RELAXED))
         return overlay_copy_unname (copy);
+    if (copy->indexed)
+        return -ESTALE;
     r = sync_name_look (overlay_daemon (copy->act, OVERLAY_UPPER), directory, copy->name, &there,
                         &buf);
     if (r == 0)
@@ -213,7 +218,18 @@ overlay_copy_taken (struct overlay_copy *copy)
     return r;
 }
 
-/* Nobody else changes names of the directory meanwhile. */
+static int
+overlay_copy_place (struct overlay_copy *copy)
+{
+    int r = overlay_impure_set (copy->act, copy->parent);
+
+    if (r == 0)
+        r = overlay_copy_rename (copy);
+    return r == -EEXIST ? overlay_copy_taken (copy) : r;
+}
+
+/* Nobody else changes names of the directory meanwhile. A copy that is in the index may have been
+ * found there by another name: it stays, also if it doesn't get this name. */
 static int
 overlay_copy_publish (struct overlay_copy *copy)
 {
@@ -222,12 +238,11 @@ overlay_copy_publish (struct overlay_copy *copy)
 
     if (copy->parent)
         overlay_turns_take (this, copy->parent, NULL);
-    r = copy->parent ? overlay_impure_set (copy->act, copy->parent) : overlay_copy_unname (copy);
-    if (r == 0 && copy->parent)
-        r = overlay_copy_rename (copy);
-    if (r == -EEXIST)
-        r = overlay_copy_taken (copy);
+    r = overlay_index_add (copy->act, copy->inode, &copy->buf, copy->parent != NULL, copy->made,
+                           &copy->indexed);
     if (r == 0)
+        r = copy->parent ? overlay_copy_place (copy) : overlay_copy_unname (copy);
+    if (r == 0 || copy->indexed)
         overlay_copy_join (copy);
     if (copy->parent)
         overlay_turns_give (this, copy->parent, NULL);

@@ -190,18 +190,41 @@ discard_forget (struct discard *discard, const struct discard_name *name)
     inode_unref (parent);
 }
 
+static void
+discard_other_name (inode_t *parent, const char *name, void *data)
+{
+    const struct discard *discard = data;
+
+    pause_invalidate (discard->pause,
+                      &(struct invalidation){ .inode = parent, .name = name,
+                                              .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES });
+}
+
+/* A hard-linked file of a lower: all its names show the lower's file again. */
+static void
+discard_linked (inode_t *above, void *data)
+{
+    const struct discard *discard = data;
+
+    inode_each_name (above, discard_other_name, data);
+    pause_detach (discard->pause, above);
+}
+
 static int
 discard_move (struct discard *discard, struct discard_name *name)
 {
-    const int r = overlay_move_to_work (&discard->act, name->upper, name->name, name->inode, 0,
-                                        &name->away);
+    int r = overlay_move_to_work (&discard->act, name->upper, name->name, name->inode, 0,
+                                  &name->away);
 
     if (r < 0)
         return r;
+    if (!discard->all)
+        r = overlay_index_discard (&discard->act, name->upper, name->away, discard_linked,
+                                   discard);
     if (overlay_priv (discard->act.this)->n == 2) /* else the record tells of a layer between */
         overlay_records_drop_below (discard->act.this, name->path);
     discard_forget (discard, name);
-    return 0;
+    return r;
 }
 
 /* The root stays; it gets the attributes of the first lower's again. */
@@ -233,6 +256,9 @@ discard_move_all (struct discard *discard)
             job_refuse (discard->job, "'%s': %s; %u other names were discarded", name->path,
                         g_strerror (-r), i);
     }
+    if (r == 0 && discard->all)
+        r = overlay_index_discard (&discard->act, discard_upper_root (discard), NULL,
+                                   discard_linked, discard);
     return r == 0 && discard->all ? discard_root (discard) : r;
 }
 

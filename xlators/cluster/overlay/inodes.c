@@ -169,17 +169,22 @@ overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino)
     return slot != OVERLAY_UPPER && ino == priv->folder_ino && dev == priv->folder_dev;
 }
 
-/* The names that the view has removed still count in the lower. */
+/* The names that the view has removed still count in the lower. In the upper the index counts, and
+ * those names do not that only the lower has. */
 static uint32_t
 overlay_links (xlator_t *this, inode_t *inode, const struct overlay_inode *ctx, unsigned slot,
                const struct iatt *iatt)
 {
-    const unsigned lost = ctx ? __atomic_load_n (&ctx->lost_names, __ATOMIC_RELAXED) : 0;
+    unsigned lost;
 
     if (iatt->ia_type == IA_IFDIR)
         return overlay_is_merged (this, inode) ? 1 : iatt->ia_nlink;
-    if (slot == OVERLAY_UPPER || lost == 0)
+    if (!ctx)
         return iatt->ia_nlink;
+    if (slot == OVERLAY_UPPER)
+        return iatt->ia_nlink + __atomic_load_n (&ctx->other_names, __ATOMIC_RELAXED)
+               - (__atomic_load_n (&ctx->indexed, __ATOMIC_RELAXED) && iatt->ia_nlink > 0);
+    lost = __atomic_load_n (&ctx->lost_names, __ATOMIC_RELAXED);
     return iatt->ia_nlink > lost ? iatt->ia_nlink - lost : 0;
 }
 

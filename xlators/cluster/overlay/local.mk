@@ -25,6 +25,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/inodes.c \
     %D%/line-diff.c \
     %D%/line-diff.h \
+    %D%/links.c \
     %D%/listing.c \
     %D%/lookup.c \
     %D%/make.c \

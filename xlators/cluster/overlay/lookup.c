@@ -363,15 +363,14 @@ look_fail (void *data)
 }
 
 /* The gfid of the origin, or the one that the copy says; else the object's own. */
-static gfid_t
-look_gfid (const struct overlay_local *local)
+const gfid_t *
+overlay_look_gfid (const struct overlay_local *local)
 {
     const struct overlay_look *look = &local->look;
-    const gfid_t *said = gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid
-                                                                : &look->first_marks.gfid;
 
-    return overlay_gfid_above (look_overlay (local),
-                               gfid_is_null (&look->gfid) ? said : &look->gfid);
+    if (!gfid_is_null (&look->gfid))
+        return &look->gfid;
+    return gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid : &look->first_marks.gfid;
 }
 
 /* Two objects of the upper that say the same origin are not one file: the second one to be looked
@@ -381,7 +380,7 @@ look_inode (struct overlay_local *local, bool *ret_own)
 {
     const struct overlay_look *look = &local->look;
     struct itable *table = look->loc.parent->table;
-    const gfid_t gfid = look_gfid (local);
+    const gfid_t gfid = overlay_gfid_above (look_overlay (local), overlay_look_gfid (local));
     inode_t *above = overlay_above (look->loc.inode, table, &gfid);
     const inode_t *upper = realm_below (look_overlay (local), above, OVERLAY_UPPER);
 
@@ -408,6 +407,8 @@ look_record (struct overlay_local *local, bool own)
         __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
     if (look->marked & overlay_slot_bit (OVERLAY_UPPER))
         __atomic_store_n (&ctx->impure, true, __ATOMIC_RELAXED);
+    if (!own)
+        overlay_index_record (look_overlay (local), local->inode, look);
     if (local->buf.ia_type == IA_IFDIR)
         __atomic_store_n (&ctx->marked, look->marked, __ATOMIC_RELAXED);
 }
@@ -486,6 +487,7 @@ static const struct step look_steps[] = {
     STEP ("look", look_run, look_judge),
     STEP ("fail", NULL, look_fail, .when = look_shows_nothing),
     STEP ("origin", overlay_origin_run, overlay_origin_judge, .when = overlay_origin_when),
+    STEP ("index", overlay_index_run, overlay_index_judge, .when = overlay_index_when),
     STEP ("join", NULL, look_join),
     STEP ("stat", look_stat_run, look_stat_judge, .when = look_is_copied),
     {},

@@ -190,6 +190,7 @@ origin_found (struct overlay_local *local, const struct lookup_reply *reply)
         return 0;
     look->gfid = reply->buf.ia_gfid;
     look->number = overlay_number (this, look->asked, reply->buf.ia_ino);
+    look->lower_links = reply->buf.ia_nlink;
     if (++look->hops >= overlay_priv (this)->n || look->asked + 1 >= overlay_priv (this)->n)
         return 0;
     look->origin = inode_link (reply->inode, NULL, NULL, &reply->buf);

@@ -96,6 +96,7 @@ overlay_layers_make (xlator_t *this)
 {
     overlay_private_t *priv = overlay_priv (this);
     g_autofree char *work = g_strconcat ("/", priv->work_directory, NULL);
+    g_autofree char *index = g_strconcat (work, "/" OVERLAY_INDEX, NULL);
     g_autofree char *upper = g_strconcat ("/", priv->upper, NULL);
 
     priv->local = true;
@@ -108,6 +109,7 @@ overlay_layers_make (xlator_t *this)
     }
     priv->layers[priv->n] = (struct overlay_layer){ .xlator = FIRST_CHILD (this) };
     realm_slot_new (this, FIRST_CHILD (this), work);
+    realm_slot_new (this, FIRST_CHILD (this), index);
 }
 
 /* While the child answers. */

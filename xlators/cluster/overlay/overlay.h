@@ -34,6 +34,7 @@
 #include <string.h>
 
 #define OVERLAY_UPPER 0 /* slot of the upper */
+#define OVERLAY_INDEX "index" /* directory of work: links.c */
 #define OVERLAY_SENTENCES_MAX 100 /* about wrong marks, that a graph writes to its log */
 
 struct overlay_layer {
@@ -60,6 +61,7 @@ struct overlay_shared {
     unsigned n_unsynced;         /* of them. Atomic */
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
+    bool has_index;              /* the index has, or has had, a name. Atomic */
 };
 
 enum overlay_owner { OVERLAY_OWNER_KEEP, OVERLAY_OWNER_DAEMON };
@@ -68,7 +70,8 @@ typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
     enum overlay_owner owner;     /* option */
     struct held_calls *held;      /* calls that wait for copies */
-    unsigned n;                   /* slots of layers; slot n is the work directory */
+    unsigned n;                   /* slots of layers; slot n is the work directory, n + 1 its
+                                   * index */
     bool local;                   /* all layers are storage of this machine. Set at init */
     struct overlay_layer *layers;
     const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set by
@@ -113,6 +116,9 @@ struct overlay_inode {
     unsigned threads;    /* that want the copy */
     bool dead;           /* a removed directory: no name can be made in it. Atomic */
     unsigned lost_names; /* names of a lower's file that were removed in the view. Atomic */
+    bool indexed;        /* the copy has a name in the index. Atomic */
+    unsigned other_names; /* of an indexed copy: those that only the lower has. Atomic */
+    enum { LINKS_UNKNOWN, LINKS_GUESSED, LINKS_EXACT } links; /* how other_names is known */
     GQueue waiters;      /* of copy-wait.c */
     gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
 };
@@ -168,6 +174,9 @@ struct overlay_look {
     unsigned hops;      /* origins that were followed */
     gfid_t gfid;        /* of the end of the chain of origins; null: none */
     uint64_t number;    /* st_ino of it; 0: none */
+    unsigned lower_links; /* link count of the lower's file; 0: not known */
+    unsigned links;     /* link count of a copy that is in the index */
+    bool indexed;       /* below[OVERLAY_UPPER] is in the index */
 };
 
 /* The local of a call. */
@@ -397,6 +406,36 @@ bool overlay_origin_when (void *data);
 void overlay_origin_run (void *data);
 int overlay_origin_judge (void *data);
 
+/* --- links.c: files of a lower with several names --------------------------------------------- */
+
+/* A copy that is about to be published gets a name in the index, durably, if the lower's file (its
+ * attributes: buf) has names in the view beside that of the copy. named: the copy has one. Returns
+ * 0 or a negative errno. *ret_indexed: lookups of the other names may find the copy, also after an
+ * error. */
+int overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iatt *buf, bool named,
+                       inode_t *made, bool *ret_indexed);
+/* The gfid by which the lowers know an inode above. Copies are marked with it. */
+gfid_t overlay_gfid_below (xlator_t *this, inode_t *inode);
+/* A name of a file that only the lower had is in the upper now. */
+void overlay_name_copied (xlator_t *this, inode_t *inode);
+/* A name of a file was removed from a directory above. If it was the last one, the copy leaves the
+ * index. in_upper: the upper had the name. */
+void overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper);
+/* Removes a name from the index, unless something else than the copy has it, or the copy has
+ * another name. What the view has removed is synced before. Returns 0 or a negative errno. */
+int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *copy);
+/* Takes the files of a tree in work, `name`, which came from a directory of the upper, out of the
+ * index; name NULL: all files. Calls gone for each that the table above knows. */
+int overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
+                           void (*gone) (inode_t *above, void *data), void *data);
+
+/* Steps of a lookup. */
+bool overlay_index_when (void *data);
+void overlay_index_run (void *data);
+int overlay_index_judge (void *data);
+/* What the lookup has found out of the copy's names. */
+void overlay_index_record (xlator_t *this, inode_t *inode, const struct overlay_look *look);
+
 /* --- redirect.c: directories that come from another place ------------------------------------- */
 
 /* Splits a redirect as the kernel reads it. Returns false if it is none: *ret_reason then completes
@@ -416,6 +455,8 @@ int overlay_prepare (xlator_t *this);
 int overlay_start (xlator_t *this, inode_t *any);
 
 void overlay_lookup (const struct call *call);
+/* The gfid by which the lowers know what the lookup has found. */
+const gfid_t *overlay_look_gfid (const struct overlay_local *local);
 void overlay_lookup_drop (struct overlay_local *local);
 
 void overlay_pass (const struct call *call);
@@ -491,6 +532,8 @@ int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *nam
 /* sweep.c: has a job remove a name from work, with all below it, that came from a directory of the
  * upper, below. Takes name over. */
 void overlay_sweep (xlator_t *this, inode_t *directory, char *name);
+/* Has a job remove the name of a copy from the index (overlay_index_sweep). Takes name over. */
+void overlay_sweep_index (xlator_t *this, char *name, inode_t *copy);
 void overlay_sweep_forget (overlay_private_t *priv); /* what is left in the queue */
 /* Returns 0, or -ENOTEMPTY if the merged directory shows a name. */
 int overlay_is_empty (struct overlay_act *act, inode_t *directory);

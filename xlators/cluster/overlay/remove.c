@@ -60,11 +60,9 @@ overlay_remove_name (struct overlay_act *act, const struct overlay_removal *remo
 static void
 overlay_removed (struct overlay_act *act, const struct overlay_removal *removal)
 {
-    struct overlay_inode *ctx = removal->victim ? overlay_inode_get (act->this, removal->victim)
-                                                : NULL;
-
-    if (ctx && !removal->directory && !removal->at.upper)
-        __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
+    if (removal->victim && !removal->directory)
+        overlay_name_removed (act, removal->loc->parent, removal->victim,
+                              removal->at.upper != NULL);
 }
 
 static int

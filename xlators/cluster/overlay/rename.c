@@ -56,6 +56,8 @@ overlay_rename_link (struct overlay_act *act, const loc_t *loc, inode_t *inode,
              : -ESTALE;
     overlay_name_clear (at);
     *at = (struct overlay_name){ 0 };
+    if (r == 0)
+        overlay_name_copied (act->this, inode);
     return r < 0 ? r : overlay_name_look (act, loc->parent, loc->name, at);
 }
 
@@ -236,14 +238,11 @@ overlay_rename_names (struct overlay_renaming *renaming)
 static void
 overlay_renamed (struct overlay_renaming *renaming, bool lost)
 {
-    struct overlay_inode *ctx;
-
     overlay_iatt_above (renaming->act->this, renaming->subject, OVERLAY_UPPER, &renaming->buf);
     if (!renaming->victim || renaming->flags & RENAME_EXCHANGE)
         return;
-    ctx = overlay_inode_get (renaming->act->this, renaming->victim);
-    if (renaming->victim->ia_type != IA_IFDIR && lost)
-        __atomic_add_fetch (&ctx->lost_names, 1, __ATOMIC_RELAXED);
+    if (renaming->victim->ia_type != IA_IFDIR)
+        overlay_name_removed (renaming->act, renaming->to->parent, renaming->victim, !lost);
 }
 
 static int

@@ -357,6 +357,28 @@ overlay_layer_starts (struct overlay_act *act, unsigned slot, inode_t *root,
     return overlay_root_marks (act, slot, root);
 }
 
+/* The index is made now, so that all graphs of a mount have it. */
+static int
+overlay_start_index (struct overlay_act *act, inode_t *work)
+{
+    char name[] = OVERLAY_INDEX, *names[] = { name };
+    overlay_private_t *priv = overlay_priv (act->this);
+    g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) index = NULL;
+    struct iatt buf;
+    int r = overlay_walk (act, OVERLAY_UPPER, work, names, 1, true, &index, &buf);
+
+    if (r == 0)
+        r = sync_names_list (overlay_daemon (act, OVERLAY_UPPER),
+                             overlay_fds (act, OVERLAY_UPPER), index, files);
+    if (r < 0)
+        return r;
+    if (files->len > 0)
+        __atomic_store_n (&priv->parts->has_index, true, __ATOMIC_RELAXED);
+    realm_slot_set_root (act->this, priv->n + 1, index);
+    return 0;
+}
+
 static int
 overlay_start_upper (struct overlay_act *act, inode_t *lower, const struct iatt *lower_buf)
 {
@@ -369,6 +391,9 @@ overlay_start_upper (struct overlay_act *act, inode_t *lower, const struct iatt 
         return r;
     overlay_clean_work (act, work);
     realm_slot_set_root (act->this, priv->n, work);
+    r = overlay_start_index (act, work);
+    if (r < 0)
+        return r;
     r = overlay_find (act, OVERLAY_UPPER, priv->upper, false, &upper, &buf);
     if (r == -ENOENT)
         r = overlay_make_upper (act, work, lower, lower_buf, &upper);

@@ -15,8 +15,9 @@ struct overlay_sweep {
 };
 
 struct overlay_swept {
-    char *name;         /* in work; owned */
-    inode_t *directory; /* of the upper, with a reference */
+    char *name;         /* in work, or in the index; owned */
+    inode_t *directory; /* of the upper, from which it came; with a reference */
+    inode_t *copy;      /* the name in the index is of this one, with a reference; else NULL */
 };
 
 static void
@@ -25,6 +26,7 @@ swept_free (void *data)
     struct overlay_swept *one = data;
 
     inode_unref (one->directory);
+    inode_unref (one->copy);
     g_free (one->name);
     g_free (one);
 }
@@ -44,10 +46,17 @@ overlay_sweep_tree (struct overlay_sweep *sweep, const struct overlay_swept *one
     const struct sync_tree tree = { .client = overlay_daemon (&sweep->act, OVERLAY_UPPER),
                                     .fds = overlay_fds (&sweep->act, OVERLAY_UPPER),
                                     .fn = overlay_sweep_name, .data = sweep };
-    int r = overlay_sync_directory (&sweep->act, one->directory);
+    const int r = overlay_sync_directory (&sweep->act, one->directory);
 
-    if (r == 0)
-        r = sync_tree_each (&tree, overlay_work (&sweep->act), one->name);
+    return r < 0 ? r : sync_tree_each (&tree, overlay_work (&sweep->act), one->name);
+}
+
+static int
+overlay_sweep_one (struct overlay_sweep *sweep, const struct overlay_swept *one)
+{
+    const int r = one->copy ? overlay_index_sweep (&sweep->act, one->name, one->copy)
+                            : overlay_sweep_tree (sweep, one);
+
     if (r < 0 && r != -EINTR)
         gf_log (sweep->act.this, GF_LOG_WARNING, "'%s' stays in the work directory: %s", one->name,
                 g_strerror (-r));
@@ -79,24 +88,22 @@ overlay_sweep_run (struct job *job, void *data)
 
     overlay_act_begin (&sweep.act, this, NULL, realm_root_above (this));
     while ((one = overlay_sweep_next (this, r < 0))) {
-        r = overlay_sweep_tree (&sweep, one);
+        r = overlay_sweep_one (&sweep, one);
         swept_free (one);
     }
     overlay_act_end (&sweep.act);
     return r;
 }
 
-void
-overlay_sweep (xlator_t *this, inode_t *directory, char *name)
+/* Takes one over. */
+static void
+overlay_sweep_add (xlator_t *this, struct overlay_swept *one)
 {
     const struct job_plan plan = { .name = "sweep", .about = overlay_priv (this)->work_directory,
                                    .run = overlay_sweep_run, .data = this };
     overlay_private_t *priv = overlay_priv (this);
-    struct overlay_swept *one = g_new0 (struct overlay_swept, 1);
     bool begins;
 
-    *one = (struct overlay_swept){ name, inode_ref (directory) };
-    overlay_unsynced (this, directory);
     pthread_mutex_lock (&priv->lock);
     begins = !priv->sweeping;
     priv->sweeping = true;
@@ -104,6 +111,25 @@ overlay_sweep (xlator_t *this, inode_t *directory, char *name)
     pthread_mutex_unlock (&priv->lock);
     if (begins && job_begin (this, &plan) < 0)
         overlay_sweep_next (this, true);
+}
+
+void
+overlay_sweep (xlator_t *this, inode_t *directory, char *name)
+{
+    struct overlay_swept *one = g_new0 (struct overlay_swept, 1);
+
+    *one = (struct overlay_swept){ .name = name, .directory = inode_ref (directory) };
+    overlay_unsynced (this, directory);
+    overlay_sweep_add (this, one);
+}
+
+void
+overlay_sweep_index (xlator_t *this, char *name, inode_t *copy)
+{
+    struct overlay_swept *one = g_new0 (struct overlay_swept, 1);
+
+    *one = (struct overlay_swept){ .name = name, .copy = inode_ref (copy) };
+    overlay_sweep_add (this, one);
 }
 
 void

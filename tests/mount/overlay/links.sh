@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Hard links of a lower stay one file in cluster/overlay when one name is changed, also in later
+# mounts; a name comes into the upper when it is changed itself; a discard brings back all names.
+# builds: release debug
+. "$(dirname "$0")/lib.sh"
+
+need_root
+need_command getfattr
+upper=$UPPER/layers/0
+mount -t tmpfs tmpfs "$BACK" # has a UUID since Linux 6.10, so that copies have an origin
+mkdir -p "$BACK/dir" "$UPPER"
+overlay_volfile
+for file in one two three; do
+    echo "$file" >"$BACK/$file"
+    ln "$BACK/$file" "$BACK/dir/$file"
+    ln "$BACK/$file" "$BACK/dir/$file.3"
+done
+ln -s target "$BACK/symbolic"
+ln "$BACK/symbolic" "$BACK/dir/symbolic"
+cp -a "$BACK" before
+
+# all FILE: inode number, link count and bytes of the names of a file that are left
+all () {
+    (cd "$MNT" && for name in "$1" "dir/$1" "dir/$1.3"; do
+        [ ! -e "$name" ] || echo "$(stat -c '%i %h' "$name") $(cat "$name")"
+    done | sort -u)
+}
+index_is_empty () {
+    [ -z "$(ls -A "$UPPER/work/index")" ]
+}
+upper () {
+    (cd "$upper" && find . -type f -printf '%P\n' | sort | tr '\n' ' ')
+}
+
+# --- the mount that copies ------------------------------------------------------------------------
+
+mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+number=$(stat -c %i "$MNT/one")
+echo changed >"$MNT/one"
+expect "three names" "$number 3 changed" "$(all one)"
+expect "which are in the upper" "one " "$(upper)"
+ln "$MNT/one" "$MNT/dir/fourth"
+expect "four names" "$number 4 changed" "$(all one)"
+mv "$MNT/dir/one" "$MNT/dir/moved"
+expect "a name that was changed itself" "dir/fourth dir/moved one " "$(upper)"
+expect "four names, still" "$number 4 changed" "$(all one)"
+rm "$MNT/dir/one.3"
+expect "a name less" "$number 3 changed" "$(all one)"
+rm "$MNT/dir/moved" "$MNT/dir/fourth" "$MNT/one"
+wait_until index_is_empty
+echo changed >"$MNT/two"
+touch -h "$MNT/symbolic"
+expect "names of a symbolic link" 2 "$(stat -c %h "$MNT/dir/symbolic")"
+exec 3<"$MNT/three"
+rm "$MNT/three"
+expect "a name less, without a copy" "$(stat -c %i "$MNT/dir/three") 2 three" "$(all three)"
+echo changed >"$MNT/dir/three"
+expect "a copy after that" "$(stat -c %i "$MNT/dir/three") 2 changed" "$(all three)"
+expect "a descriptor of the name that is gone" changed "$(cat <&3)"
+exec 3<&-
+numbers="$(all two) $(all three) $(stat -c %i "$MNT/symbolic")"
+unmount
+expect "the lower" "" "$(diff -r --no-dereference before "$BACK")"
+
+# --- later mounts ---------------------------------------------------------------------------------
+
+origin=$(getfattr --absolute-names -e hex -n trusted.overlay.origin "$upper/two")
+for turn in $([ -z "$origin" ] || echo 1) 2; do
+    mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+    [ $turn = 1 ] || cat "$MNT/dir/two" "$MNT/dir/three.3" >/dev/null # another name is the first to be looked up
+    expect "files with several names" "3 changed" "$(all two | cut -d' ' -f2-)"
+    expect "their numbers" "${numbers%% *} ${numbers##* }" \
+        "$(stat -c %i "$MNT/dir/two.3") $(stat -c %i "$MNT/dir/symbolic")"
+    expect "the bytes of another one" changed "$(cat "$MNT/dir/three.3")"
+    unmount
+done
+mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+echo more >>"$MNT/dir/two.3"
+expect "a change by a name that is not in the upper" "$(printf 'changed\nmore')" \
+    "$(cat "$MNT/two")"
+rm "$MNT/dir/two" "$MNT/dir/two.3"
+expect "a single name" "${numbers%% *} 1" "$(stat -c '%i %h' "$MNT/two")"
+
+# --- discards -------------------------------------------------------------------------------------
+
+"$WINDLASS" overlay discard "$MNT" two >/dev/null || fail "no discard"
+expect "a discarded file" two "$(cat "$MNT/two")"
+"$WINDLASS" overlay discard "$MNT" >/dev/null || fail "no discard"
+diff -r --no-dereference before "$MNT" || fail "a view without changes differs from its lower"
+expect "names" 3 "$(stat -c %h "$MNT/dir/two.3")"
+wait_until index_is_empty
+unmount

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Hard links of a lower. A file with several names is copied once. The copy gets the name under
+ * which it was changed, and before that a name in the index: work/index/GFID, where GFID is that of
+ * the lower's file. A lookup of another name of the lower's file finds the copy there, so that the
+ * names stay one file also in later mounts. Such a name comes into the upper when the name itself
+ * is changed.
+ *
+ * The name in the index is synced at once: after a power cut either all names show the copy, or
+ * none does.
+ *
+ * The copy's link count counts the index, and misses the names that only the lower has: those are
+ * `other_names`. A lookup that finds a copy in the index takes it that no name was added or removed
+ * since the copy was made. So only a copy that was made since the inode above is known leaves the
+ * index with its last name.
+ */
+#include "overlay.h"
+
+static inode_t *
+overlay_index (xlator_t *this, struct itable *above)
+{
+    return realm_below (this, itable_root (above), overlay_priv (this)->n + 1);
+}
+
+static char *
+overlay_index_name (const gfid_t *gfid)
+{
+    GString *name = g_string_new (NULL);
+
+    for (size_t i = 0; i < sizeof gfid->b; i++)
+        g_string_append_printf (name, "%02x", gfid->b[i]);
+    return g_string_free (name, FALSE);
+}
+
+static bool
+overlay_has_index (const xlator_t *this)
+{
+    return __atomic_load_n (&overlay_priv (this)->parts->has_index, __ATOMIC_ACQUIRE);
+}
+
+gfid_t
+overlay_gfid_below (xlator_t *this, inode_t *inode)
+{
+    const struct overlay_inode *state = overlay_inode_get (this, inode);
+
+    return gfid_is_null (&state->applied) ? inode->gfid : state->applied;
+}
+
+/* --- a copy ----------------------------------------------------------------------------------- */
+
+/* Returns the number of names that the view has of a lower's file. */
+static unsigned
+index_count (struct overlay_inode *state, unsigned links)
+{
+    unsigned left;
+
+    pthread_mutex_lock (&state->parts->lock);
+    left = links > state->lost_names ? links - state->lost_names : 0;
+    pthread_mutex_unlock (&state->parts->lock);
+    return left;
+}
+
+static void
+index_begin (struct overlay_inode *state, unsigned links)
+{
+    pthread_mutex_lock (&state->parts->lock);
+    state->links = LINKS_EXACT;
+    __atomic_store_n (&state->other_names, links > state->lost_names ? links - state->lost_names : 0,
+                      __ATOMIC_RELAXED);
+    __atomic_store_n (&state->indexed, true, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+int
+overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iatt *buf, bool named,
+                   inode_t *made, bool *ret_indexed)
+{
+    struct overlay_inode *state = overlay_inode_get (act->this, inode);
+    const gfid_t gfid = overlay_gfid_below (act->this, inode);
+    g_autofree char *name = overlay_index_name (&gfid);
+    inode_t *index = overlay_index (act->this, act->above);
+    bool had;
+    int r;
+
+    if (buf->ia_type == IA_IFDIR || index_count (state, buf->ia_nlink) <= named)
+        return 0;
+    had = __atomic_exchange_n (&state->parts->has_index, true, __ATOMIC_ACQ_REL);
+    r = had ? 0 : overlay_sync_inode (act, OVERLAY_UPPER, overlay_work (act));
+    if (r == 0)
+        r = sync_name_link (overlay_daemon (act, OVERLAY_UPPER), made, index, name);
+    if (r < 0)
+        return r == -EEXIST ? -ESTALE : r; /* a lookup finds what is there */
+    *ret_indexed = true;
+    index_begin (state, buf->ia_nlink);
+    return overlay_sync_inode (act, OVERLAY_UPPER, index);
+}
+
+/* --- names that come and go ------------------------------------------------------------------- */
+
+/* lost: the view has it no longer. */
+static void
+index_other_name (struct overlay_inode *state, bool lost)
+{
+    pthread_mutex_lock (&state->parts->lock);
+    __atomic_store_n (&state->lost_names, state->lost_names + lost, __ATOMIC_RELAXED);
+    if (state->other_names > 0)
+        __atomic_store_n (&state->other_names, state->other_names - 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+void
+overlay_name_copied (xlator_t *this, inode_t *inode)
+{
+    index_other_name (overlay_inode_get (this, inode), false);
+}
+
+/* Whether the index alone has the copy. */
+static bool
+index_is_last (struct overlay_act *act, struct overlay_inode *state, inode_t *inode)
+{
+    struct iatt buf;
+    bool may;
+
+    pthread_mutex_lock (&state->parts->lock);
+    may = state->indexed && state->links == LINKS_EXACT && state->other_names == 0;
+    pthread_mutex_unlock (&state->parts->lock);
+    return may && realm_below (act->this, inode, OVERLAY_UPPER)
+           && overlay_stat_upper (act, inode, &buf) == 0 && buf.ia_nlink == 1;
+}
+
+void
+overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper)
+{
+    struct overlay_inode *state = overlay_inode_get (act->this, inode);
+    const gfid_t gfid = overlay_gfid_below (act->this, inode);
+
+    if (!in_upper)
+        index_other_name (state, true);
+    if (!__atomic_load_n (&state->indexed, __ATOMIC_RELAXED))
+        return;
+    overlay_unsynced (act->this, realm_below (act->this, parent, OVERLAY_UPPER));
+    if (index_is_last (act, state, inode))
+        overlay_sweep_index (act->this, overlay_index_name (&gfid),
+                             realm_below (act->this, inode, OVERLAY_UPPER));
+}
+
+int
+overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *copy)
+{
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    inode_t *index = overlay_index (act->this, act->above);
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+    int r = overlay_sync_all (act);
+
+    if (r == 0)
+        r = sync_name_look (client, index, name, &there, &buf);
+    if (r == 0 && there == copy && buf.ia_nlink == 1)
+        r = sync_name_remove (client, index, name, there);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* --- a discard -------------------------------------------------------------------------------- */
+
+/* Files that leave the index. */
+struct index_leaving {
+    struct overlay_act *act;
+    inode_t *index;
+    inode_t *directory; /* as of overlay_index_discard; NULL: it has been synced */
+    GHashTable *names;  /* copy, with a reference -> its name in the index */
+    void (*gone) (inode_t *above, void *data);
+    void *data;
+};
+
+static inode_t *
+index_inode_above (const struct index_leaving *leaving, const char *name)
+{
+    gfid_t gfid = { 0 };
+
+    for (size_t i = 0; i < sizeof gfid.b && name[2 * i] && name[2 * i + 1]; i++)
+        gfid.b[i] = (unsigned char) (g_ascii_xdigit_value (name[2 * i]) << 4
+                                     | g_ascii_xdigit_value (name[2 * i + 1]));
+    gfid = overlay_gfid_above (leaving->act->this, &gfid);
+    return inode_find (leaving->act->above, &gfid);
+}
+
+/* The name in the upper may not come back after a power cut, when the index has none. */
+static int
+index_leave (struct index_leaving *leaving, const char *name, inode_t *copy)
+{
+    struct overlay_act *act = leaving->act;
+    g_autoptr (inode_t) above = NULL;
+    int r = leaving->directory
+                ? overlay_sync_inode (act, OVERLAY_UPPER, leaving->directory) : 0;
+
+    if (r == 0)
+        r = sync_name_remove (overlay_daemon (act, OVERLAY_UPPER), leaving->index, name, copy);
+    if (r < 0)
+        return r;
+    leaving->directory = NULL;
+    overlay_unsynced (act->this, leaving->index);
+    above = index_inode_above (leaving, name);
+    if (above)
+        leaving->gone (above, leaving->data);
+    return 0;
+}
+
+static int
+index_read (struct index_leaving *leaving)
+{
+    struct client *client = overlay_daemon (leaving->act, OVERLAY_UPPER);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = sync_names_list (client, overlay_fds (leaving->act, OVERLAY_UPPER), leaving->index,
+                             names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        inode_t *copy;
+        struct iatt buf;
+
+        r = sync_name_look (client, leaving->index, names->pdata[i], &copy, &buf);
+        if (r == 0)
+            g_hash_table_replace (leaving->names, copy, g_strdup (names->pdata[i]));
+        r = r == -ENOENT ? 0 : r;
+    }
+    return r;
+}
+
+static int
+index_leave_file (const struct sync_tree *tree, inode_t *directory, const char *name,
+                  inode_t *inode, const struct iatt *buf)
+{
+    struct index_leaving *leaving = tree->data;
+    const char *indexed = g_hash_table_lookup (leaving->names, inode);
+    int r = 0;
+
+    if (indexed)
+        r = index_leave (leaving, indexed, inode);
+    if (indexed)
+        g_hash_table_remove (leaving->names, inode);
+    return r;
+}
+
+static int
+index_leave_all (struct index_leaving *leaving)
+{
+    GHashTableIter at;
+    gpointer copy, name;
+    int r = 0;
+
+    g_hash_table_iter_init (&at, leaving->names);
+    while (r == 0 && g_hash_table_iter_next (&at, &copy, &name))
+        r = index_leave (leaving, name, copy);
+    return r;
+}
+
+int
+overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
+                       void (*gone) (inode_t *above, void *data), void *data)
+{
+    g_autoptr (GHashTable) names =
+        g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, g_free);
+    struct index_leaving leaving = { act, overlay_index (act->this, act->above), directory, names,
+                                     gone, data };
+    const struct sync_tree tree = { .client = overlay_daemon (act, OVERLAY_UPPER),
+                                    .fds = overlay_fds (act, OVERLAY_UPPER),
+                                    .fn = index_leave_file, .data = &leaving };
+    int r = overlay_has_index (act->this) ? index_read (&leaving) : 0;
+
+    if (r < 0 || g_hash_table_size (names) == 0)
+        return r;
+    return name ? sync_tree_each (&tree, overlay_work (act), name) : index_leave_all (&leaving);
+}
+
+/* --- the step of a lookup --------------------------------------------------------------------- */
+
+/* Of a file of a lower that has several names, another one may have been copied. Of a copy, the
+ * index tells whether it counts as a name. */
+bool
+overlay_index_when (void *data)
+{
+    const struct overlay_local *local = data;
+    const struct overlay_look *look = &local->look;
+
+    if (local->buf.ia_type == IA_IFDIR || local->buf.ia_nlink < 2
+        || !overlay_has_index (local->sequence.frame->this))
+        return false;
+    return look->first != OVERLAY_UPPER || overlay_has (&look->first_marks, OVERLAY_ORIGIN);
+}
+
+void
+overlay_index_run (void *data)
+{
+    struct overlay_local *local = data;
+    xlator_t *this = local->sequence.frame->this;
+    inode_t *index = overlay_index (this, local->look.loc.parent->table);
+    g_autofree char *name = overlay_index_name (overlay_look_gfid (local));
+    g_autoptr (inode_t) fresh = inode_new (index->table);
+    loc_t loc = { .name = name, .parent = index, .inode = fresh };
+
+    if (!local->sequence.own)
+        local->sequence.own = &stack_new_internal (this, local->sequence.frame)->frames[0];
+    STEP_WIND (&local->sequence, local->sequence.own, 0, FIRST_CHILD (this), lookup, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* A lower's file is known to be another one only by its type. */
+static void
+index_take (struct overlay_local *local, inode_t *copy, const struct iatt *buf)
+{
+    struct overlay_look *look = &local->look;
+
+    if (buf->ia_type != local->buf.ia_type)
+        return;
+    look->below[OVERLAY_UPPER] = inode_ref (copy);
+    look->lower_links = local->buf.ia_nlink;
+    look->indexed = true;
+    if (look->number == 0)
+        look->number = overlay_number (local->sequence.frame->this, look->first,
+                                       local->buf.ia_ino);
+}
+
+int
+overlay_index_judge (void *data)
+{
+    struct overlay_local *local = data;
+    struct overlay_look *look = &local->look;
+    inode_t *index = overlay_index (local->sequence.frame->this, look->loc.parent->table);
+    g_autofree char *name = overlay_index_name (overlay_look_gfid (local));
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
+    g_autoptr (inode_t) linked = NULL;
+
+    if (answer->op_ret < 0)
+        return answer->op_errno == ENOENT ? 0 : -answer->op_errno;
+    linked = inode_link (answer->lookup.inode, index, name, &answer->lookup.buf);
+    if (look->first == OVERLAY_UPPER)
+        look->indexed = linked == look->below[OVERLAY_UPPER];
+    else
+        index_take (local, linked, &answer->lookup.buf);
+    look->links = answer->lookup.buf.ia_nlink;
+    return 0;
+}
+
+void
+overlay_index_record (xlator_t *this, inode_t *inode, const struct overlay_look *look)
+{
+    struct overlay_inode *state = overlay_inode_get (this, inode);
+    const unsigned copied = look->links - 1;
+
+    if (!look->indexed)
+        return;
+    pthread_mutex_lock (&state->parts->lock);
+    __atomic_store_n (&state->indexed, true, __ATOMIC_RELAXED);
+    if (state->links == LINKS_UNKNOWN && look->lower_links > 0) {
+        state->links = LINKS_GUESSED;
+        __atomic_store_n (&state->other_names,
+                          look->lower_links > copied ? look->lower_links - copied : 0,
+                          __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock (&state->parts->lock);
+}
