@@ -6,6 +6,7 @@
 # overlayfs makes several files.
 # builds: release debug
 # longer
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 need_root

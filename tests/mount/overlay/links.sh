@@ -3,10 +3,12 @@
 # Hard links of a lower stay one file in cluster/overlay when one name is changed, also in later
 # mounts; a name comes into the upper when it is changed itself; a discard brings back all names.
 # builds: release debug
+# longer
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 
 need_root
-need_command getfattr
+need_command getfattr python3
 upper=$UPPER/layers/0
 mount -t tmpfs tmpfs "$BACK" # has a UUID since Linux 6.10, so that copies have an origin
 mkdir -p "$BACK/dir" "$UPPER"
@@ -91,3 +93,19 @@ diff -r --no-dereference before "$MNT" || fail "a view without changes differs f
 expect "names" 3 "$(stat -c %h "$MNT/dir/two.3")"
 wait_until index_is_empty
 unmount
+
+# --- random changes -------------------------------------------------------------------------------
+
+program=$SOURCE_DIR/tests/mount/programs/change-trees.py
+for seed in $(amount 4 "1 2 4 5 7 8"); do
+    rm -rf "$UPPER" "${BACK:?}"/* plain
+    mkdir -p "$UPPER/layers/0" plain
+    expect_ok python3 "$program" --no-links $((1000 + seed)) 200 "$BACK" plain
+    expect_ok python3 "$program" --only-links "$seed" 3000 "$BACK" plain
+    [ -n "$(find "$BACK" -type f -links +1)" ] || fail "the lower has no hard links"
+    for turn in $(seq "$(amount 2 5)"); do
+        mount_volfile "$VOL"
+        expect_ok python3 "$program" "$seed$turn" "$(amount 100 300)" "$MNT" plain
+        unmount
+    done
+done

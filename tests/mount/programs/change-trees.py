@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Changes directories at random, all in the same way.
 
-    change-trees.py [--may-refuse] [--no-links] SEED NUMBER DIRECTORY...
+    change-trees.py [--may-refuse] [--no-links | --only-links] SEED NUMBER DIRECTORY...
 
 Ends with an error if an operation has another result in one of the directories, or if their trees
 differ in names, types, modes, sizes or bytes. With --may-refuse the first directory may refuse a
-rename with EXDEV: then mv does it, which copies and removes. --no-links makes no hard links."""
+rename with EXDEV: then mv does it, which copies and removes. --no-links makes no hard links,
+--only-links nothing else."""
 
 import ctypes
 import errno
@@ -97,12 +98,13 @@ def compare(directories, when):
 
 
 def main():
-    may_refuse, no_links = "--may-refuse" in sys.argv, "--no-links" in sys.argv
+    may_refuse = "--may-refuse" in sys.argv
+    no_links, only_links = "--no-links" in sys.argv, "--only-links" in sys.argv
     seed, number, *directories = [word for word in sys.argv[1:] if not word.startswith("--")]
     chance = random.Random(int(seed))
     for i in range(int(number)):
         name, paths, function = operation(chance)
-        if no_links and name == "link":
+        if (no_links and name == "link") or (only_links and name != "link"):
             continue
         results = [result(directory, paths, function) for directory in directories]
         when = f"seed {seed}, operation {i}: {name} {' '.join(paths)}"

@@ -455,15 +455,18 @@ look_stat_run (void *data)
     loc_wipe_path (&loc);
 }
 
+/* The copy has another gfid than the inode above. */
 static int
 look_stat_judge (void *data)
 {
     struct overlay_local *local = data;
+    const gfid_t gfid = local->buf.ia_gfid;
     const struct fan_answer *answer = &local->sequence.fan.answers[0];
 
     if (answer->op_ret < 0)
         return -answer->op_errno;
     local->buf = answer->stat.buf;
+    local->buf.ia_gfid = gfid;
     return 0;
 }
 
