@@ -110,6 +110,33 @@ overlay_look_in (struct overlay_act *act, unsigned slot, inode_t *parent, const 
     return r < 0 ? r : 1;
 }
 
+bool
+overlay_files_have_marks (xlator_t *this, inode_t *directory, unsigned slot)
+{
+    const struct overlay_inode *ctx = overlay_inode_get (this, directory);
+
+    return slot != OVERLAY_UPPER
+           && __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED) & overlay_slot_bit (slot);
+}
+
+bool
+overlay_hides (struct overlay_act *act, unsigned slot, inode_t *directory, inode_t *inode,
+               const struct iatt *buf)
+{
+    loc_t loc = { .inode = inode };
+    struct overlay_marks marks = { 0 };
+    struct getxattr_reply reply;
+
+    if (buf->ia_type != IA_IFREG || buf->ia_size > 0
+        || !overlay_files_have_marks (act->this, directory, slot))
+        return overlay_is_whiteout (buf);
+    if (sync_getxattr (overlay_daemon (act, slot), &loc, NULL, NULL, &reply) >= 0)
+        overlay_marks_list (act->this, slot, reply.dict, &marks);
+    getxattr_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return overlay_has (&marks, OVERLAY_WHITEOUT);
+}
+
 /* The first lower that has the name decides, whether it has an object or a whiteout. */
 static int
 overlay_look_lowers (struct overlay_act *act, inode_t *parent, const char *name,
@@ -120,7 +147,8 @@ overlay_look_lowers (struct overlay_act *act, inode_t *parent, const char *name,
     for (unsigned slot = 1; r == 0 && slot < overlay_priv (act->this)->n; slot++) {
         r = overlay_look_in (act, slot, parent, name, &ret_name->lower_inode,
                              &ret_name->lower_buf);
-        if (r > 0 && !overlay_is_whiteout (&ret_name->lower_buf))
+        if (r > 0 && !overlay_hides (act, slot, parent, ret_name->lower_inode,
+                                     &ret_name->lower_buf))
             ret_name->lower = slot;
     }
     return error_or_0 (r);

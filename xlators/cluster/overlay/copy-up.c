@@ -28,12 +28,6 @@ struct overlay_copy {
     bool indexed;      /* the copy has a name in the index */
 };
 
-static struct overlay_model
-overlay_copy_model (const struct overlay_copy *copy)
-{
-    return (struct overlay_model){ copy->slot, copy->from, &copy->buf };
-}
-
 static int
 overlay_copy_stat (struct overlay_copy *copy, struct iatt *ret_buf)
 {
@@ -45,7 +39,7 @@ overlay_copy_stat (struct overlay_copy *copy, struct iatt *ret_buf)
 static int
 overlay_copy_make (struct overlay_copy *copy)
 {
-    const struct overlay_model model = overlay_copy_model (copy);
+    const struct overlay_model model = { copy->slot, copy->from, &copy->buf };
 
     return overlay_make_like (copy->act, &model, OVERLAY_UPPER, overlay_work (copy->act),
                               copy->work_name, &copy->made);
@@ -95,11 +89,13 @@ overlay_copy_sync (struct overlay_copy *copy)
 static int
 overlay_copy_fill (struct overlay_copy *copy)
 {
-    struct overlay_inode *ctx = overlay_inode_get (copy->act->this, copy->inode);
+    xlator_t *this = copy->act->this;
+    struct overlay_inode *ctx = overlay_inode_get (this, copy->inode);
+    const unsigned data = overlay_data_slot (this, copy->inode, copy->slot);
     const uint64_t number =
-        ctx->number ? ctx->number : overlay_number (copy->act->this, copy->slot, copy->buf.ia_ino);
-    const struct overlay_model model = overlay_copy_model (copy);
-    const gfid_t gfid = overlay_gfid_below (copy->act->this, copy->inode);
+        ctx->number ? ctx->number : overlay_number (this, copy->slot, copy->buf.ia_ino);
+    const struct overlay_model model = { data, realm_below (this, copy->inode, data), &copy->buf };
+    const gfid_t gfid = overlay_gfid_below (this, copy->inode);
     int r = 0;
 
     __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);

@@ -25,6 +25,15 @@ overlay_is_merged (xlator_t *this, inode_t *inode)
     return found > 1;
 }
 
+unsigned
+overlay_data_slot (xlator_t *this, inode_t *inode, unsigned slot)
+{
+    const struct overlay_inode *ctx = inode_ctx_get (inode, this);
+    const unsigned data = ctx ? __atomic_load_n (&ctx->data_slot, __ATOMIC_ACQUIRE) : 0;
+
+    return slot != OVERLAY_UPPER && data > 0 ? data : slot;
+}
+
 bool
 overlay_is_copied (xlator_t *this, inode_t *inode)
 {
@@ -194,6 +203,8 @@ overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct iatt *
     const struct overlay_inode *ctx = inode_ctx_get (inode, this);
     const uint64_t number = ctx ? __atomic_load_n (&ctx->number, __ATOMIC_RELAXED) : 0;
 
+    if (overlay_data_slot (this, inode, slot) != slot)
+        iatt->ia_blocks = ctx->blocks;
     iatt->ia_nlink = overlay_links (this, inode, ctx, slot, iatt);
     iatt->ia_ino = number ? number : overlay_number (this, slot, iatt->ia_ino);
     iatt->ia_dev = overlay_priv (this)->layers[OVERLAY_UPPER].dev;

@@ -107,10 +107,12 @@ overlay_entry_hides (struct overlay_reading *reading, unsigned slot, const gf_di
     inode_t *directory = realm_below (reading->act->this, reading->directory, slot);
     struct iatt buf;
 
-    return from->d_type == DT_CHR
+    return (from->d_type == DT_CHR || from->d_type == DT_REG)
+           && (from->d_type == DT_CHR
+               || overlay_files_have_marks (reading->act->this, reading->directory, slot))
            && sync_name_look (overlay_daemon (reading->act, slot), directory, from->d_name, &inode,
                               &buf) == 0
-           && overlay_is_whiteout (&buf);
+           && overlay_hides (reading->act, slot, reading->directory, inode, &buf);
 }
 
 static int

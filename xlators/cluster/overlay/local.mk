@@ -27,6 +27,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/line-diff.h \
     %D%/links.c \
     %D%/listing.c \
+    %D%/lookup-join.c \
     %D%/lookup.c \
     %D%/make.c \
     %D%/marks.c \

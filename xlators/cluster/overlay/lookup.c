@@ -203,12 +203,57 @@ look_descend (struct overlay_local *local)
     return STEP_REPEAT;
 }
 
+/* A copy of attributes alone, which the kernel's overlayfs makes with metacopy=on. Layers below
+ * have the bytes, at the same name or where a redirect leads. In the upper such a copy can't be
+ * shown: its bytes would have to be copied there at the first write. */
+static int
+look_metacopy (struct overlay_local *local)
+{
+    overlay_private_t *priv = overlay_priv (look_overlay (local));
+    struct overlay_look *look = &local->look;
+
+    if (local->slot != OVERLAY_UPPER) {
+        look->wants_data = true;
+        return 0;
+    }
+    if (__atomic_add_fetch (&priv->sentences, 1, __ATOMIC_RELAXED) <= OVERLAY_SENTENCES_MAX)
+        gf_log (look_overlay (local), GF_LOG_ERROR,
+                "the file '%s' of volume '%s' can't be used: the kernel's overlayfs has copied its "
+                "attributes there, and not its bytes (metacopy=on); such files are read in lowers "
+                "alone",
+                look->names[look->at], priv->layers[local->slot].xlator->name);
+    return -EPERM;
+}
+
+/* The bytes of a copy of attributes. */
+static int
+look_take_data (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+
+    if (overlay_has (&look->found_marks, OVERLAY_METACOPY))
+        return look_next_layer (local);
+    look->data_slot = local->slot;
+    look->blocks = look->found_buf.ia_blocks;
+    look->wants_data = false;
+    look->done = true;
+    look->below[local->slot] = g_steal_pointer (&look->found);
+    return look_next_layer (local);
+}
+
 /* The layer has the object itself. */
 static int
 look_take (struct overlay_local *local)
 {
     struct overlay_look *look = &local->look;
+    int r = 0;
 
+    if (look->wants_data)
+        return look_take_data (local);
+    if (look->found_buf.ia_type == IA_IFREG && overlay_has (&look->found_marks, OVERLAY_METACOPY))
+        r = look_metacopy (local);
+    if (r < 0)
+        return r;
     if (look->found_marks.files_are_whiteouts || overlay_has (&look->found_marks, OVERLAY_IMPURE))
         look->marked |= overlay_slot_bit (local->slot);
     if (look->first == look->n) {
@@ -218,9 +263,17 @@ look_take (struct overlay_local *local)
         look->first_marks = look->found_marks;
         look->found_marks = (struct overlay_marks){ 0 };
     }
-    look->done |= look->found_buf.ia_type != IA_IFDIR;
+    look->done |= look->found_buf.ia_type != IA_IFDIR && !look->wants_data;
     look->below[local->slot] = g_steal_pointer (&look->found);
     return look_next_layer (local);
+}
+
+/* A whiteout that was made without devices: an empty file. */
+static bool
+look_is_marked_whiteout (const struct overlay_look *look)
+{
+    return look->found_buf.ia_type == IA_IFREG && look->found_buf.ia_size == 0
+           && overlay_has (&look->found_marks, OVERLAY_WHITEOUT);
 }
 
 /* The marks of what was found are known. */
@@ -228,11 +281,17 @@ static int
 look_marked (struct overlay_local *local)
 {
     struct overlay_look *look = &local->look;
+    const bool directory = look->found_buf.ia_type == IA_IFDIR;
     bool last;
     int r = 0;
 
-    look->done |= look->found_marks.opaque;
-    if (look->found_marks.redirect && look->found_buf.ia_type == IA_IFDIR)
+    if (look_is_marked_whiteout (look)) {
+        look->done = true;
+        return look_next_layer (local);
+    }
+    look->done |= directory && look->found_marks.opaque;
+    if (look->found_marks.redirect
+        && (directory || overlay_has (&look->found_marks, OVERLAY_METACOPY)))
         r = look_follow_redirect (local);
     last = !look->names[look->at + 1];
     if (r < 0)
@@ -245,21 +304,26 @@ static bool
 look_may_have_marks (const struct overlay_local *local)
 {
     const struct overlay_look *look = &local->look;
-    struct overlay_inode *ctx;
 
-    if (local->slot == OVERLAY_UPPER || look->found_buf.ia_type == IA_IFDIR)
-        return true;
-    ctx = inode_ctx_get (look->loc.parent, look_overlay (local));
-    return ctx && __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED) & overlay_slot_bit (local->slot);
+    return local->slot == OVERLAY_UPPER || look->found_buf.ia_type == IA_IFDIR || look->wants_data
+           || overlay_files_have_marks (look_overlay (local), look->loc.parent, local->slot);
 }
 
 /* Only directories are merged, and only they lead a redirect on. */
+static bool
+look_counts (const struct overlay_look *look, const struct iatt *buf)
+{
+    const bool way = look->names[look->at + 1] != NULL;
+
+    if (buf->ia_type == IA_IFDIR)
+        return way || !look->wants_data;
+    return !way && (look->first == look->n || (look->wants_data && buf->ia_type == IA_IFREG));
+}
+
 static int
 look_found (struct overlay_local *local, const struct lookup_reply *reply)
 {
     struct overlay_look *look = &local->look;
-    const bool directory = reply->buf.ia_type == IA_IFDIR;
-    const bool way = look->names[look->at + 1] != NULL;
 
     inode_unref (look->found);
     look->found = look_link (local, reply);
@@ -268,7 +332,7 @@ look_found (struct overlay_local *local, const struct lookup_reply *reply)
     if (overlay_is_folder (look_overlay (local), local->slot, reply->buf.ia_dev,
                            reply->buf.ia_ino))
         return look_next_layer (local);
-    if (overlay_is_whiteout (&reply->buf) || (!directory && (way || look->first < look->n))) {
+    if (overlay_is_whiteout (&reply->buf) || !look_counts (look, &reply->buf)) {
         look->done = true;
         return look_next_layer (local);
     }
@@ -345,7 +409,7 @@ look_judge (void *data)
     return look_next_layer (local);
 }
 
-/* --- the inode above -------------------------------------------------------------------------- */
+/* --- nothing is there ------------------------------------------------------------------------- */
 
 static bool
 look_shows_nothing (void *data)
@@ -353,80 +417,16 @@ look_shows_nothing (void *data)
     const struct overlay_local *local = data;
     const struct overlay_look *look = &local->look;
 
-    return look->first == look->n || overlay_is_dead (look_overlay (local), look->loc.parent);
+    return look->first == look->n || look->wants_data
+        || overlay_is_dead (look_overlay (local), look->loc.parent);
 }
 
 static int
 look_fail (void *data)
 {
-    return -ENOENT;
-}
+    const struct overlay_look *look = &((struct overlay_local *) data)->look;
 
-/* The gfid of the origin, or the one that the copy says; else the object's own. */
-const gfid_t *
-overlay_look_gfid (const struct overlay_local *local)
-{
-    const struct overlay_look *look = &local->look;
-
-    if (!gfid_is_null (&look->gfid))
-        return &look->gfid;
-    return gfid_is_null (&look->first_marks.gfid) ? &local->buf.ia_gfid : &look->first_marks.gfid;
-}
-
-/* Two objects of the upper that say the same origin are not one file: the second one to be looked
- * up is known by its own gfid. */
-static inode_t *
-look_inode (struct overlay_local *local, bool *ret_own)
-{
-    const struct overlay_look *look = &local->look;
-    struct itable *table = look->loc.parent->table;
-    const gfid_t gfid = overlay_gfid_above (look_overlay (local), overlay_look_gfid (local));
-    inode_t *above = overlay_above (look->loc.inode, table, &gfid);
-    const inode_t *upper = realm_below (look_overlay (local), above, OVERLAY_UPPER);
-
-    *ret_own = upper && look->below[OVERLAY_UPPER] && upper != look->below[OVERLAY_UPPER];
-    if (!*ret_own) {
-        local->buf.ia_gfid = gfid;
-        return above;
-    }
-    inode_unref (above);
-    return overlay_above (look->loc.inode, table, &local->buf.ia_gfid);
-}
-
-/* What is known of the object beside its inodes. One that was applied keeps its number. */
-static void
-look_record (struct overlay_local *local, bool own)
-{
-    const struct overlay_look *look = &local->look;
-    struct overlay_inode *ctx = overlay_inode_get (look_overlay (local), local->inode);
-    const uint64_t number = look->number ? look->number : look->first_marks.number;
-
-    if (number && !own && gfid_is_null (&ctx->applied))
-        __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
-    if (overlay_has (&look->first_marks, OVERLAY_ORIGIN))
-        __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
-    if (look->marked & overlay_slot_bit (OVERLAY_UPPER))
-        __atomic_store_n (&ctx->impure, true, __ATOMIC_RELAXED);
-    if (!own)
-        overlay_index_record (look_overlay (local), local->inode, look);
-    if (local->buf.ia_type == IA_IFDIR)
-        __atomic_store_n (&ctx->marked, look->marked, __ATOMIC_RELAXED);
-}
-
-static int
-look_join (void *data)
-{
-    struct overlay_local *local = data;
-    const struct overlay_look *look = &local->look;
-    bool own;
-
-    local->inode = look_inode (local, &own);
-    for (unsigned slot = 0; slot < look->n; slot++)
-        if (look->below[slot])
-            realm_join (look_overlay (local), local->inode, slot, look->below[slot]);
-    look_record (local, own);
-    local->slot = look->first;
-    return 0;
+    return look->wants_data ? -EIO : -ENOENT;
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
@@ -491,7 +491,7 @@ static const struct step look_steps[] = {
     STEP ("fail", NULL, look_fail, .when = look_shows_nothing),
     STEP ("origin", overlay_origin_run, overlay_origin_judge, .when = overlay_origin_when),
     STEP ("index", overlay_index_run, overlay_index_judge, .when = overlay_index_when),
-    STEP ("join", NULL, look_join),
+    STEP ("join", NULL, overlay_look_join),
     STEP ("stat", look_stat_run, look_stat_judge, .when = look_is_copied),
     {},
 };

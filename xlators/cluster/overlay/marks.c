@@ -2,6 +2,8 @@
 /* Marks in extended attributes, in the format of the kernel's overlayfs. */
 #include "overlay.h"
 
+#define MARK_ESCAPE "overlay."
+
 static const char *const mark_words[OVERLAY_MARKS] = {
     [OVERLAY_OPAQUE] = "opaque",     [OVERLAY_REDIRECT] = "redirect",
     [OVERLAY_ORIGIN] = "origin",     [OVERLAY_IDENTITY] = "windlass",
@@ -14,11 +16,52 @@ static const char *const opaque_keys[] = {
     "trusted.overlay.opaque", "user.overlay.opaque", "user.fuseoverlayfs.opaque",
 };
 
+static const char *const mark_forms[] = { "trusted.overlay.", "user.overlay." };
+
+/* Returns what follows the prefix of a mark; NULL: the attribute has none. */
+static const char *
+mark_rest (const char *name)
+{
+    for (size_t i = 0; name && i < G_N_ELEMENTS (mark_forms); i++)
+        if (g_str_has_prefix (name, mark_forms[i]))
+            return name + strlen (mark_forms[i]);
+    return NULL;
+}
+
+bool
+overlay_attribute_has_prefix (const char *name)
+{
+    return mark_rest (name) != NULL;
+}
+
 bool
 overlay_attribute_is_mark (const char *name)
 {
-    return name && (g_str_has_prefix (name, "trusted.overlay.")
-                    || g_str_has_prefix (name, "user.overlay."));
+    return mark_rest (name) && !overlay_attribute_is_escaped (name);
+}
+
+bool
+overlay_attribute_is_escaped (const char *name)
+{
+    const char *rest = mark_rest (name);
+
+    return rest && g_str_has_prefix (rest, MARK_ESCAPE);
+}
+
+char *
+overlay_attribute_escape (const char *name)
+{
+    const char *rest = mark_rest (name);
+
+    return g_strdup_printf ("%.*s" MARK_ESCAPE "%s", (int) (rest - name), name, rest);
+}
+
+char *
+overlay_attribute_unescape (const char *name)
+{
+    const char *rest = mark_rest (name);
+
+    return g_strdup_printf ("%.*s%s", (int) (rest - name), name, rest + strlen (MARK_ESCAPE));
 }
 
 char *

@@ -202,10 +202,11 @@ static xlator_t *
 overlay_follow (xlator_t *this, inode_t *inode, inode_t **ret_below)
 {
     const overlay_private_t *priv = overlay_priv (this);
-    const unsigned slot = inode ? overlay_slot (this, inode) : OVERLAY_UPPER;
+    unsigned slot = inode ? overlay_slot (this, inode) : OVERLAY_UPPER;
 
     if (slot == priv->n)
         return NULL;
+    slot = inode ? overlay_data_slot (this, inode, slot) : slot;
     *ret_below = inode ? realm_below (this, inode, slot) : NULL;
     return priv->layers[slot].xlator;
 }

@@ -109,6 +109,9 @@ struct overlay_inode {
     inode_t *copy;       /* in the upper, with a reference, once it was made here. Atomic */
     uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
     uint64_t marked;     /* of a directory: the slots in which files may have marks. Atomic */
+    unsigned data_slot;  /* of a lower's copy without data: which lower has them; 0: no such copy.
+                          * Atomic */
+    uint64_t blocks;     /* st_blocks of the data; set before data_slot */
     bool copied;         /* the upper's object has an origin. Atomic */
     bool impure;         /* of a directory: the upper's has this mark. Atomic */
     bool queued;         /* a task will copy the object for the waiters */
@@ -168,6 +171,9 @@ struct overlay_look {
     bool done;          /* no further layer counts */
     struct overlay_marks first_marks;
     uint64_t marked;    /* as overlay_inode.marked */
+    bool wants_data;    /* a copy without data was found, and not its data yet */
+    unsigned data_slot; /* as overlay_inode.data_slot */
+    uint64_t blocks;
 
     inode_t *origin;    /* the file that an origin tells, in slot `asked`; with a reference */
     unsigned asked;     /* slot that is asked for the file of an origin; 0: none yet */
@@ -210,6 +216,8 @@ overlay_slot_bit (unsigned slot)
     return (uint64_t) 1 << MIN (slot, 63);
 }
 
+/* Returns the slot from which the bytes of an inode are read, if slot is its first one. */
+unsigned overlay_data_slot (xlator_t *this, inode_t *inode, unsigned slot);
 bool overlay_is_copied (xlator_t *this, inode_t *inode); /* from a lower to the upper */
 
 /* Returns the inode above with the gfid: given if that has it or none yet, else the known one, else
@@ -321,6 +329,13 @@ void overlay_name_clear (struct overlay_name *name);
 typedef struct overlay_name overlay_name_t;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (overlay_name_t, overlay_name_clear)
 
+/* Whether files of a directory above may have marks in a lower. */
+bool overlay_files_have_marks (xlator_t *this, inode_t *directory, unsigned slot);
+/* Whether an object that a slot has in a directory above is a whiteout, also one that was made
+ * without a device: an empty file with a mark. */
+bool overlay_hides (struct overlay_act *act, unsigned slot, inode_t *directory, inode_t *inode,
+                    const struct iatt *buf);
+
 static inline bool
 overlay_name_shows (const struct overlay_name *name)
 {
@@ -358,7 +373,15 @@ int overlay_claim (struct overlay_act *act, const struct overlay_claim *claim, f
 
 /* --- marks.c: marks of the kernel's format ---------------------------------------------------- */
 
-bool overlay_attribute_is_mark (const char *name); /* an attribute that the view hides */
+/* Whether a program's attribute would have a prefix of marks, or a layer's is a mark. */
+bool overlay_attribute_has_prefix (const char *name);
+bool overlay_attribute_is_mark (const char *name);
+/* A layer that was written in a mount of overlayfs may have marks that are meant for the programs
+ * in that mount: trusted.overlay.overlay.opaque is trusted.overlay.opaque there. Returns whether an
+ * attribute is such a one. */
+bool overlay_attribute_is_escaped (const char *name);
+char *overlay_attribute_escape (const char *name);   /* of a mark. g_free it */
+char *overlay_attribute_unescape (const char *name); /* g_free it */
 
 /* Returns the attribute of a mark in the upper; g_free it. */
 char *overlay_mark_name (const xlator_t *this, enum overlay_mark mark);
@@ -457,6 +480,7 @@ int overlay_start (xlator_t *this, inode_t *any);
 void overlay_lookup (const struct call *call);
 /* The gfid by which the lowers know what the lookup has found. */
 const gfid_t *overlay_look_gfid (const struct overlay_local *local);
+int overlay_look_join (void *data); /* lookup-join.c: a step */
 void overlay_lookup_drop (struct overlay_local *local);
 
 void overlay_pass (const struct call *call);

@@ -15,6 +15,13 @@ overlay_subject (const struct call *call)
     return call->fd ? call->fd->inode : call->loc->inode;
 }
 
+/* Operations on bytes. */
+static bool
+overlay_reads_data (const struct call *call)
+{
+    return call->op == FOP_readv || call->op == FOP_seek;
+}
+
 /* Opens that truncate copy, too: storage would refuse them otherwise. Locks of a file are in one
  * layer, and a lower's file is open to be read only. */
 static bool
@@ -135,13 +142,13 @@ overlay_fds_open (const struct call *call, unsigned slot)
 
 static access_cbk overlay_may_open;
 
-/* A lower's file that is opened to be written: type and rights are checked now, and the file is
- * opened in a layer when the fd is used. */
+/* A lower's file that is opened to be written, or that has its bytes in another layer: type and
+ * rights are checked now, and the file is opened in a layer when the fd is used. */
 static void
 overlay_open_later (const struct call *call, unsigned slot)
 {
     const uint32_t mode = call->flags & O_ACCMODE;
-    const int32_t mask = mode == O_WRONLY ? W_OK : R_OK | W_OK;
+    const int32_t mask = mode == O_WRONLY ? W_OK : mode == O_RDONLY ? R_OK : R_OK | W_OK;
     loc_t loc = { .inode = realm_below (call->this, call->loc->inode, slot) };
 
     if (loc.inode->ia_type == IA_IFDIR || loc.inode->ia_type == IA_IFLNK) {
@@ -164,6 +171,19 @@ overlay_may_open (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_
         STACK_UNWIND (open, frame, 0, 0, ((struct overlay_local *) frame->local)->opens, NULL);
 }
 
+static void
+overlay_pass_to (const struct call *call, inode_t *inode, unsigned slot)
+{
+    struct overlay_local *local = overlay_local_of (call->frame);
+
+    if (!local->inode && call->op != FOP_tmpfile)
+        local->inode = inode_ref (inode);
+    if (call->op == FOP_copy_file_range && !local->source)
+        local->source = inode_ref (call->fd->inode);
+    local->slot = slot;
+    realm_wind (call, slot, NULL);
+}
+
 /* --- attributes of ours ----------------------------------------------------------------------- */
 
 static bool
@@ -175,10 +195,16 @@ overlay_sets_mark (const dict_t *dict)
 
     for (size_t i = 0; i < dict_count (dict); i++) {
         dict_nth (dict, i, &name, &value, &size);
-        if (overlay_attribute_is_mark (name))
+        if (overlay_attribute_has_prefix (name))
             return true;
     }
     return false;
+}
+
+static bool
+overlay_gets (const struct call *call)
+{
+    return call->op == FOP_getxattr || call->op == FOP_fgetxattr;
 }
 
 /* Marks are not shown, and not for callers to set. Returns the errno, or 0. */
@@ -193,7 +219,23 @@ overlay_refuses (const struct call *call)
         set = ((const struct fsetxattr_call *) call->args)->dict;
     if (set)
         return overlay_sets_mark (set) ? EOPNOTSUPP : 0;
-    return overlay_attribute_is_mark (call->name) ? ENODATA : 0;
+    return overlay_attribute_has_prefix (call->name) && !overlay_gets (call) ? ENODATA : 0;
+}
+
+/* The layer has a mark of the view under another name. */
+static void
+overlay_get_mark (const struct call *call, inode_t *inode, unsigned slot)
+{
+    g_autofree char *name = overlay_attribute_escape (call->name);
+    struct changed_call changed;
+
+    call_change (call, &changed);
+    changed.call.name = name;
+    if (call->op == FOP_getxattr)
+        changed.args.getxattr.name = name;
+    else
+        changed.args.fgetxattr.name = name;
+    overlay_pass_to (&changed.call, inode, slot);
 }
 
 static dict_t *
@@ -206,26 +248,18 @@ overlay_names_shown (const dict_t *names)
 
     for (size_t i = 0; i < dict_count (names); i++) {
         dict_nth (names, i, &name, &value, &size);
-        if (!overlay_attribute_is_mark (name))
+        if (overlay_attribute_is_escaped (name)) {
+            g_autofree char *shown = overlay_attribute_unescape (name);
+
+            dict_set (left, shown, value, size);
+        } else if (!overlay_attribute_is_mark (name)) {
             dict_set (left, name, value, size);
+        }
     }
     return left;
 }
 
 /* --- passing ---------------------------------------------------------------------------------- */
-
-static void
-overlay_pass_to (const struct call *call, inode_t *inode, unsigned slot)
-{
-    struct overlay_local *local = overlay_local_of (call->frame);
-
-    if (!local->inode && call->op != FOP_tmpfile)
-        local->inode = inode_ref (inode);
-    if (call->op == FOP_copy_file_range && !local->source)
-        local->source = inode_ref (call->fd->inode);
-    local->slot = slot;
-    realm_wind (call, slot, NULL);
-}
 
 static void
 overlay_statfs (const struct call *call)
@@ -253,8 +287,10 @@ overlay_pass (const struct call *call)
 {
     inode_t *inode = overlay_subject (call);
     const unsigned slot = inode ? overlay_slot (call->this, inode) : overlay_priv (call->this)->n;
+    const unsigned data = inode ? overlay_data_slot (call->this, inode, slot) : slot;
     const int refused = overlay_refuses (call);
-    const bool writes = call->op == FOP_open && (call->flags & O_ACCMODE) != O_RDONLY;
+    const bool later = call->op == FOP_open
+                       && ((call->flags & O_ACCMODE) != O_RDONLY || data != slot);
 
     if (call->op == FOP_statfs)
         overlay_statfs (call);
@@ -264,12 +300,16 @@ overlay_pass (const struct call *call)
         call_fail (call, ESTALE);
     else if (overlay_needs_upper (call) && slot != OVERLAY_UPPER)
         overlay_copy_up_wait (call, inode);
-    else if (writes && slot != OVERLAY_UPPER)
+    else if (later && slot != OVERLAY_UPPER)
         overlay_open_later (call, slot);
     else if (overlay_copies_between (call))
         call_fail (call, EXDEV);
-    else if (overlay_fds_open (call, slot))
-        overlay_pass_to (call, inode, slot);
+    else if (!overlay_fds_open (call, overlay_reads_data (call) ? data : slot))
+        return;
+    else if (overlay_attribute_has_prefix (call->name) && overlay_gets (call))
+        overlay_get_mark (call, inode, slot);
+    else
+        overlay_pass_to (call, inode, overlay_reads_data (call) ? data : slot);
 }
 
 static void
@@ -293,6 +333,9 @@ overlay_pass_cbk (const struct answer *answer)
 
     realm_answered (answer, &above);
     overlay_iatts_above (&above, local);
+    if (answer->op == FOP_readv
+        && overlay_slot (answer->this, local->inode) != local->slot)
+        above.rets.readv.stbuf = NULL; /* that of the data */
     if (answer->op_ret >= 0 && answer->op == FOP_getxattr)
         above.rets.getxattr.dict = names = overlay_names_shown (above.rets.getxattr.dict);
     if (answer->op_ret >= 0 && answer->op == FOP_fgetxattr)
