@@ -114,34 +114,33 @@ overlay_name_copied (xlator_t *this, inode_t *inode)
     index_other_name (overlay_inode_get (this, inode), false);
 }
 
-/* Whether the index alone has the copy. */
+/* Whether all names that the copy has in the view are in the upper. */
 static bool
-index_is_last (struct overlay_act *act, struct overlay_inode *state, inode_t *inode)
+index_knows_all (struct overlay_inode *state)
 {
-    struct iatt buf;
-    bool may;
+    bool all;
 
     pthread_mutex_lock (&state->parts->lock);
-    may = state->indexed && state->links == LINKS_EXACT && state->other_names == 0;
+    all = state->links == LINKS_EXACT && state->other_names == 0;
     pthread_mutex_unlock (&state->parts->lock);
-    return may && realm_below (act->this, inode, OVERLAY_UPPER)
-           && overlay_stat_upper (act, inode, &buf) == 0 && buf.ia_nlink == 1;
+    return all;
 }
 
+/* The upper's names go to work first, so that only the job can count those that are left. */
 void
 overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper)
 {
     struct overlay_inode *state = overlay_inode_get (act->this, inode);
     const gfid_t gfid = overlay_gfid_below (act->this, inode);
+    inode_t *copy = realm_below (act->this, inode, OVERLAY_UPPER);
 
     if (!in_upper)
         index_other_name (state, true);
     if (!__atomic_load_n (&state->indexed, __ATOMIC_RELAXED))
         return;
     overlay_unsynced (act->this, realm_below (act->this, parent, OVERLAY_UPPER));
-    if (index_is_last (act, state, inode))
-        overlay_sweep_index (act->this, overlay_index_name (&gfid),
-                             realm_below (act->this, inode, OVERLAY_UPPER));
+    if (copy && index_knows_all (state))
+        overlay_sweep_index (act->this, overlay_index_name (&gfid), copy);
 }
 
 int
@@ -151,13 +150,12 @@ overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *c
     inode_t *index = overlay_index (act->this, act->above);
     g_autoptr (inode_t) there = NULL;
     struct iatt buf;
-    int r = overlay_sync_all (act);
+    int r = sync_name_look (client, index, name, &there, &buf);
 
-    if (r == 0)
-        r = sync_name_look (client, index, name, &there, &buf);
-    if (r == 0 && there == copy && buf.ia_nlink == 1)
-        r = sync_name_remove (client, index, name, there);
-    return r == -ENOENT ? 0 : r;
+    if (r < 0 || there != copy || buf.ia_nlink > 1)
+        return r == -ENOENT ? 0 : r;
+    r = overlay_sync_all (act);
+    return r < 0 ? r : sync_name_remove (client, index, name, there);
 }
 
 /* --- a discard -------------------------------------------------------------------------------- */

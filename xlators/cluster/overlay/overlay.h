@@ -441,8 +441,8 @@ int overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iat
 gfid_t overlay_gfid_below (xlator_t *this, inode_t *inode);
 /* A name of a file that only the lower had is in the upper now. */
 void overlay_name_copied (xlator_t *this, inode_t *inode);
-/* A name of a file was removed from a directory above. If it was the last one, the copy leaves the
- * index. in_upper: the upper had the name. */
+/* A name of a file was removed from a directory above. If it was the last one, a job takes the copy
+ * out of the index. in_upper: the upper had the name. */
 void overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper);
 /* Removes a name from the index, unless something else than the copy has it, or the copy has
  * another name. What the view has removed is synced before. Returns 0 or a negative errno. */
