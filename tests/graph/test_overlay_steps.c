@@ -38,6 +38,14 @@ steps_put (const struct world *w, const char *name, mode_t mode)
 }
 
 static void
+steps_link (const struct world *w, const char *name, const char *other)
+{
+    g_autofree char *from = world_path (w, name), *to = world_path (w, other);
+
+    ck_assert_int_eq (link (from, to), 0);
+}
+
+static void
 steps_lower (const struct world *w)
 {
     static const char *const folders[] = { "lower/dir", "lower/dir/deep", "lower/gone" };
@@ -50,6 +58,8 @@ steps_lower (const struct world *w)
     steps_put (w, "lower/dir/deep/file", 0640);
     steps_put (w, "lower/file", 0604);
     steps_put (w, "lower/gone/a", 0644);
+    steps_put (w, "lower/linked", 0644);
+    steps_link (w, "lower/linked", "lower/dir/linked");
 }
 
 /* Bytes and times of all that is in the lower. */
@@ -238,9 +248,9 @@ part_rename (struct steps_run *run)
 }
 
 static int
-part_discard (struct steps_run *run)
+steps_discard (struct steps_run *run, const char *path)
 {
-    g_autofree char *number = overlay_tell (&run->w, "overlay", "discard", "/dir");
+    g_autofree char *number = overlay_tell (&run->w, "overlay", "discard", path);
     g_autoptr (GString) said = g_string_new (NULL);
     struct job_read ended = { 0 };
     int r = 0;
@@ -251,6 +261,12 @@ part_discard (struct steps_run *run)
         g_usleep (100);
     }
     return r < 0 ? r : ended.result;
+}
+
+static int
+part_discard (struct steps_run *run)
+{
+    return steps_discard (run, "/dir");
 }
 
 static int
@@ -265,6 +281,53 @@ prepare_changes (struct steps_run *run)
     g_clear_pointer (&run->fd, fd_unref);
     g_clear_pointer (&run->inode, inode_unref);
     return r;
+}
+
+/* --- of a file with two names ----------------------------------------------------------------- */
+
+static int
+part_open_linked (struct steps_run *run)
+{
+    return steps_open (run, "linked");
+}
+
+static int
+prepare_linked (struct steps_run *run)
+{
+    int r = part_open_linked (run);
+
+    if (r == 0)
+        r = part_write (run);
+    g_clear_pointer (&run->fd, fd_unref);
+    g_clear_pointer (&run->inode, inode_unref);
+    return r;
+}
+
+static int
+part_unlink_linked (struct steps_run *run)
+{
+    return steps_unlink (run, "", "linked");
+}
+
+static int
+part_unlink_other (struct steps_run *run)
+{
+    return steps_unlink (run, "dir", "linked");
+}
+
+static int
+part_rename_other (struct steps_run *run)
+{
+    g_autoptr (inode_t) dir = steps_look (run, "dir");
+    g_autoptr (inode_t) file = dir ? steps_look (run, "dir/linked") : NULL;
+
+    return file ? world_rename (&run->w, dir, "linked", run->w.root, "moved", 0) : run->w.r;
+}
+
+static int
+part_discard_linked (struct steps_run *run)
+{
+    return steps_discard (run, "/linked");
 }
 
 static const struct overlay_operation operations[] = {
@@ -284,6 +347,14 @@ static const struct overlay_operation operations[] = {
     { "rename", NULL,
       { { part_rename, false }, { part_sync_root, false }, { part_sync_dir, true } } },
     { "discard", prepare_changes, { { part_discard, true } } },
+    { "write and fsync of a linked file", NULL,
+      { { part_open_linked, false }, { part_write, false }, { part_fsync, true } } },
+    { "unlink of both names of a changed file", prepare_linked,
+      { { part_unlink_linked, false }, { part_unlink_other, false }, { part_sync_root, false },
+        { part_sync_dir, true } } },
+    { "rename of the other name of a changed file", prepare_linked,
+      { { part_rename_other, false }, { part_sync_root, false }, { part_sync_dir, true } } },
+    { "discard of a linked file", prepare_linked, { { part_discard_linked, true } } },
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
