@@ -106,6 +106,27 @@ base_write (const struct view *view, const char *name, const char *text)
 }
 
 static void
+base_link (const struct view *view, const char *name, const char *other)
+{
+    g_autofree char *from = side_path (view, "base", name);
+    g_autofree char *to = side_path (view, "base", other);
+
+    ck_assert_int_eq (link (from, to), 0);
+}
+
+static void
+assert_base_links (const struct view *view, const char *name, const char *other, unsigned n)
+{
+    g_autofree char *from = side_path (view, "base", name);
+    g_autofree char *to = side_path (view, "base", other);
+    struct stat one, two;
+
+    ck_assert_int_eq (lstat (from, &one), 0);
+    ck_assert_int_eq (lstat (to, &two), 0);
+    ck_assert_msg (one.st_ino == two.st_ino, "request %u: the names of a file are two files", n);
+}
+
+static void
 base_mkdir (const struct view *view, const char *name)
 {
     g_autofree char *path = side_path (view, "base", name);
@@ -171,6 +192,7 @@ view_change (struct view *view)
     struct iatt mode = { .ia_prot = 0700 };
 
     view_overwrite (view, root, "file", "CHANGED");
+    view_overwrite (view, root, "linked", "CHANGED");
     view_remove (view, root, "gone");
     view_remove (view, root, "again");
     ck_assert_int_eq (sync_name_mkdir (view->client, root, "again", 0755, &again), 0);
@@ -303,6 +325,9 @@ cut_view_begin (struct view *view)
     base_write (view, "gone/y", "y");
     base_write (view, "again/old", "old");
     base_write (view, "type/in", "in");
+    base_write (view, "linked", "linked");
+    base_link (view, "linked", "dir/linked");
+    base_link (view, "linked", "dir/third");
     view_mount (view);
     view_change (view);
     ck_assert_int_eq (view_order (view, "changes-cut", "sync", ""), 0);
@@ -360,6 +385,8 @@ cut_apply_after (const char *side, unsigned n, const char *wanted)
     applied = base_tree (&view);
     ck_assert_msg (strcmp (applied, wanted) == 0, "%s, request %u: the base has\n%s\nand not\n%s",
                    side, n, applied, wanted);
+    assert_base_links (&view, "linked", "dir/linked", n);
+    assert_base_links (&view, "linked", "dir/third", n);
     again = view_tree (&view);
     ck_assert_str_eq (again, wanted);
     cut_view_end (&view);

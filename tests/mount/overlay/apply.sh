@@ -119,9 +119,20 @@ expect "its names in the view" three "$(ls "$MNT/fresh")"
 
 # --- several names --------------------------------------------------------------------------------
 
+ln "$BACK/first" outside
 echo changed >"$MNT/first"
-expect_error "'/first' is one of 2 names of a file below the view" apply "$MNT" first
-overlay discard "$MNT" first >/dev/null
+expect_error "'/second' needs '/first', another name of the file" apply "$MNT" second
+expect_error "'/first' needs '/second', another name of the file" apply "$MNT" first
+expect_error "'/first' is one of 3 names of a file below the view, and 1 of them would keep" \
+    apply "$MNT" first second
+rm outside
+apply --with "$MNT" first >/dev/null || fail "an apply of a file with two names"
+expect "both names" "changed changed" "$(cat "$BACK/first" "$BACK/second" | xargs)"
+[ "$BACK/first" -ef "$BACK/second" ] || fail "the names of one file are two files"
+expect "both names in the view" "$(stat -c '%i 2' "$MNT/first") changed" \
+    "$(stat -c '%i %h' "$MNT/second") $(cat "$MNT/second")"
+expect "what is left in the index" "" "$(ls -A "$UPPER/work/index")"
+expect "no changes" "" "$(changes first second)"
 echo linked >"$MNT/kept/l1"
 ln "$MNT/kept/l1" "$MNT/kept/l2"
 apply "$MNT" kept >/dev/null || fail "an apply of two names"

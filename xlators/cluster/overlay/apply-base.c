@@ -79,11 +79,15 @@ commit_remove_one (const struct sync_tree *tree, inode_t *directory, const char 
 {
     const struct apply *apply = tree->data;
     g_autofree char *path = inode_path (directory, name);
+    int r;
 
     if (!apply->order->force
         && overlay_record_judge (apply->act.this, path, buf) != RECORD_SAME)
         return -EBUSY;
-    return sync_name_remove (tree->client, directory, name, inode);
+    r = sync_name_remove (tree->client, directory, name, inode);
+    if (r == 0 && buf->ia_nlink > 1)
+        overlay_name_applied (apply->act.this, apply->act.above, &buf->ia_gfid);
+    return r;
 }
 
 static int

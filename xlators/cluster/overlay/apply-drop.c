@@ -85,12 +85,25 @@ drop_directory (struct apply *apply, struct apply_item *item)
     return r == -ENOTEMPTY ? 0 : r;
 }
 
+/* The base has the names now that the upper's file had in the index. */
+static int
+drop_indexed (struct apply *apply, const struct apply_item *item)
+{
+    gfid_t gfid;
+    const int r = item->upper_buf.ia_nlink > 1 ? apply_origin (apply, item, &gfid) : 0;
+
+    return r < 0 || item->upper_buf.ia_nlink < 2 || gfid_is_null (&gfid)
+               ? r : overlay_index_remove (&apply->act, &gfid, item->upper);
+}
+
 static int
 drop_object (struct apply *apply, struct apply_item *item)
 {
-    const int r = overlay_move_to_work (&apply->act, item->upper_directory, item->name,
-                                        item->upper, 0, &item->away);
+    int r = item->link_of ? 0 : overlay_move_to_work (&apply->act, item->upper_directory,
+                                                      item->name, item->upper, 0, &item->away);
 
+    if (r == 0 && item->kind != 'D')
+        r = drop_indexed (apply, item);
     if (r < 0)
         return r;
     apply->dropped++;
@@ -104,7 +117,7 @@ drop_object (struct apply *apply, struct apply_item *item)
 }
 
 /* If the base does not have all items, directories stay as they are, and with them what would be
- * hidden by them. */
+ * hidden by them; and files with several names. */
 static bool
 drop_may (const struct apply *apply, const struct apply_item *item)
 {
@@ -113,7 +126,7 @@ drop_may (const struct apply *apply, const struct apply_item *item)
     if (!item->done || !item->upper || item->restless)
         return false;
     return apply->complete
-        || (item->upper_buf.ia_type != IA_IFDIR
+        || (item->upper_buf.ia_type != IA_IFDIR && item->upper_buf.ia_nlink == 1
             && (!parent || (parent->kind == 'M' && !parent->opaque)));
 }
 
@@ -137,6 +150,17 @@ drop_prepare (struct apply *apply)
     return r;
 }
 
+/* Before any of them goes, which changes the time of a file that has another name. */
+static void
+drop_choose (struct apply *apply)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        item->drops = drop_may (apply, item) && apply_is_same (apply, item) == 0;
+    }
+}
+
 static int
 drop_in_pause (struct pause *pause, void *data)
 {
@@ -145,10 +169,11 @@ drop_in_pause (struct pause *pause, void *data)
 
     apply->pause = pause;
     r = drop_prepare (apply);
+    drop_choose (apply);
     for (guint i = apply->items->len; r == 0 && i-- > 0;) {
         struct apply_item *item = apply->items->pdata[i];
 
-        if (!drop_may (apply, item) || apply_is_same (apply, item) < 0)
+        if (!item->drops)
             continue;
         r = item->upper_buf.ia_type == IA_IFDIR ? drop_directory (apply, item)
                                                 : drop_object (apply, item);

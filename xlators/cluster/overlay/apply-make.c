@@ -108,7 +108,9 @@ same_in (struct client *client, inode_t *directory, const char *name, const inod
 int
 apply_is_same (struct apply *apply, const struct apply_item *item)
 {
-    return same_in (overlay_daemon (&apply->act, OVERLAY_UPPER), item->upper_directory, item->name,
+    const struct apply_item *at = item->link_of ? item->link_of : item;
+
+    return same_in (overlay_daemon (&apply->act, OVERLAY_UPPER), at->upper_directory, at->name,
                     item->upper, &item->upper_buf);
 }
 

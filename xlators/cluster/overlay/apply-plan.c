@@ -72,8 +72,8 @@ plan_add (const struct diff_change *change, void *data)
 
 /* --- which of them are meant ------------------------------------------------------------------ */
 
-static bool
-path_is_below (const char *path, const char *wanted)
+bool
+apply_path_is_below (const char *path, const char *wanted)
 {
     const size_t length = strlen (wanted);
 
@@ -81,25 +81,39 @@ path_is_below (const char *path, const char *wanted)
                            && (path[length] == '\0' || path[length] == '/'));
 }
 
-static bool
+static void
 plan_choose (struct apply *apply, const char *wanted)
 {
-    bool found = false;
-
     for (guint i = 0; i < apply->items->len; i++) {
         struct apply_item *item = apply->items->pdata[i];
 
-        if (path_is_below (item->path, wanted))
-            item->chosen = found = true;
+        if (apply_path_is_below (item->path, wanted))
+            item->chosen = true;
     }
-    return found;
 }
 
 static void
 plan_choose_all (struct apply *apply)
 {
     for (char **path = apply->order->paths; *path; path++)
-        if (!plan_choose (apply, *path) && strcmp (*path, "/") != 0)
+        plan_choose (apply, *path);
+}
+
+bool
+apply_chooses (const struct apply *apply, const char *path)
+{
+    bool chooses = strcmp (path, "/") == 0;
+
+    for (guint i = 0; !chooses && i < apply->items->len; i++)
+        chooses = apply_path_is_below (((struct apply_item *) apply->items->pdata[i])->path, path);
+    return chooses;
+}
+
+static void
+plan_tell_unchanged (struct apply *apply)
+{
+    for (char **path = apply->order->paths; *path; path++)
+        if (!apply_chooses (apply, *path))
             apply_hinder (apply, "the view has changed nothing at '%s'", *path);
 }
 
@@ -110,10 +124,8 @@ plan_needs (const struct apply_item *parent)
     return parent->kind == 'A' || parent->kind == 'T';
 }
 
-/* Adds an item that another one needs, or tells it. */
-static void
-plan_add_needed (struct apply *apply, struct apply_item *needed, const char *path,
-                 const char *reason)
+void
+apply_need (struct apply *apply, struct apply_item *needed, const char *path, const char *reason)
 {
     if (needed->chosen)
         return;
@@ -131,9 +143,9 @@ plan_add_opaque (struct apply *apply, struct apply_item *directory, const char *
 {
     if (directory->chosen)
         return;
-    plan_add_needed (apply, directory, path, "which has replaced a directory");
+    apply_need (apply, directory, path, "which has replaced a directory");
     if (apply->order->with)
-        (void) plan_choose (apply, directory->path);
+        plan_choose (apply, directory->path);
 }
 
 /* From the end on, so that an item which is added meets its own directory later. */
@@ -148,15 +160,14 @@ plan_add_ancestors (struct apply *apply)
         if (item->parent->opaque && item->parent->kind == 'M')
             plan_add_opaque (apply, item->parent, item->path);
         else if (plan_needs (item->parent))
-            plan_add_needed (apply, item->parent, item->path, "which is new");
+            apply_need (apply, item->parent, item->path, "which is new");
     }
 }
 
 /* --- renames ---------------------------------------------------------------------------------- */
 
-/* Returns the gfid that the upper's object had in the layers below; null: none. */
-static int
-item_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin)
+int
+apply_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin)
 {
     struct overlay_marks marks = { 0 };
     g_autofree char *value = NULL, *origin = NULL;
@@ -177,9 +188,9 @@ static void
 plan_add_half (struct apply *apply, struct apply_item *from, struct apply_item *to)
 {
     if (from->chosen)
-        plan_add_needed (apply, to, from->path, "its new name");
+        apply_need (apply, to, from->path, "its new name");
     if (to->chosen)
-        plan_add_needed (apply, from, to->path, "its old name");
+        apply_need (apply, from, to->path, "its old name");
 }
 
 static struct apply_item *
@@ -206,7 +217,7 @@ plan_add_halves (struct apply *apply)
 
         if (item->kind == 'D' || !item->upper || item->upper_buf.ia_type == IA_IFDIR)
             continue;
-        r = item_origin (apply, item, &origin);
+        r = apply_origin (apply, item, &origin);
         if (r < 0 || gfid_is_null (&origin)
             || (item->base && gfid_equal (&item->base->gfid, &origin)))
             continue;
@@ -254,6 +265,19 @@ conflict_below (struct apply *apply, const struct apply_item *item)
     return sync_tree_each (&tree, item->base_directory, item->name);
 }
 
+/* Returns the path of the record that tells how the base's object was. That of a file stands under
+ * the name by which it was changed, and a name that was renamed is a removed one as well. */
+static const char *
+item_recorded (const struct apply *apply, const struct apply_item *item)
+{
+    const struct apply_item *removed =
+        item->link_of ? plan_removed_with (apply, &item->base->gfid) : NULL;
+
+    if (removed)
+        return removed->path;
+    return item->link_of ? item->link_of->path : item->path;
+}
+
 /* A directory that stays is compared by its own attributes alone. */
 static int
 item_conflicts (struct apply *apply, const struct apply_item *item)
@@ -267,7 +291,7 @@ item_conflicts (struct apply *apply, const struct apply_item *item)
     if (item->kind == 'D' && !item->base)
         return 0;
     conflict_tell (apply, item->path,
-                   overlay_record_judge (apply->act.this, item->path,
+                   overlay_record_judge (apply->act.this, item_recorded (apply, item),
                                          item->base ? &item->base_buf : NULL),
                    item->base != NULL);
     return 0;
@@ -306,15 +330,17 @@ item_is_between (struct apply *apply, const struct apply_item *item)
     return 0;
 }
 
-/* A file with other names in the base would be one file no longer. */
+/* A file with other names, which were not found in the base, would be one file no longer. */
 static void
 item_has_links (struct apply *apply, const struct apply_item *item)
 {
-    if (item->kind == 'M' && item->what != 0 && item->base && item->base_buf.ia_nlink > 1
+    if (item->kind == 'M' && item->what != 0 && item->base
+        && item->base_buf.ia_nlink > MAX (item->names, 1)
         && item->base_buf.ia_type != IA_IFDIR && !apply->order->force)
-        apply_hinder (apply, "'%s' is one of %u names of a file below the view, and the others "
+        apply_hinder (apply, "'%s' is one of %u names of a file below the view, and %u of them "
                              "would keep the old content: --force applies it all the same",
-                      item->path, item->base_buf.ia_nlink);
+                      item->path, item->base_buf.ia_nlink,
+                      item->base_buf.ia_nlink - MAX (item->names, 1));
 }
 
 /* A renamed directory shows what the base has at its old path, so that must stay, also by force. */
@@ -324,7 +350,7 @@ item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
     for (guint i = 0; item->kind != 'M' && i < apply->items->len; i++) {
         const struct apply_item *renamed = apply->items->pdata[i];
 
-        if (renamed->from && path_is_below (renamed->from, item->path))
+        if (renamed->from && apply_path_is_below (renamed->from, item->path))
             apply_hinder (apply, "'%s' has what the view shows at '%s', a renamed directory, which "
                                  "can't be applied", item->path, renamed->path);
     }
@@ -397,8 +423,11 @@ apply_plan (struct apply *apply)
         plan_choose_all (apply);
         r = plan_add_halves (apply);
     }
+    if (r == 0)
+        r = apply_plan_links (apply);
     if (r < 0)
         return r;
+    plan_tell_unchanged (apply);
     plan_add_ancestors (apply);
     if (apply->n_hindrances == 0)
         r = plan_check (apply);

@@ -2,7 +2,7 @@
 /* The command: the parts of an apply in their order, and what it prints. */
 #include "apply.h"
 
-static void
+void
 apply_item_free (void *data)
 {
     struct apply_item *item = data;
@@ -46,7 +46,8 @@ apply_end (struct apply *apply)
 static bool
 apply_stays (const struct apply_item *item)
 {
-    return item->done && item->upper && !item->away && item->upper_buf.ia_type != IA_IFDIR;
+    return item->done && item->upper && !item->link_of && !item->away
+        && item->upper_buf.ia_type != IA_IFDIR;
 }
 
 static void

@@ -3,6 +3,7 @@
  * windlass overlay apply: changes of the view become changes of the base, the last layer.
  *
  *   plan    apply-plan.c   which changes; what hinders them is told before anything is done
+ *           apply-links.c  further names of changed files
  *   make    apply-make.c   new objects are made in the base under temporary names, and synced
  *   commit  apply-base.c   they get their names; what the view has removed is removed
  *   drop    apply-drop.c   in a pause, the upper's objects go: the view shows those of the base
@@ -29,17 +30,22 @@ struct apply_item {
     bool moved;     /* it is, or is below, a renamed directory of the layers below */
     struct apply_item *parent; /* the change of its directory; NULL: there is none */
 
+    struct apply_item *link_of; /* of a name that only the base has: the upper's file is that of
+                                 * this item, and upper_directory is NULL; else NULL */
+
     inode_t *upper_directory, *upper; /* upper NULL: an opaque directory hides the name */
     struct iatt upper_buf;
     inode_t *base_directory;          /* NULL: the base does not have it */
     inode_t *base;                    /* NULL: the base has nothing */
     struct iatt base_buf;
+    unsigned names;                   /* that were found of the base's file; 0: none was searched */
 
     char *temporary;      /* name in base_directory of the new object; NULL: it has no such name */
     inode_t *made;        /* the new object */
     struct iatt made_buf;
     bool restless;        /* the upper's file was changed just before it was copied */
     bool done;            /* the base has it */
+    bool drops;           /* the upper's object goes */
     char *away;           /* name in work of what the upper had */
 };
 
@@ -74,6 +80,8 @@ apply_is_inside (const struct apply_item *item)
     return item->parent && item->parent->chosen && apply_makes (item->parent);
 }
 
+void apply_item_free (void *item);
+
 /* Each returns 0, or a negative errno after job_refuse. */
 int apply_plan (struct apply *apply);
 int apply_make_objects (struct apply *apply);
@@ -84,6 +92,21 @@ int apply_drop (struct apply *apply);
 int apply_clean (struct apply *apply);
 /* Returns 0, or -EBUSY if the upper's object is not as it was when the plan was made. */
 int apply_is_same (struct apply *apply, const struct apply_item *item);
+
+/* --- apply-plan.c, for apply-links.c: */
+
+/* Whether a path is another one, or below it. */
+bool apply_path_is_below (const char *path, const char *wanted);
+/* Whether an item is at the path or below it. */
+bool apply_chooses (const struct apply *apply, const char *path);
+/* Adds an item that another path needs, or tells why it is needed. */
+void apply_need (struct apply *apply, struct apply_item *needed, const char *path,
+                 const char *reason);
+/* Finds the gfid that the upper's object had in the layers below; null: none. Returns 0 or a
+ * negative errno. */
+int apply_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin);
+/* Adds items for further names of files that change. Returns 0 or a negative errno. */
+int apply_plan_links (struct apply *apply);
 
 static inline struct client *
 apply_client (struct apply *apply)

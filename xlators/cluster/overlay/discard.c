@@ -270,6 +270,7 @@ discard_in_pause (struct pause *pause, void *data)
 
     discard->pause = pause;
     r = discard_find (discard);
+    overlay_links_forget (discard->act.this);
     return r < 0 ? r : discard_move_all (discard);
 }
 

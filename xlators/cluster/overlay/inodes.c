@@ -107,6 +107,7 @@ overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below)
     ctx->applied = below->gfid;
     if (!gfid_equal (&below->gfid, &inode->gfid))
         applied_add (this, &below->gfid, &inode->gfid);
+    overlay_links_applied (ctx);
     inode_unref (__atomic_exchange_n (&ctx->copy, NULL, __ATOMIC_ACQ_REL));
     realm_replace (this, inode, base, below);
     realm_replace (this, inode, OVERLAY_UPPER, NULL);

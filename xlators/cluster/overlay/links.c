@@ -158,6 +158,69 @@ overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *c
     return r < 0 ? r : sync_name_remove (client, index, name, there);
 }
 
+int
+overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy)
+{
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    inode_t *index = overlay_index (act->this, act->above);
+    g_autofree char *name = overlay_index_name (gfid);
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+    int r = sync_name_look (client, index, name, &there, &buf);
+
+    if (r == 0 && there == copy)
+        r = sync_name_remove (client, index, name, copy);
+    return r == -ENOENT ? 0 : r;
+}
+
+void
+overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid)
+{
+    const gfid_t known = overlay_gfid_above (this, gfid);
+    g_autoptr (inode_t) inode = inode_find (above, &known);
+    struct overlay_inode *state = inode ? overlay_inode_get (this, inode) : NULL;
+
+    if (!state)
+        return;
+    pthread_mutex_lock (&state->parts->lock);
+    if (state->lost_names > 0)
+        __atomic_store_n (&state->lost_names, state->lost_names - 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+static void
+index_forget (struct overlay_inode *state)
+{
+    __atomic_store_n (&state->lost_names, 0, __ATOMIC_RELAXED);
+    if (state->links == LINKS_EXACT)
+        state->links = LINKS_GUESSED;
+}
+
+void
+overlay_links_forget (xlator_t *this)
+{
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    GHashTableIter at;
+    void *state;
+
+    pthread_mutex_lock (&parts->lock);
+    g_hash_table_iter_init (&at, parts->inodes);
+    while (g_hash_table_iter_next (&at, NULL, &state))
+        index_forget (state);
+    pthread_mutex_unlock (&parts->lock);
+}
+
+void
+overlay_links_applied (struct overlay_inode *state)
+{
+    pthread_mutex_lock (&state->parts->lock);
+    index_forget (state);
+    state->links = LINKS_UNKNOWN;
+    __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);
+    __atomic_store_n (&state->indexed, false, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
 /* --- a discard -------------------------------------------------------------------------------- */
 
 /* Files that leave the index. */

@@ -452,6 +452,16 @@ int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_
 int overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
                            void (*gone) (inode_t *above, void *data), void *data);
 
+/* Removes the name of a lower's file from the index, if the copy has it. Returns 0 or a negative
+ * errno. */
+int overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy);
+/* The base has a name of a file no longer that the view had removed. */
+void overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid);
+/* Names that the view had removed may be there again: links of files are counted anew. */
+void overlay_links_forget (xlator_t *this);
+/* The base has the copy's names now. */
+void overlay_links_applied (struct overlay_inode *state);
+
 /* Steps of a lookup. */
 bool overlay_index_when (void *data);
 void overlay_index_run (void *data);

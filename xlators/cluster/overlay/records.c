@@ -185,6 +185,16 @@ overlay_record_applies (xlator_t *this, const char *path, const struct iatt *aft
     store_set (records, path, states, sizeof states);
 }
 
+gfid_t
+overlay_record_applied (xlator_t *this, const char *path)
+{
+    g_autoptr (GBytes) record = store_get (overlay_priv (this)->records, path);
+    gsize size = 0;
+    const struct record_state *states = record ? g_bytes_get_data (record, &size) : NULL;
+
+    return size >= 2 * sizeof *states ? states[1].gfid : (gfid_t){ 0 };
+}
+
 void
 overlay_record_drop (xlator_t *this, const char *path)
 {

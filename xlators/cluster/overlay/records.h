@@ -38,6 +38,8 @@ enum overlay_verdict overlay_record_judge (xlator_t *this, const char *path,
 /* Adds to a record what an apply is about to put there; NULL: nothing. The record then accepts
  * both, so that an apply that is killed can be given again. */
 void overlay_record_applies (xlator_t *this, const char *path, const struct iatt *after);
+/* Returns the gfid of what an apply was about to put there; null: nothing is recorded. */
+gfid_t overlay_record_applied (xlator_t *this, const char *path);
 /* The view no longer changes the path, or what is below it. */
 void overlay_record_drop (xlator_t *this, const char *path);
 void overlay_records_drop_below (xlator_t *this, const char *path);
