@@ -101,6 +101,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_overlay_apply.c \
     %D%/graph/test_overlay_claims.c \
     %D%/graph/test_overlay_diff.c \
+    %D%/graph/test_overlay_names.c \
     %D%/graph/test_overlay_steps.c \
     %D%/graph/test_overlay_waits.c \
     %D%/graph/test_posix.c \

@@ -18,6 +18,7 @@ for file in one two three; do
     ln "$BACK/$file" "$BACK/dir/$file"
     ln "$BACK/$file" "$BACK/dir/$file.3"
 done
+echo single >"$BACK/single"
 ln -s target "$BACK/symbolic"
 ln "$BACK/symbolic" "$BACK/dir/symbolic"
 cp -a "$BACK" before
@@ -86,12 +87,26 @@ expect "a single name" "${numbers%% *} 1" "$(stat -c '%i %h' "$MNT/two")"
 
 # --- discards -------------------------------------------------------------------------------------
 
-"$WINDLASS" overlay discard "$MNT" two >/dev/null || fail "no discard"
+overlay discard "$MNT" two >/dev/null || fail "no discard"
 expect "a discarded file" two "$(cat "$MNT/two")"
-"$WINDLASS" overlay discard "$MNT" >/dev/null || fail "no discard"
+overlay discard "$MNT" >/dev/null || fail "no discard"
 diff -r --no-dereference before "$MNT" || fail "a view without changes differs from its lower"
 expect "names" 3 "$(stat -c %h "$MNT/dir/two.3")"
 wait_until index_is_empty
+
+# --- removed names that come back, or go below, while the kernel knows the file -------------------
+
+exec 3<"$MNT/single" 4<"$MNT/three"
+rm "$MNT/single" "$MNT/three"
+expect "a name less" 2 "$(stat -c %h "$MNT/dir/three")"
+overlay discard "$MNT" single three >/dev/null || fail "no discard of removals"
+expect "what is there again" "single three" "$(cat "$MNT/single" "$MNT/three" | xargs)"
+expect "its names" 3 "$(stat -c %h "$MNT/dir/three")"
+rm "$MNT/three" "$MNT/dir/three"
+overlay apply "$MNT" three dir/three >/dev/null || fail "no apply of removals"
+expect "the name that is left" "1 three" \
+    "$(stat -c %h "$MNT/dir/three.3") $(cat "$MNT/dir/three.3")"
+exec 3<&- 4<&-
 unmount
 
 # --- random changes -------------------------------------------------------------------------------

@@ -245,8 +245,34 @@ overlay_renamed (struct overlay_renaming *renaming, bool lost)
         overlay_name_removed (renaming->act, renaming->to->parent, renaming->victim, !lost);
 }
 
+/* Whether the inode is what the layers have at a name. */
+static bool
+overlay_name_is_of (xlator_t *this, const struct overlay_name *at, inode_t *inode)
+{
+    if (!overlay_name_shows (at))
+        return false;
+    return at->upper ? realm_below (this, inode, OVERLAY_UPPER) == at->upper
+                     : realm_below (this, inode, at->lower) == at->lower_inode;
+}
+
+/* Before the turns were taken, the object may have gone from its name, and another one have come. A
+ * directory that comes has no turn. */
 static int
-overlay_rename_look (struct overlay_renaming *renaming)
+overlay_rename_refresh (struct overlay_renaming *renaming, const loc_t *loc,
+                        const struct overlay_name *at, inode_t **known)
+{
+    int r = 0;
+
+    if (*known && overlay_name_is_of (renaming->act->this, at, *known))
+        return 0;
+    g_clear_pointer (known, inode_unref);
+    if (overlay_name_shows (at))
+        r = overlay_look_above (renaming->act, loc->parent, loc->name, NULL, known);
+    return r == 0 && *known && (*known)->ia_type == IA_IFDIR && !renaming->alone ? -ESTALE : r;
+}
+
+static int
+overlay_rename_look_names (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
     const bool dead = overlay_is_dead (act->this, renaming->from->parent)
@@ -258,12 +284,25 @@ overlay_rename_look (struct overlay_renaming *renaming)
     if (r == 0)
         r = overlay_name_look (act, renaming->to->parent, renaming->to->name, &renaming->over);
     if (r == 0)
+        r = overlay_rename_refresh (renaming, renaming->from, &renaming->at, &renaming->subject);
+    if (r == 0)
+        r = overlay_rename_refresh (renaming, renaming->to, &renaming->over, &renaming->victim);
+    return r == 0 && !renaming->subject ? -ENOENT : r;
+}
+
+static int
+overlay_rename_look (struct overlay_renaming *renaming)
+{
+    struct overlay_act *act = renaming->act;
+    int r = overlay_rename_look_names (renaming);
+
+    if (r == 0)
         r = overlay_record_name (act, renaming->from->parent, renaming->from->name, &renaming->at);
     if (r == 0)
         r = overlay_record_name (act, renaming->to->parent, renaming->to->name, &renaming->over);
-    if (r == 0 && !renaming->at.whiteout)
+    if (r == 0)
         r = overlay_rename_link (act, renaming->from, renaming->subject, &renaming->at);
-    if (r == 0 && renaming->flags & RENAME_EXCHANGE && !renaming->over.whiteout)
+    if (r == 0 && renaming->flags & RENAME_EXCHANGE && renaming->victim)
         r = overlay_rename_link (act, renaming->to, renaming->victim, &renaming->over);
     return r;
 }
