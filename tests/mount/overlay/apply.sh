@@ -17,6 +17,9 @@ echo x >"$BACK/gone/x"
 echo y >"$BACK/gone/below/y"
 echo first >"$BACK/first"
 ln "$BACK/first" "$BACK/second"
+mkdir "$BACK/box"
+echo out >"$BACK/out"
+ln "$BACK/out" "$BACK/box/in"
 echo moves >"$BACK/moves"
 echo type >"$BACK/type"
 
@@ -133,6 +136,13 @@ expect "both names in the view" "$(stat -c '%i 2' "$MNT/first") changed" \
     "$(stat -c '%i %h' "$MNT/second") $(cat "$MNT/second")"
 expect "what is left in the index" "" "$(ls -A "$UPPER/work/index")"
 expect "no changes" "" "$(changes first second)"
+mv "$MNT/box" "$MNT/crate"
+echo changed >"$MNT/out"
+expect_error "'/box/in' is, or is in, a directory that the view has renamed" \
+    apply --with "$MNT" out
+overlay discard "$MNT" out box crate >/dev/null || fail "no discard of a renamed directory"
+expect "one file again" "$(stat -c '%i 2' "$MNT/out") out" \
+    "$(stat -c '%i %h' "$MNT/box/in") $(cat "$MNT/box/in")"
 echo linked >"$MNT/kept/l1"
 ln "$MNT/kept/l1" "$MNT/kept/l2"
 apply "$MNT" kept >/dev/null || fail "an apply of two names"

@@ -126,7 +126,20 @@ items_above (const struct apply *apply, const char *path)
     return item;
 }
 
-/* Whether the view shows the base's name. */
+static bool
+name_is_renamed (const struct apply *apply, const char *path)
+{
+    bool renamed = false;
+
+    for (guint i = 0; !renamed && i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        renamed = item->from && apply_path_is_below (path, item->from);
+    }
+    return renamed;
+}
+
+/* Whether the view shows the base's name at its path. */
 static bool
 name_is_shown (const struct apply *apply, const char *path)
 {
@@ -159,6 +172,7 @@ file_add_other (struct apply *apply, struct apply_file *file, inode_t *directory
         .chosen = links_are_wanted (apply, path),
         .base_directory = inode_ref (directory), .base = inode_ref (inode), .base_buf = *buf,
     };
+    item->moved = name_is_renamed (apply, path) || (item->parent && item->parent->moved);
     file->differs |= !first->base || first->base != inode;
     g_ptr_array_add (file->others, item);
 }
@@ -177,7 +191,8 @@ links_meet (const struct sync_tree *tree, inode_t *directory, const char *name, 
     if (!file)
         return 0;
     file->names += gfid_equal (&buf->ia_gfid, &file->before);
-    if (!g_hash_table_contains (links->apply->by_path, path) && name_is_shown (links->apply, path))
+    if (!g_hash_table_contains (links->apply->by_path, path)
+        && (name_is_shown (links->apply, path) || name_is_renamed (links->apply, path)))
         file_add_other (links->apply, file, directory, g_steal_pointer (&path), inode, buf);
     return 0;
 }
@@ -226,7 +241,6 @@ file_prepare (struct apply *apply, struct apply_file *file)
     while (file->others->len > 0) {
         struct apply_item *item = g_ptr_array_steal_index (file->others, 0);
 
-        item->moved = item->parent && item->parent->moved;
         g_ptr_array_add (apply->items, item);
         g_hash_table_insert (apply->by_path, item->path, item);
         g_ptr_array_add (file->items, item);

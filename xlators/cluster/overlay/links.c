@@ -50,14 +50,11 @@ overlay_gfid_below (xlator_t *this, inode_t *inode)
 
 /* Returns the number of names that the view has of a lower's file. */
 static unsigned
-index_count (struct overlay_inode *state, unsigned links)
+index_count (const struct overlay_inode *state, unsigned links)
 {
-    unsigned left;
+    const unsigned lost = __atomic_load_n (&state->lost_names, __ATOMIC_RELAXED);
 
-    pthread_mutex_lock (&state->parts->lock);
-    left = links > state->lost_names ? links - state->lost_names : 0;
-    pthread_mutex_unlock (&state->parts->lock);
-    return left;
+    return links > lost ? links - lost : 0;
 }
 
 static void
@@ -65,8 +62,7 @@ index_begin (struct overlay_inode *state, unsigned links)
 {
     pthread_mutex_lock (&state->parts->lock);
     state->links = LINKS_EXACT;
-    __atomic_store_n (&state->other_names, links > state->lost_names ? links - state->lost_names : 0,
-                      __ATOMIC_RELAXED);
+    __atomic_store_n (&state->other_names, index_count (state, links), __ATOMIC_RELAXED);
     __atomic_store_n (&state->indexed, true, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&state->parts->lock);
 }
