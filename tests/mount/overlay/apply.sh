@@ -136,6 +136,11 @@ expect "both names in the view" "$(stat -c '%i 2' "$MNT/first") changed" \
     "$(stat -c '%i %h' "$MNT/second") $(cat "$MNT/second")"
 expect "what is left in the index" "" "$(ls -A "$UPPER/work/index")"
 expect "no changes" "" "$(changes first second)"
+echo again >"$MNT/second"
+expect "both names, changed again" "again again" "$(cat "$MNT/first" "$MNT/second" | xargs)"
+apply "$MNT" first second >/dev/null || fail "a second apply of a file with two names"
+expect "both names, applied again" "again again 2" \
+    "$(cat "$BACK/first" "$BACK/second" | xargs) $(stat -c %h "$BACK/first")"
 mv "$MNT/box" "$MNT/crate"
 echo changed >"$MNT/out"
 expect_error "'/box/in' is, or is in, a directory that the view has renamed" \

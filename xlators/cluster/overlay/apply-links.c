@@ -4,7 +4,8 @@
  * upper may have only one of them (links.c). So the plan gets an item for each further name that
  * the view shows: it becomes a name of the new object, too.
  *
- * The names are found by a walk of the whole base, which is made only if such a file has changed.
+ * The names are found by a walk of the whole base, which is made only if a file of the index has
+ * changed.
  * An apply that was killed may have left some names with the new object of then. Those are found as
  * well, by the record of that apply, and all get one object again.
  */
@@ -17,6 +18,7 @@ struct apply_file {
     GPtrArray *items;     /* those of the upper, not owned */
     GPtrArray *others;    /* those that the walk has made; owned until they are in the plan */
     unsigned names;       /* that the base has of the first */
+    bool indexed;         /* the index has it */
     bool changes;         /* one of the items needs a new object */
     bool differs;         /* one of the others is not what its first item is in the base */
 };
@@ -25,6 +27,7 @@ struct apply_links {
     struct apply *apply;
     GHashTable *by_upper; /* inode -> struct apply_file, owned */
     GHashTable *by_gfid;  /* gfid in the base -> struct apply_file */
+    bool any_path;        /* a path of the order has no item: it may be a name of any file */
 };
 
 static void
@@ -43,18 +46,23 @@ static int
 file_add_item (struct apply_links *links, struct apply_item *item)
 {
     struct apply_file *file = g_hash_table_lookup (links->by_upper, item->upper);
+    int r = 0;
 
     if (!file) {
         file = g_new0 (struct apply_file, 1);
         file->items = g_ptr_array_new ();
         file->others = g_ptr_array_new_with_free_func (apply_item_free);
         g_hash_table_insert (links->by_upper, item->upper, file);
+        r = apply_origin (links->apply, item, &file->before);
+        if (r == 0 && !gfid_is_null (&file->before))
+            r = overlay_index_has (&links->apply->act, &file->before, item->upper,
+                                   &file->indexed);
     }
     g_ptr_array_add (file->items, item);
     file->changes |= apply_makes (item);
     if (gfid_is_null (&file->after))
         file->after = overlay_record_applied (links->apply->act.this, item->path);
-    return gfid_is_null (&file->before) ? apply_origin (links->apply, item, &file->before) : 0;
+    return r;
 }
 
 static int
@@ -72,29 +80,24 @@ files_collect (struct apply_links *links)
     return r;
 }
 
-static bool
-items_are_chosen (const GPtrArray *items)
+/* Returns a name of the file that the order names; NULL: none. */
+static const char *
+file_chosen_path (const struct apply_file *file)
 {
-    bool chosen = false;
+    const GPtrArray *const both[] = { file->items, file->others };
 
-    for (guint i = 0; i < items->len; i++)
-        chosen |= ((const struct apply_item *) items->pdata[i])->chosen;
-    return chosen;
+    for (size_t side = 0; side < G_N_ELEMENTS (both); side++)
+        for (guint i = 0; i < both[side]->len; i++) {
+            const struct apply_item *item = both[side]->pdata[i];
+
+            if (item->chosen)
+                return item->path;
+        }
+    return NULL;
 }
 
-/* A path at which nothing was found may be another name of any file. */
-static bool
-links_may_choose (const struct apply_links *links, const struct apply_file *file)
-{
-    const struct apply *apply = links->apply;
-    bool all = true;
-
-    for (char **path = apply->order->paths; *path; path++)
-        all &= apply_chooses (apply, *path);
-    return !all || items_are_chosen (file->items);
-}
-
-/* Whether the base may have names of the file that have to change. */
+/* Whether the base may have names of the file that have to change. The index has no file that had
+ * one name when it was copied. */
 static bool
 file_needs_walk (const struct apply_links *links, const struct apply_file *file)
 {
@@ -105,8 +108,8 @@ file_needs_walk (const struct apply_links *links, const struct apply_file *file)
 
         applied |= item->base && !gfid_equal (&item->base->gfid, &file->before);
     }
-    return !gfid_is_null (&file->before) && (file->changes || applied)
-        && links_may_choose (links, file);
+    return file->indexed && (file->changes || applied)
+        && (links->any_path || file_chosen_path (file));
 }
 
 /* --- the walk of the base --------------------------------------------------------------------- */
@@ -214,22 +217,6 @@ links_walk (struct apply_links *links)
 
 /* --- into the plan ---------------------------------------------------------------------------- */
 
-/* Returns a path that the order names. */
-static const char *
-file_chosen_path (const struct apply_file *file)
-{
-    const GPtrArray *const both[] = { file->items, file->others };
-
-    for (size_t side = 0; side < G_N_ELEMENTS (both); side++)
-        for (guint i = 0; i < both[side]->len; i++) {
-            const struct apply_item *item = both[side]->pdata[i];
-
-            if (item->chosen)
-                return item->path;
-        }
-    return NULL;
-}
-
 /* All names become names of the new object. */
 static void
 file_prepare (struct apply *apply, struct apply_file *file)
@@ -281,11 +268,13 @@ int
 apply_plan_links (struct apply *apply)
 {
     struct apply_links links = { apply, g_hash_table_new_full (NULL, NULL, NULL, file_free),
-                                 g_hash_table_new (gfid_hash, gfid_same) };
+                                 g_hash_table_new (gfid_hash, gfid_same), false };
     GHashTableIter at;
     void *file;
     int r = files_collect (&links);
 
+    for (char **path = apply->order->paths; *path; path++)
+        links.any_path |= !apply_chooses (apply, *path);
     if (r == 0)
         r = links_find (&links);
     g_hash_table_iter_init (&at, links.by_gfid);

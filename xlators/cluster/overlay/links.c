@@ -155,18 +155,28 @@ overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *c
 }
 
 int
-overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy)
+overlay_index_has (struct overlay_act *act, const gfid_t *gfid, const inode_t *copy, bool *ret_has)
 {
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
-    inode_t *index = overlay_index (act->this, act->above);
     g_autofree char *name = overlay_index_name (gfid);
     g_autoptr (inode_t) there = NULL;
     struct iatt buf;
-    int r = sync_name_look (client, index, name, &there, &buf);
+    const int r = sync_name_look (overlay_daemon (act, OVERLAY_UPPER),
+                                  overlay_index (act->this, act->above), name, &there, &buf);
 
-    if (r == 0 && there == copy)
-        r = sync_name_remove (client, index, name, copy);
+    *ret_has = r == 0 && there == copy;
     return r == -ENOENT ? 0 : r;
+}
+
+int
+overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy)
+{
+    g_autofree char *name = overlay_index_name (gfid);
+    bool has;
+    const int r = overlay_index_has (act, gfid, copy, &has);
+
+    return r < 0 || !has ? r : sync_name_remove (overlay_daemon (act, OVERLAY_UPPER),
+                                                 overlay_index (act->this, act->above), name,
+                                                 copy);
 }
 
 void

@@ -452,8 +452,10 @@ int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_
 int overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
                            void (*gone) (inode_t *above, void *data), void *data);
 
-/* Removes the name of a lower's file from the index, if the copy has it. Returns 0 or a negative
- * errno. */
+/* Whether the copy has the name of a lower's file in the index. Returns 0 or a negative errno. */
+int overlay_index_has (struct overlay_act *act, const gfid_t *gfid, const inode_t *copy,
+                       bool *ret_has);
+/* Removes that name. Returns 0 or a negative errno. */
 int overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy);
 /* The base has a name of a file no longer that the view had removed. */
 void overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid);
