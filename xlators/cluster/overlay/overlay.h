@@ -251,7 +251,7 @@ bool overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t in
 
 int overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor);
 struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
-void overlay_inode_drop (void *state); /* of one graph; frees the last one's */
+void overlay_inode_drop (struct overlay_inode *state); /* of one graph; frees the last one's */
 void overlay_inode_forget (xlator_t *this, inode_t *inode); /* inodes.c */
 
 /* Returns an inode of the call that another graph has copied, which this graph does not know yet;

@@ -64,15 +64,13 @@ overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor)
 
 /* --- states of inodes ------------------------------------------------------------------------- */
 
-/* The graphs that know an inode have one state of it. */
-static void *
-overlay_inode_make (xlator_t *this, inode_t *inode)
+/* The graphs that know an inode have one state of it. Returns it with one graph more; parts->lock
+ * is held. */
+static struct overlay_inode *
+overlay_inode_share (struct overlay_shared *parts, inode_t *inode)
 {
-    struct overlay_shared *parts = overlay_priv (this)->parts;
-    struct overlay_inode *state;
+    struct overlay_inode *state = g_hash_table_lookup (parts->inodes, inode);
 
-    pthread_mutex_lock (&parts->lock);
-    state = g_hash_table_lookup (parts->inodes, inode);
     if (!state) {
         state = g_new0 (struct overlay_inode, 1);
         state->inode = inode;
@@ -81,14 +79,12 @@ overlay_inode_make (xlator_t *this, inode_t *inode)
         g_hash_table_insert (parts->inodes, inode, state);
     }
     state->graphs++;
-    pthread_mutex_unlock (&parts->lock);
     return state;
 }
 
 void
-overlay_inode_drop (void *made)
+overlay_inode_drop (struct overlay_inode *state)
 {
-    struct overlay_inode *state = made;
     struct overlay_shared *parts = state->parts;
     bool last;
 
@@ -106,7 +102,17 @@ overlay_inode_drop (void *made)
 struct overlay_inode *
 overlay_inode_get (xlator_t *this, inode_t *inode)
 {
-    return inode_ctx_make (inode, this, overlay_inode_make, overlay_inode_drop);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    struct overlay_inode *state = inode_ctx_get (inode, this);
+
+    if (state)
+        return state;
+    pthread_mutex_lock (&parts->lock);
+    state = inode_ctx_get (inode, this);
+    if (!state) /* two threads of one graph count as one */
+        state = inode_ctx_set (inode, this, overlay_inode_share (parts, inode));
+    pthread_mutex_unlock (&parts->lock);
+    return state;
 }
 
 /* --- copies of another graph ------------------------------------------------------------------ */
