@@ -18,7 +18,8 @@
 enum steps_mode { STEPS_ERROR, STEPS_KILL, STEPS_CUT, STEPS_MODES };
 
 static const struct overlay_graph steps_graph = {
-    .above = "volume cut\ntype debug/power-cut\noption seed 7\nsubvolumes changes\nend-volume\n"
+    .above = "volume cut\ntype debug/power-cut\noption metadata lose\n"
+             "option seed 7\nsubvolumes changes\nend-volume\n"
              "volume fault\ntype debug/fault\noption seed 1\nsubvolumes cut\nend-volume\n",
     .top = "fault",
 };
@@ -248,6 +249,23 @@ part_rename (struct steps_run *run)
 }
 
 static int
+steps_prepare_new (struct steps_run *run)
+{
+    g_autoptr (inode_t) made = world_mkdir (&run->w, run->w.root, "new", 0750);
+
+    return made ? 0 : run->w.r;
+}
+
+static int
+part_exchange (struct steps_run *run)
+{
+    inode_t *root = run->w.root;
+    g_autoptr (inode_t) dir = steps_look (run, "dir"), new = dir ? steps_look (run, "new") : NULL;
+
+    return new ? world_rename (&run->w, root, "dir", root, "new", RENAME_EXCHANGE) : run->w.r;
+}
+
+static int
 steps_discard (struct steps_run *run, const char *path)
 {
     g_autofree char *number = overlay_tell (&run->w, "overlay", "discard", path);
@@ -346,6 +364,8 @@ static const struct overlay_operation operations[] = {
       { { part_mkdir, false }, { part_sync_root, true } } },
     { "rename", NULL,
       { { part_rename, false }, { part_sync_root, false }, { part_sync_dir, true } } },
+    { "exchange of a directory that has lowers and a new one", steps_prepare_new,
+      { { part_exchange, false }, { part_sync_root, true } } },
     { "discard", prepare_changes, { { part_discard, true } } },
     { "write and fsync of a linked file", NULL,
       { { part_open_linked, false }, { part_write, false }, { part_fsync, true } } },

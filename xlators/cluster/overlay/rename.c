@@ -144,19 +144,22 @@ overlay_rename_move (const struct overlay_renaming *renaming)
     };
 }
 
-/* A directory goes on to have the lowers that it has, also if the new name has others. */
+/* A directory goes on to have the lowers that it has, also if the new name has others. The mark is
+ * synced: after a power cut the new name would show other lowers without it. */
 static int
 overlay_rename_mark (struct overlay_renaming *renaming, const loc_t *from, inode_t *inode,
                      const struct overlay_name *at, const struct overlay_name *over)
 {
     struct overlay_act *act = renaming->act;
+    const bool merged = overlay_has_lowers (act->this, inode);
+    int r;
 
-    if (inode->ia_type != IA_IFDIR)
+    if (inode->ia_type != IA_IFDIR || (!merged && !over->lower))
         return 0;
-    if (overlay_has_lowers (act->this, inode))
-        return overlay_redirect_set (act, from->parent, from->name, inode,
-                                     renaming->from->parent == renaming->to->parent);
-    return over->lower ? overlay_mark_set (act, at->upper, OVERLAY_OPAQUE, "y", 1) : 0;
+    r = merged ? overlay_redirect_set (act, from->parent, from->name, inode,
+                                       renaming->from->parent == renaming->to->parent)
+               : overlay_mark_set (act, at->upper, OVERLAY_OPAQUE, "y", 1);
+    return r < 0 ? r : overlay_sync_inode (act, OVERLAY_UPPER, at->upper);
 }
 
 /* Marks all that is in the way of the move. */
