@@ -35,11 +35,10 @@ look_directory (const struct overlay_local *local)
                         look->absolute ? itable_root (parent->table) : parent, local->slot);
 }
 
-void
-overlay_lookup_drop (struct overlay_local *local)
+/* Forgets all but what is asked for. */
+static void
+look_clear (struct overlay_look *look)
 {
-    struct overlay_look *look = &local->look;
-
     for (unsigned slot = 0; look->below && slot < look->n; slot++)
         inode_unref (look->below[slot]);
     g_free (look->below);
@@ -49,7 +48,35 @@ overlay_lookup_drop (struct overlay_local *local)
     inode_unref (look->origin);
     overlay_marks_clear (&look->found_marks);
     overlay_marks_clear (&look->first_marks);
-    loc_wipe (&look->loc);
+    *look = (struct overlay_look){ .loc = look->loc };
+}
+
+void
+overlay_lookup_drop (struct overlay_local *local)
+{
+    look_clear (&local->look);
+    loc_wipe (&local->look.loc);
+}
+
+static void
+look_begin (struct overlay_local *local, xlator_t *this)
+{
+    struct overlay_look *look = &local->look;
+
+    look->turns = overlay_turns (this, look->loc.parent);
+    local->slot = overlay_slot (this, look->loc.parent);
+    look->n = look->first = overlay_priv (this)->n;
+    look->below = g_new0 (inode_t *, look->n);
+    look->names = g_new0 (char *, 2);
+    look->names[0] = g_strdup (look->loc.name);
+}
+
+void
+overlay_look_again (struct overlay_local *local)
+{
+    g_clear_pointer (&local->inode, inode_unref);
+    look_clear (&local->look);
+    look_begin (local, look_overlay (local));
 }
 
 /* --- winds ------------------------------------------------------------------------------------ */
@@ -470,13 +497,22 @@ look_stat_judge (void *data)
     return 0;
 }
 
+/* Before the check: the link count is from a time when the name was there. */
+static int
+look_above (void *data)
+{
+    struct overlay_local *local = data;
+
+    overlay_iatt_above (look_overlay (local), local->inode, local->slot, &local->buf);
+    return 0;
+}
+
 static void
 look_answer (void *data)
 {
     struct overlay_local *local = data;
     call_frame_t *frame = local->sequence.frame;
 
-    overlay_iatt_above (frame->this, local->inode, local->slot, &local->buf);
     if (local->look.loc.name && local->buf.ia_nlink == 0) { /* the name was removed meanwhile */
         STACK_UNWIND (lookup, frame, -1, ENOENT, NULL, NULL, NULL, NULL);
         return;
@@ -493,12 +529,16 @@ static const struct step look_steps[] = {
     STEP ("index", overlay_index_run, overlay_index_judge, .when = overlay_index_when),
     STEP ("join", NULL, overlay_look_join),
     STEP ("stat", look_stat_run, look_stat_judge, .when = look_is_copied),
+    STEP ("above", NULL, look_above),
+    STEP ("check", overlay_check_run, overlay_check_judge, .when = overlay_check_when,
+          .again = "look"),
     {},
 };
 
 /* A lookup without a name, or of "." and "..". */
 static const struct step stat_steps[] = {
     STEP ("stat", look_stat_run, look_stat_judge),
+    STEP ("above", NULL, look_above),
     {},
 };
 
@@ -534,11 +574,7 @@ look_at_name (const struct call *call, struct overlay_local *local)
     struct overlay_look *look = &local->look;
 
     loc_copy (&look->loc, call->loc);
-    local->slot = overlay_slot (call->this, call->loc->parent);
-    look->n = look->first = overlay_priv (call->this)->n;
-    look->below = g_new0 (inode_t *, look->n);
-    look->names = g_new0 (char *, 2);
-    look->names[0] = g_strdup (call->loc->name);
+    look_begin (local, call->this);
     if (local->slot == look->n)
         call_fail (call, ESTALE);
     else

@@ -118,6 +118,8 @@ struct overlay_inode {
     bool copying;        /* a thread copies the object */
     unsigned threads;    /* that want the copy */
     bool dead;           /* a removed directory: no name can be made in it. Atomic */
+    unsigned turns;      /* of a directory: how often its turn was taken or given, so an odd number
+                          * means that a thread has it. Atomic */
     unsigned lost_names; /* names of a lower's file that were removed in the view. Atomic */
     bool indexed;        /* the copy has a name in the index. Atomic */
     unsigned other_names; /* of an indexed copy: those that only the lower has. Atomic */
@@ -155,6 +157,7 @@ struct overlay_marks {
 /* A lookup of a name. Layers from `slot` on are asked for `names`. */
 struct overlay_look {
     loc_t loc;          /* as asked, with references */
+    unsigned turns;     /* overlay_inode.turns of its directory, before the upper was asked */
     char **names;       /* a name of the parent, or the names from the layers' roots; owned */
     bool absolute;      /* the latter */
     unsigned at;        /* which of the names is looked up */
@@ -282,6 +285,7 @@ void overlay_tasks_wait (xlator_t *this);
  * or a. */
 void overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b);
 void overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b);
+unsigned overlay_turns (xlator_t *this, inode_t *directory); /* overlay_inode.turns of it */
 
 /* --- act.c: what a straight function needs ---------------------------------------------------- */
 
@@ -492,7 +496,15 @@ int overlay_start (xlator_t *this, inode_t *any);
 void overlay_lookup (const struct call *call);
 /* The gfid by which the lowers know what the lookup has found. */
 const gfid_t *overlay_look_gfid (const struct overlay_local *local);
-int overlay_look_join (void *data); /* lookup-join.c: a step */
+/* Begins again with the layers, in a step. */
+void overlay_look_again (struct overlay_local *local);
+
+/* lookup-join.c: steps */
+int overlay_look_join (void *data);
+bool overlay_check_when (void *data);
+void overlay_check_run (void *data);
+int overlay_check_judge (void *data);
+
 void overlay_lookup_drop (struct overlay_local *local);
 
 void overlay_pass (const struct call *call);

@@ -124,6 +124,24 @@ overlay_runs_here (const struct call *call)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+unsigned
+overlay_turns (xlator_t *this, inode_t *directory)
+{
+    return __atomic_load_n (&overlay_inode_get (this, directory)->turns, __ATOMIC_SEQ_CST);
+}
+
+/* The work directory has a turn, too; it is an inode below, and has no count. */
+static void
+overlay_turns_count (xlator_t *this, inode_t *a, inode_t *b)
+{
+    inode_t *const directories[] = { a, b == a ? NULL : b };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (directories); i++)
+        if (directories[i] && directories[i]->table == realm_root_above (this)->table)
+            __atomic_add_fetch (&overlay_inode_get (this, directories[i])->turns, 1,
+                                __ATOMIC_SEQ_CST);
+}
+
 void
 overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b)
 {
@@ -137,6 +155,7 @@ overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b)
     if (b)
         g_hash_table_add (parts->turns, b);
     pthread_mutex_unlock (&parts->lock);
+    overlay_turns_count (this, a, b);
 }
 
 void
@@ -144,6 +163,7 @@ overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b)
 {
     struct overlay_shared *parts = overlay_priv (this)->parts;
 
+    overlay_turns_count (this, a, b);
     pthread_mutex_lock (&parts->lock);
     g_hash_table_remove (parts->turns, a);
     if (b)
