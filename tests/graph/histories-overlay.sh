@@ -17,17 +17,38 @@ overlay () {
         "$*" >>"$VOL"
 }
 
+# histories SEED COUNT OPTION...
+histories () {
+    local seed=$1 count=$2
+    shift 2
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories "$count" \
+        --allow "$SOURCE_DIR/tests/graph/overlay.allow" "$@" || fail "$* does not pass"
+}
+
 # run SEED OPTION...
 run () {
     local seed=$1
     shift
-    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed "$seed" --histories \
-        "$(amount 6 200)" --allow "$SOURCE_DIR/tests/graph/overlay.allow" "$@" || fail "$* does not pass"
+    histories "$seed" "$(amount 6 200)" "$@"
+}
+
+# again SEED... -- OPTION...: histories that have found a defect each.
+again () {
+    local seeds=()
+    while [ "$1" != -- ]; do seeds+=("$1"); shift; done
+    shift
+    for seed in "${seeds[@]}"; do histories "$seed" 1 "$@"; done
 }
 
 overlay lower
 run 1
 run 101 --lowers
 run 201 --lowers --faults 50
+again 188 --
+again 143 521 1121 1293 5475 9225 -- --lowers
+again 673 -- --lowers --faults 50
 overlay upper-lower lower
 run 301 --lowers
+run 401 --lowers --faults 50
+again 143 2065 -- --lowers
+again 1633 -- --lowers --faults 50

@@ -97,21 +97,29 @@ START_TEST (the_next_graph_may_have_another_upper)
 }
 END_TEST
 
+/* Starts a graph whose upper's storage has faults. */
+static void
+claims_start_faulty (struct world *w, const char *rule)
+{
+    g_autofree char *rules = world_path (w, "rules");
+    g_autofree char *above = g_strdup_printf ("volume fault\ntype debug/fault\noption rules %s\n"
+                                              "subvolumes changes\nend-volume\n", rules);
+
+    overlay_put (w, "rules", rule);
+    log_set_level (GF_LOG_NONE);
+    overlay_world_start (w, &(struct overlay_graph){ .above = above, .top = "fault" });
+    ck_assert_int_eq (w->r, 0);
+}
+
 START_TEST (storage_without_locks_is_used_without)
 {
     static const int errors[] = { ENOLCK, ENOSYS, EOPNOTSUPP };
     static const char *const names[] = { "ENOLCK", "ENOSYS", "EOPNOTSUPP" };
     struct world w = overlay_world_new ();
-    g_autofree char *rules = world_path (&w, "rules"), *above = NULL;
     g_autofree char *rule = g_strdup_printf ("lk -> error %s\n", names[_i]);
     struct gf_flock lock = { .l_type = F_WRLCK };
 
-    overlay_put (&w, "rules", rule);
-    above = g_strdup_printf ("volume fault\ntype debug/fault\noption rules %s\n"
-                             "subvolumes changes\nend-volume\n", rules);
-    log_set_level (GF_LOG_NONE);
-    overlay_world_start (&w, &(struct overlay_graph){ .above = above, .top = "fault" });
-    ck_assert_int_eq (w.r, 0);
+    claims_start_faulty (&w, rule);
     g_autoptr (fd_t) fd = world_create (&w, w.root, "file", O_RDWR, 0644);
     ck_assert_ptr_nonnull (fd);
     ck_assert_int_eq (sync_lk (w.client, fd, F_SETLK, &lock, NULL, NULL), -errors[_i]);
@@ -139,6 +147,30 @@ assert_reads (struct world *w, inode_t *inode, const char *expected)
 
     ck_assert_str_eq (text, expected);
 }
+
+/* Nothing in the background is waited for, such as a sync of the directory. */
+START_TEST (a_copy_that_is_removed_has_no_name)
+{
+    struct world w = overlay_world_new ();
+    struct fstat_reply reply;
+
+    overlay_put (&w, "lower/file", "text");
+    overlay_world_start (&w, &plain);
+    inode_unref (posix_world_look (&w, w.root, "file")); /* makes the upper */
+    overlay_world_stop (&w);
+    claims_start_faulty (&w, "fsyncdir -> error EIO\n");
+    g_autoptr (inode_t) file = posix_world_look (&w, w.root, "file");
+    g_autoptr (fd_t) fd = world_open (&w, file, O_RDWR);
+    ck_assert_int_eq (world_write (&w, fd, "more", 0), 4);
+    ck_assert_int_eq (sync_name_remove (w.client, w.root, "file", file), 0);
+    ck_assert_int_eq (sync_fstat (w.client, fd, NULL, &reply), 0);
+    ck_assert_uint_eq (reply.buf.ia_nlink, 0);
+    fstat_reply_drop (&reply);
+    g_clear_pointer (&fd, fd_unref);
+    g_clear_pointer (&file, inode_unref);
+    overlay_world_end (&w);
+}
+END_TEST
 
 /* Both graphs know the file in the lower; then each writes, in either order. */
 START_TEST (what_two_graphs_of_a_mount_write_is_in_one_copy)
@@ -249,6 +281,7 @@ TEST_PROGRAM (test_overlay_claims)
     tcase_add_loop_test (tcase, storage_without_locks_is_used_without, 0, 3);
     tcase_add_test (tcase, the_next_graph_of_a_mount_has_the_lock_too);
     tcase_add_test (tcase, the_next_graph_may_have_another_upper);
+    tcase_add_test (tcase, a_copy_that_is_removed_has_no_name);
     tcase_add_loop_test (tcase, what_two_graphs_of_a_mount_write_is_in_one_copy, 0, 2);
     tcase_add_test (tcase, a_copy_that_is_there_already_is_used);
     tcase_add_test (tcase, a_name_that_another_object_has_taken_fails_the_write);

@@ -93,21 +93,28 @@ overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iatt *b
 
 /* --- names that come and go ------------------------------------------------------------------- */
 
-/* lost: the view has it no longer. */
-static void
-index_other_name (struct overlay_inode *state, bool lost)
+void
+overlay_name_copied (xlator_t *this, inode_t *inode)
 {
+    struct overlay_inode *state = overlay_inode_get (this, inode);
+
     pthread_mutex_lock (&state->parts->lock);
-    __atomic_store_n (&state->lost_names, state->lost_names + lost, __ATOMIC_RELAXED);
     if (state->other_names > 0)
         __atomic_store_n (&state->other_names, state->other_names - 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock (&state->parts->lock);
 }
 
 void
-overlay_name_copied (xlator_t *this, inode_t *inode)
+overlay_name_lost (xlator_t *this, inode_t *inode, bool lost)
 {
-    index_other_name (overlay_inode_get (this, inode), false);
+    struct overlay_inode *state = overlay_inode_get (this, inode);
+    const unsigned one = lost ? 1 : -1u;
+
+    pthread_mutex_lock (&state->parts->lock);
+    __atomic_store_n (&state->lost_names, state->lost_names + one, __ATOMIC_RELAXED);
+    if (state->indexed && (state->other_names > 0 || !lost))
+        __atomic_store_n (&state->other_names, state->other_names - one, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
 }
 
 /* Whether all names that the copy has in the view are in the upper. */
@@ -122,16 +129,13 @@ index_knows_all (struct overlay_inode *state)
     return all;
 }
 
-/* The upper's names go to work first, so that only the job can count those that are left. */
 void
-overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper)
+overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode)
 {
     struct overlay_inode *state = overlay_inode_get (act->this, inode);
     const gfid_t gfid = overlay_gfid_below (act->this, inode);
     inode_t *copy = realm_below (act->this, inode, OVERLAY_UPPER);
 
-    if (!in_upper)
-        index_other_name (state, true);
     if (!__atomic_load_n (&state->indexed, __ATOMIC_RELAXED))
         return;
     overlay_unsynced (act->this, realm_below (act->this, parent, OVERLAY_UPPER));

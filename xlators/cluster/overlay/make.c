@@ -26,6 +26,8 @@ struct overlay_making {
     const loc_t *loc;  /* its place, above */
     inode_t *directory; /* below, in the upper */
     fd_t *opened;      /* below, of create; with a reference */
+    inode_t *found;    /* above, of create: what the name stood for; with a reference, or NULL */
+    bool opens;        /* that is opened, and nothing is made */
     union overlay_made made;
 };
 
@@ -51,9 +53,10 @@ overlay_make_file (struct overlay_making *making, struct client *client, loc_t *
 {
     const struct create_call *args = making->call->args;
     xlator_t *upper = overlay_priv (making->act->this)->layers[OVERLAY_UPPER].xlator;
+    const uint32_t flags = making->opens ? args->flags : args->flags | O_EXCL;
 
     making->opened = fd_new (upper->fd_maker, NULL, args->flags, args->fd->pid);
-    return sync_create (client, loc, args->flags | O_EXCL, args->mode, args->umask, making->opened,
+    return sync_create (client, loc, flags, args->mode, args->umask, making->opened,
                         NULL, &making->made.create);
 }
 
@@ -193,6 +196,20 @@ overlay_makes_whiteout (const struct call *call)
     return call->op == FOP_mknod && S_ISCHR (args->mode) && args->rdev == 0;
 }
 
+/* Something has the name. Storage opens a file of the upper, empties it and tells its attributes in
+ * one operation. */
+static int
+overlay_make_over (struct overlay_making *making, const struct overlay_name *at)
+{
+    if (making->call->op != FOP_create || making->call->flags & O_EXCL)
+        return -EEXIST;
+    if (!at->upper || !making->found
+        || !overlay_name_is (making->act->this, at, making->found))
+        return OVERLAY_EXISTS;
+    making->opens = true;
+    return overlay_make_in (making, making->directory, making->loc->name);
+}
+
 /* The lowers of a new directory's name, if any, are not to be merged with it. */
 static int
 overlay_make_at (struct overlay_making *making)
@@ -207,8 +224,7 @@ overlay_make_at (struct overlay_making *making)
     if (r < 0)
         return r;
     if (overlay_name_shows (&at))
-        return making->call->op == FOP_create && !(making->call->flags & O_EXCL) ? OVERLAY_EXISTS
-                                                                                  : -EEXIST;
+        return overlay_make_over (making, &at);
     if (overlay_makes_whiteout (making->call))
         return -EPERM;
     return at.whiteout ? overlay_make_staged (making, &at)
@@ -224,8 +240,8 @@ overlay_made_enter (struct overlay_making *making, inode_t *known, struct answer
     g_autoptr (inode_t) linked =
         inode_link (*made, making->directory, making->loc->name, fields->buf);
     inode_t *above = overlay_above (known, making->act->above,
-                                    making->call->op == FOP_link ? &known->gfid
-                                                                 : &fields->buf->ia_gfid);
+                                    making->call->op == FOP_link || making->opens
+                                        ? &known->gfid : &fields->buf->ia_gfid);
 
     realm_join (this, above, OVERLAY_UPPER, linked);
     inode_unref (*made);
@@ -287,17 +303,6 @@ overlay_made_answer (struct overlay_making *making, inode_t *known)
 
 /* --- create of a name that exists ------------------------------------------------------------- */
 
-/* After the file was emptied. A write of another caller may be in between: the answer is that of an
- * open and a stat in one. */
-static int
-overlay_stat_again (struct client *client, inode_t *inode, struct iatt *ret_buf)
-{
-    const int r = sync_name_stat (client, inode, ret_buf);
-
-    ret_buf->ia_size = ret_buf->ia_blocks = 0;
-    return r;
-}
-
 /* What storage answers to a create of such a name. */
 static int
 overlay_create_fits (const struct iatt *buf)
@@ -307,43 +312,59 @@ overlay_create_fits (const struct iatt *buf)
     return buf->ia_type == IA_IFLNK ? -ELOOP : 0;
 }
 
-/* Opens the file through the overlay itself, as the caller. Returns false without an answer if the
- * name was removed meanwhile. */
-static bool
-overlay_create_opens (struct overlay_act *act, const struct call *call)
+/* Opens the file through the overlay itself, as the caller. */
+static int
+overlay_create_open (struct overlay_act *act, const struct call *call, inode_t *inode)
 {
-    struct client *client = client_new_internal (act->this, act->this);
+    struct client *client = client_new_as (act->this, call->frame->root);
     const struct create_call *args = call->args;
-    g_autoptr (inode_t) inode = NULL;
-    struct overlay_parent parent = { 0 };
-    struct iatt buf;
-    loc_t loc = { 0 };
-    int r = sync_name_look (client, call->loc->parent, call->loc->name, &inode, &buf);
+    loc_t loc = { .inode = inode };
+    int r;
 
+    if (!args->fd->inode)
+        args->fd->inode = inode_ref (inode);
+    r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
+    loc_wipe_path (&loc);
     client_free (client);
-    if (r == -ENOENT)
-        return false;
-    client = client_new_as (act->this, call->frame->root);
-    if (r == 0)
-        r = overlay_create_fits (&buf);
-    if (r == 0) {
-        loc.inode = inode;
-        if (!args->fd->inode)
-            args->fd->inode = inode_ref (inode);
-        r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
-        if (r >= 0 && args->flags & O_TRUNC)
-            r = overlay_stat_again (client, inode, &buf);
-        loc_wipe_path (&loc);
-    }
-    client_free (client);
+    return error_or_0 (r);
+}
+
+static void
+overlay_create_answer (struct overlay_act *act, const struct call *call, inode_t *inode,
+                       struct iatt *buf)
+{
+    const struct create_call *args = call->args;
+    struct overlay_parent parent = { 0 };
+    struct iatt *pre;
+
     overlay_parent_before (act, call->loc->parent, &parent);
+    pre = parent.has_pre ? &parent.pre : NULL;
+    STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, buf, pre, pre, NULL);
+}
+
+/* Finds the file that the name stands for. One that will be emptied is copied first. Returns 0: the
+ * upper has the file, or the name was removed meanwhile; OVERLAY_EXISTS: only a lower has the file,
+ * and it was opened; or a negative errno. */
+static int
+overlay_create_opens (struct overlay_making *making, struct iatt *ret_buf)
+{
+    struct overlay_act *act = making->act;
+    const loc_t *loc = making->loc;
+    struct client *client = client_new_internal (act->this, act->this);
+    int r;
+
+    g_clear_pointer (&making->found, inode_unref);
+    r = sync_name_look (client, loc->parent, loc->name, &making->found, ret_buf);
+    client_free (client);
     if (r < 0)
-        call_fail (call, -r);
-    else
-        STACK_UNWIND (create, call->frame, 0, 0, args->fd, inode, &buf,
-                      parent.has_pre ? &parent.pre : NULL, parent.has_pre ? &parent.pre : NULL,
-                      NULL);
-    return true;
+        return r == -ENOENT ? 0 : r;
+    r = overlay_create_fits (ret_buf);
+    if (r == 0 && making->call->flags & O_TRUNC)
+        r = overlay_copy_up (act->this, making->found);
+    if (r < 0 || realm_below (act->this, making->found, OVERLAY_UPPER))
+        return r;
+    r = overlay_create_open (act, making->call, making->found);
+    return r < 0 ? r : OVERLAY_EXISTS;
 }
 
 static int
@@ -362,26 +383,42 @@ overlay_make_try (struct overlay_making *making)
     return r;
 }
 
+/* On a thread. Returns OVERLAY_EXISTS if a lower's file was opened; *ret_buf: its attributes. */
+static int
+overlay_make_until (struct overlay_making *making, struct iatt *ret_buf)
+{
+    int r = OVERLAY_EXISTS;
+
+    for (unsigned tries = 0; r == OVERLAY_EXISTS && tries < OVERLAY_TRIES; tries++) {
+        r = overlay_create_opens (making, ret_buf);
+        if (r != 0)
+            return r;
+        r = overlay_make_try (making);
+    }
+    return r == OVERLAY_EXISTS ? -ESTALE : r;
+}
+
 void
 overlay_make (struct overlay_act *act, const struct call *call)
 {
     struct overlay_making making = { .act = act, .call = call, .loc = call->loc };
+    struct iatt buf;
     int r = overlay_make_try (&making);
 
     if (r == OVERLAY_EXISTS && !overlay_local_of (call->frame)->on_thread) {
         overlay_to_thread (call, NULL); /* the open may wait for a copy */
         return;
     }
-    while (r == OVERLAY_EXISTS) {
-        if (overlay_create_opens (act, call))
-            return;
-        r = overlay_make_try (&making);
-    }
+    if (r == OVERLAY_EXISTS)
+        r = overlay_make_until (&making, &buf);
     if (r < 0)
         overlay_made_fail (&making, -r);
+    else if (r == OVERLAY_EXISTS)
+        overlay_create_answer (act, call, making.found, &buf);
     else
-        overlay_made_answer (&making, call->loc->inode);
+        overlay_made_answer (&making, making.opens ? making.found : call->loc->inode);
     fd_unref (making.opened);
+    inode_unref (making.found);
 }
 
 /* --- link ------------------------------------------------------------------------------------- */

@@ -117,6 +117,17 @@ overlay_look_above (struct overlay_act *act, inode_t *parent, const char *name, 
 }
 
 bool
+overlay_name_is (xlator_t *this, const struct overlay_name *name, inode_t *above)
+{
+    const unsigned slot = name->upper ? OVERLAY_UPPER : name->lower;
+    const inode_t *below = name->upper ? name->upper : name->lower_inode;
+
+    if (!overlay_name_shows (name) || !above)
+        return !overlay_name_shows (name) && !above;
+    return realm_below (this, above, slot) == below;
+}
+
+bool
 overlay_is_dead (xlator_t *this, inode_t *directory)
 {
     return __atomic_load_n (&overlay_inode_get (this, directory)->dead, __ATOMIC_SEQ_CST);
@@ -204,6 +215,26 @@ overlay_work_remove (struct overlay_act *act, const char *name)
 {
     (void) sync_name_remove_tree (overlay_daemon (act, OVERLAY_UPPER),
                                   overlay_fds (act, OVERLAY_UPPER), overlay_work (act), name);
+}
+
+int
+overlay_cover (struct overlay_act *act, inode_t *parent, const char *name, inode_t *file)
+{
+    g_autofree char *there = overlay_work_name (act->this);
+    g_autoptr (inode_t) made = NULL;
+    struct overlay_move move = { .directory = overlay_work (act), .name = there,
+                                 .newdirectory = realm_below (act->this, parent, OVERLAY_UPPER),
+                                 .newname = name, .victim = file };
+    int r = sync_name_mknod (overlay_daemon (act, OVERLAY_UPPER), move.directory, there, S_IFCHR,
+                             0, &made);
+
+    if (r < 0)
+        return r;
+    move.inode = made;
+    r = overlay_move (act, &move, 0, NULL);
+    if (r < 0)
+        (void) sync_name_remove (overlay_daemon (act, OVERLAY_UPPER), move.directory, there, made);
+    return r;
 }
 
 int

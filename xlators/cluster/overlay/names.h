@@ -9,6 +9,13 @@
 int overlay_look_above (struct overlay_act *act, inode_t *parent, const char *name, inode_t *known,
                         inode_t **ret_inode);
 
+/* An operation on names looks objects up before it takes the turns. Once it has them, it asks
+ * whether a name still stands for what it has found (NULL: nothing). If not, it begins again; after
+ * OVERLAY_TRIES it fails with ESTALE, since somebody changes the layers behind the view. */
+bool overlay_name_is (xlator_t *this, const struct overlay_name *name, inode_t *above);
+#define OVERLAY_OTHER 1
+#define OVERLAY_TRIES 100
+
 /* Records whether the directory is removed. It is so before its whiteouts go, or the names of its
  * lowers would show again. */
 void overlay_die (xlator_t *this, inode_t *directory, bool dead);

@@ -445,9 +445,11 @@ int overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iat
 gfid_t overlay_gfid_below (xlator_t *this, inode_t *inode);
 /* A name of a file that only the lower had is in the upper now. */
 void overlay_name_copied (xlator_t *this, inode_t *inode);
+/* A name of a file that only the lower has is removed from the view; lost == false: that failed. */
+void overlay_name_lost (xlator_t *this, inode_t *inode, bool lost);
 /* A name of a file was removed from a directory above. If it was the last one, a job takes the copy
- * out of the index. in_upper: the upper had the name. */
-void overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode, bool in_upper);
+ * out of the index. */
+void overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *inode);
 /* Removes a name from the index, unless something else than the copy has it, or the copy has
  * another name. What the view has removed is synced before. Returns 0 or a negative errno. */
 int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *copy);
@@ -573,12 +575,15 @@ int overlay_move_to_work (struct overlay_act *act, inode_t *directory, const cha
 void overlay_work_remove (struct overlay_act *act, const char *name);
 /* Makes a whiteout for a name of which the upper has nothing. */
 int overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name);
-/* Moves the upper's object of a name to work; leaves a whiteout if the name has lowers. A job then
- * removes it from work with all that is in it. */
+/* Replaces a file of the upper, below, by a whiteout. That is one step, as in the kernel's
+ * overlayfs: a program that has the file open sees the loss of the name as soon as others do. */
+int overlay_cover (struct overlay_act *act, inode_t *parent, const char *name, inode_t *file);
+/* Moves the upper's directory of a name to work; leaves a whiteout if the name has lowers. A job
+ * then removes it from work with all that is in it. */
 int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                        const struct overlay_name *at);
-/* sweep.c: has a job remove a name from work, with all below it, that came from a directory of the
- * upper, below. Takes name over. */
+/* sweep.c: has a job remove a directory from work, with all below it, that came from a directory of
+ * the upper, below. Takes name over. */
 void overlay_sweep (xlator_t *this, inode_t *directory, char *name);
 /* Has a job remove the name of a copy from the index (overlay_index_sweep). Takes name over. */
 void overlay_sweep_index (xlator_t *this, char *name, inode_t *copy);

@@ -9,7 +9,7 @@
 struct overlay_removal {
     const loc_t *loc;
     bool directory;
-    inode_t *victim; /* above, with a reference; NULL: not known, and a file */
+    inode_t *victim; /* above, with a reference */
     struct overlay_name at;
 };
 
@@ -21,6 +21,8 @@ overlay_removal_check (struct overlay_act *act, const struct overlay_removal *re
 
     if (!overlay_name_shows (&removal->at))
         return -ENOENT;
+    if (!overlay_name_is (act->this, &removal->at, removal->victim))
+        return OVERLAY_OTHER;
     if (removal->directory != is_directory)
         return is_directory ? -EISDIR : -ENOTDIR;
     if (buf->ia_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
@@ -35,6 +37,21 @@ overlay_remove_plainly (struct overlay_act *act, const struct overlay_removal *r
     const char *name = removal->loc->name;
 
     return sync_name_remove (overlay_caller (act), directory, name, removal->at.upper);
+}
+
+/* A lower's file loses the name before others miss it: from then on a lookup of the name fails, too
+ * (look_answer). */
+static int
+overlay_remove_lower (struct overlay_act *act, const struct overlay_removal *removal)
+{
+    int r;
+
+    if (!removal->directory)
+        overlay_name_lost (act->this, removal->victim, true);
+    r = overlay_whiteout (act, removal->loc->parent, removal->loc->name);
+    if (r < 0 && !removal->directory)
+        overlay_name_lost (act->this, removal->victim, false);
+    return r;
 }
 
 static int
@@ -53,16 +70,10 @@ overlay_remove_name (struct overlay_act *act, const struct overlay_removal *remo
         r = overlay_record_name (act, loc->parent, loc->name, at);
     if (r < 0)
         return r;
-    return at->upper ? overlay_take_away (act, loc->parent, loc->name, at)
-                     : overlay_whiteout (act, loc->parent, loc->name);
-}
-
-static void
-overlay_removed (struct overlay_act *act, const struct overlay_removal *removal)
-{
-    if (removal->victim && !removal->directory)
-        overlay_name_removed (act, removal->loc->parent, removal->victim,
-                              removal->at.upper != NULL);
+    if (!at->upper)
+        return overlay_remove_lower (act, removal);
+    return removal->directory ? overlay_take_away (act, loc->parent, loc->name, at)
+                              : overlay_cover (act, loc->parent, loc->name, at->upper);
 }
 
 static int
@@ -75,14 +86,14 @@ overlay_remove_at (struct overlay_act *act, struct overlay_removal *removal)
 
     if (r == 0)
         r = overlay_removal_check (act, removal);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (removal->directory)
         overlay_die (act->this, removal->victim, true);
     r = overlay_remove_name (act, removal);
-    if (r == 0)
-        overlay_removed (act, removal);
-    else if (removal->directory)
+    if (r == 0 && !removal->directory)
+        overlay_name_removed (act, loc->parent, removal->victim);
+    if (r < 0 && removal->directory)
         overlay_die (act->this, removal->victim, false);
     return r;
 }
@@ -99,30 +110,51 @@ overlay_remove_answer (const struct call *call, struct overlay_parent *parent)
         STACK_UNWIND (rmdir, call->frame, 0, 0, pre, post, NULL);
 }
 
-/* The directory's own turn keeps names from being made in it meanwhile. */
+/* known: what the caller takes the name for, or NULL. The directory's own turn keeps names from
+ * being made in it meanwhile. */
+static int
+overlay_remove_try (struct overlay_act *act, struct overlay_removal *removal, inode_t *known,
+                    struct overlay_parent *parent)
+{
+    const loc_t *loc = removal->loc;
+    inode_t *own;
+    int r = overlay_look_above (act, loc->parent, loc->name, known, &removal->victim);
+
+    if (r < 0)
+        return r;
+    own = removal->directory ? removal->victim : NULL;
+    overlay_turns_take (act->this, loc->parent, own);
+    overlay_parent_before (act, loc->parent, parent);
+    r = overlay_remove_at (act, removal);
+    overlay_parent_after (act, parent);
+    overlay_turns_give (act->this, loc->parent, own);
+    return r;
+}
+
+static void
+overlay_removal_clear (struct overlay_removal *removal)
+{
+    overlay_name_clear (&removal->at);
+    g_clear_pointer (&removal->victim, inode_unref);
+}
+
 void
 overlay_remove (struct overlay_act *act, const struct call *call)
 {
     struct overlay_removal removal = { .loc = call->loc, .directory = call->op == FOP_rmdir };
     struct overlay_parent parent = { 0 };
-    inode_t *own = NULL;
     int r = overlay_copy_up (act->this, call->loc->parent);
 
     if (r == 0)
-        r = overlay_look_above (act, call->loc->parent, call->loc->name, call->loc->inode,
-                                &removal.victim);
-    if (r == 0) {
-        own = removal.directory ? removal.victim : NULL;
-        overlay_turns_take (act->this, call->loc->parent, own);
-        overlay_parent_before (act, call->loc->parent, &parent);
-        r = overlay_remove_at (act, &removal);
-        overlay_parent_after (act, &parent);
-        overlay_turns_give (act->this, call->loc->parent, own);
+        r = overlay_remove_try (act, &removal, call->loc->inode, &parent);
+    for (unsigned tries = 1; r == OVERLAY_OTHER && tries < OVERLAY_TRIES; tries++) {
+        overlay_removal_clear (&removal);
+        removal.at = (struct overlay_name){ 0 };
+        r = overlay_remove_try (act, &removal, NULL, &parent);
     }
-    if (r < 0)
-        call_fail (call, -r);
+    if (r != 0)
+        call_fail (call, r < 0 ? -r : ESTALE);
     else
         overlay_remove_answer (call, &parent);
-    overlay_name_clear (&removal.at);
-    inode_unref (removal.victim);
+    overlay_removal_clear (&removal);
 }

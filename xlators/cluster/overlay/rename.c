@@ -19,6 +19,7 @@ struct overlay_renaming {
     struct overlay_name at, over;
     struct iatt buf; /* of the subject */
     bool alone;      /* a directory is renamed */
+    bool again;      /* what the caller takes the names for was wrong */
 };
 
 static bool
@@ -244,38 +245,24 @@ overlay_renamed (struct overlay_renaming *renaming, bool lost)
     overlay_iatt_above (renaming->act->this, renaming->subject, OVERLAY_UPPER, &renaming->buf);
     if (!renaming->victim || renaming->flags & RENAME_EXCHANGE)
         return;
-    if (renaming->victim->ia_type != IA_IFDIR)
-        overlay_name_removed (renaming->act, renaming->to->parent, renaming->victim, !lost);
+    if (renaming->victim->ia_type == IA_IFDIR)
+        return;
+    if (lost)
+        overlay_name_lost (renaming->act->this, renaming->victim, true);
+    overlay_name_removed (renaming->act, renaming->to->parent, renaming->victim);
 }
 
-/* Whether the inode is what the layers have at a name. */
 static bool
-overlay_name_is_of (xlator_t *this, const struct overlay_name *at, inode_t *inode)
+overlay_rename_is_other (const struct overlay_renaming *renaming)
 {
-    if (!overlay_name_shows (at))
-        return false;
-    return at->upper ? realm_below (this, inode, OVERLAY_UPPER) == at->upper
-                     : realm_below (this, inode, at->lower) == at->lower_inode;
-}
+    xlator_t *this = renaming->act->this;
 
-/* Before the turns were taken, the object may have gone from its name, and another one have come. A
- * directory that comes has no turn. */
-static int
-overlay_rename_refresh (struct overlay_renaming *renaming, const loc_t *loc,
-                        const struct overlay_name *at, inode_t **known)
-{
-    int r = 0;
-
-    if (*known && overlay_name_is_of (renaming->act->this, at, *known))
-        return 0;
-    g_clear_pointer (known, inode_unref);
-    if (overlay_name_shows (at))
-        r = overlay_look_above (renaming->act, loc->parent, loc->name, NULL, known);
-    return r == 0 && *known && (*known)->ia_type == IA_IFDIR && !renaming->alone ? -ESTALE : r;
+    return !overlay_name_is (this, &renaming->at, renaming->subject)
+           || !overlay_name_is (this, &renaming->over, renaming->victim);
 }
 
 static int
-overlay_rename_look_names (struct overlay_renaming *renaming)
+overlay_rename_look (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
     const bool dead = overlay_is_dead (act->this, renaming->from->parent)
@@ -286,26 +273,15 @@ overlay_rename_look_names (struct overlay_renaming *renaming)
 
     if (r == 0)
         r = overlay_name_look (act, renaming->to->parent, renaming->to->name, &renaming->over);
-    if (r == 0)
-        r = overlay_rename_refresh (renaming, renaming->from, &renaming->at, &renaming->subject);
-    if (r == 0)
-        r = overlay_rename_refresh (renaming, renaming->to, &renaming->over, &renaming->victim);
-    return r == 0 && !renaming->subject ? -ENOENT : r;
-}
-
-static int
-overlay_rename_look (struct overlay_renaming *renaming)
-{
-    struct overlay_act *act = renaming->act;
-    int r = overlay_rename_look_names (renaming);
-
+    if (r == 0 && overlay_rename_is_other (renaming))
+        return OVERLAY_OTHER;
     if (r == 0)
         r = overlay_record_name (act, renaming->from->parent, renaming->from->name, &renaming->at);
     if (r == 0)
         r = overlay_record_name (act, renaming->to->parent, renaming->to->name, &renaming->over);
-    if (r == 0)
+    if (r == 0 && !renaming->at.whiteout)
         r = overlay_rename_link (act, renaming->from, renaming->subject, &renaming->at);
-    if (r == 0 && renaming->flags & RENAME_EXCHANGE && renaming->victim)
+    if (r == 0 && renaming->flags & RENAME_EXCHANGE && !renaming->over.whiteout)
         r = overlay_rename_link (act, renaming->to, renaming->victim, &renaming->over);
     return r;
 }
@@ -319,7 +295,7 @@ overlay_rename_at (struct overlay_renaming *renaming)
 
     if (r == 0)
         r = overlay_rename_check (renaming);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (renaming->victim == renaming->subject) {
         renaming->buf = renaming->at.upper_buf;
@@ -346,10 +322,13 @@ overlay_rename_prepare (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
     const loc_t *from = renaming->from, *to = renaming->to;
-    int r = overlay_look_above (act, from->parent, from->name, from->inode, &renaming->subject);
+    const bool again = renaming->again;
+    int r = overlay_look_above (act, from->parent, from->name, again ? NULL : from->inode,
+                                &renaming->subject);
 
     if (r == 0)
-        r = overlay_look_above (act, to->parent, to->name, to->inode, &renaming->victim);
+        r = overlay_look_above (act, to->parent, to->name, again ? NULL : to->inode,
+                                &renaming->victim);
     if (r == -ENOENT && renaming->subject && !(renaming->flags & RENAME_EXCHANGE))
         r = 0;
     if (r == 0)
@@ -382,32 +361,55 @@ overlay_rename_answer (const struct call *call, struct overlay_renaming *renamin
                   new->has_post ? &new->post : NULL, NULL);
 }
 
+static int
+overlay_rename_try (struct overlay_renaming *renaming, struct overlay_parent *old,
+                    struct overlay_parent *new)
+{
+    struct overlay_act *act = renaming->act;
+    inode_t *from = renaming->from->parent, *to = renaming->to->parent;
+    int r = overlay_rename_prepare (renaming);
+
+    if (r < 0)
+        return r;
+    overlay_rename_alone (renaming);
+    overlay_turns_take (act->this, from, to);
+    overlay_parent_before (act, from, old);
+    overlay_parent_before (act, to, new);
+    r = overlay_rename_at (renaming);
+    overlay_parent_after (act, old);
+    overlay_parent_after (act, new);
+    overlay_turns_give (act->this, from, to);
+    if (renaming->alone)
+        overlay_turns_give (act->this, overlay_work (act), NULL);
+    return r;
+}
+
+static void
+overlay_renaming_clear (struct overlay_renaming *renaming)
+{
+    overlay_name_clear (&renaming->at);
+    overlay_name_clear (&renaming->over);
+    renaming->at = renaming->over = (struct overlay_name){ 0 };
+    g_clear_pointer (&renaming->subject, inode_unref);
+    g_clear_pointer (&renaming->victim, inode_unref);
+}
+
 void
 overlay_rename (struct overlay_act *act, const struct call *call)
 {
     struct overlay_renaming renaming = { .act = act, .from = call->loc, .to = call->newloc,
                                          .flags = call->flags };
     struct overlay_parent old = { 0 }, new = { 0 };
-    int r = overlay_rename_prepare (&renaming);
+    int r = overlay_rename_try (&renaming, &old, &new);
 
-    if (r == 0) {
-        overlay_rename_alone (&renaming);
-        overlay_turns_take (act->this, call->loc->parent, call->newloc->parent);
-        overlay_parent_before (act, call->loc->parent, &old);
-        overlay_parent_before (act, call->newloc->parent, &new);
-        r = overlay_rename_at (&renaming);
-        overlay_parent_after (act, &old);
-        overlay_parent_after (act, &new);
-        overlay_turns_give (act->this, call->loc->parent, call->newloc->parent);
-        if (renaming.alone)
-            overlay_turns_give (act->this, overlay_work (act), NULL);
+    for (unsigned tries = 1; r == OVERLAY_OTHER && tries < OVERLAY_TRIES; tries++) {
+        overlay_renaming_clear (&renaming);
+        renaming.again = true;
+        r = overlay_rename_try (&renaming, &old, &new);
     }
-    if (r < 0)
-        call_fail (call, -r);
+    if (r != 0)
+        call_fail (call, r < 0 ? -r : ESTALE);
     else
         overlay_rename_answer (call, &renaming, &old, &new);
-    overlay_name_clear (&renaming.at);
-    overlay_name_clear (&renaming.over);
-    inode_unref (renaming.subject);
-    inode_unref (renaming.victim);
+    overlay_renaming_clear (&renaming);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was removed from the view, and lies in the work directory: a file, or a directory with a
- * whiteout for each name that its lowers have. A job removes it after the answer; what the job does
- * not come to, the next start removes.
+ * A directory that was removed from the view, and lies in the work directory, with a whiteout for
+ * each name that its lowers have. A job removes it after the answer; what the job does not come to,
+ * the next start removes.
  *
  * The directory that it came from is synced first. Otherwise a power cut could bring the name back
  * without what was in it: the view would show names of the lowers again that it had removed.
