@@ -98,6 +98,26 @@ mount -t tmpfs -o size=2m tmpfs "$UPPER"
 mount_volfile "$VOL"
 expect_error "No space left" bash -c 'echo more >>"$1"' - "$MNT/file"
 cmp "$BACK/file" "$MNT/file" || fail "a copy that failed has changed the file"
+
+# A file that is emptied is copied without its bytes, for which there is no space; but only by who
+# may do that.
+cp -a "$BACK/file" "$BACK/cut"
+cp -a "$BACK/file" "$BACK/dir/cut"
+before=$(stat -c '%i %a %u %g %h' "$MNT/file")
+as_user () {
+    setpriv --reuid 65532 --regid 65532 --clear-groups -- "$@"
+}
+expect_error "Permission denied" as_user truncate -s 0 "$MNT/file"
+expect "what is copied without the right to" "" "$(find "$upper" -name file)"
+: >"$MNT/file"
+truncate -s 0 "$MNT/cut"
+python3 -c 'import os, sys; os.ftruncate(os.open(sys.argv[1], os.O_WRONLY), 0)' "$MNT/dir/cut"
+expect "the sizes" "0 0 0" "$(stat -c %s "$MNT/file" "$MNT/cut" "$MNT/dir/cut" | xargs)"
+expect "what is kept" "$before" "$(stat -c '%i %a %u %g %h' "$MNT/file")"
+expect "an attribute" value "$(getfattr --only-values -n user.test "$MNT/cut")"
+[ "$MNT/file" -nt "$BACK/cut" ] || fail "a file that was emptied has its old time"
+expect "the lower's file" 5000000 "$(stat -c %s "$BACK/file")"
+rm "$BACK/cut" "$BACK/dir/cut"
 echo small >>"$MNT/lines"
 expect "a smaller file" small "$(cat "$MNT/lines")"
 unmount

@@ -26,6 +26,7 @@ struct overlay_copy {
     inode_t *made;     /* the copy, with a reference */
     fd_t *opened;      /* of a file or directory: the copy, open, with a reference */
     bool indexed;      /* the copy has a name in the index */
+    struct overlay_emptying *emptying; /* NULL: the copy gets the bytes */
 };
 
 static int
@@ -86,6 +87,32 @@ overlay_copy_sync (struct overlay_copy *copy)
     return error_or_0 (sync_fsync (client, copy->opened, 0, NULL, NULL));
 }
 
+/* Empties the copy as the caller, who has to have the right to: storage gives the file new times,
+ * and clears the set-user-ID bit and the like. */
+static int
+overlay_copy_empty (struct overlay_copy *copy)
+{
+    const struct call *call = copy->emptying->call;
+    const uint32_t flags = call->flags & (O_ACCMODE | O_TRUNC);
+    struct client *client = overlay_caller (copy->act);
+    loc_t loc = { .inode = copy->made };
+    g_autoptr (fd_t) fd = NULL;
+    int r;
+
+    copy->emptying->before = copy->buf;
+    overlay_iatt_above (copy->act->this, copy->inode, copy->slot, &copy->emptying->before);
+    if (call->op == FOP_ftruncate)
+        return error_or_0 (sync_ftruncate (client, copy->opened, 0, NULL, NULL));
+    if (call->op == FOP_truncate) {
+        r = sync_truncate (client, &loc, 0, NULL, NULL);
+    } else {
+        fd = fd_new (overlay_fds (copy->act, OVERLAY_UPPER), copy->made, flags, call->fd->pid);
+        r = sync_open (client, &loc, flags, fd, NULL, NULL);
+    }
+    loc_wipe_path (&loc);
+    return error_or_0 (r);
+}
+
 static int
 overlay_copy_fill (struct overlay_copy *copy)
 {
@@ -100,7 +127,7 @@ overlay_copy_fill (struct overlay_copy *copy)
 
     __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
     __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
-    if (copy->buf.ia_type == IA_IFREG)
+    if (copy->buf.ia_type == IA_IFREG && !copy->emptying)
         r = overlay_copy_data (copy->act, &model, OVERLAY_UPPER, copy->opened);
     if (r == 0)
         r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &gfid, number);
@@ -108,6 +135,8 @@ overlay_copy_fill (struct overlay_copy *copy)
         r = overlay_copy_attributes (copy->act, copy->slot, copy->from, &copy->buf, copy->made);
     if (r == 0 && copy->buf.ia_type == IA_IFREG)
         r = overlay_copy_is_same (copy);
+    if (r == 0 && copy->emptying)
+        r = overlay_copy_empty (copy);
     if (r == 0 && !overlay_copy_is_wanted (ctx))
         r = -ECANCELED;
     return r < 0 ? r : overlay_copy_sync (copy);
@@ -284,13 +313,15 @@ overlay_copy_object (struct overlay_copy *copy)
 }
 
 static int
-overlay_copy_now (xlator_t *this, inode_t *inode, inode_t *parent, char *name)
+overlay_copy_now (xlator_t *this, inode_t *inode, inode_t *parent, char *name,
+                  struct overlay_emptying *emptying)
 {
     struct overlay_act act;
-    struct overlay_copy copy = { .act = &act, .inode = inode, .parent = parent, .name = name };
+    struct overlay_copy copy = { .act = &act, .inode = inode, .parent = parent, .name = name,
+                                 .emptying = emptying };
     int r;
 
-    overlay_act_begin (&act, this, NULL, inode);
+    overlay_act_begin (&act, this, emptying ? emptying->call->frame : NULL, inode);
     act.stops = overlay_copy_stops;
     act.stops_data = overlay_inode_get (this, inode);
     r = overlay_copy_object (&copy);
@@ -303,19 +334,20 @@ overlay_copy_now (xlator_t *this, inode_t *inode, inode_t *parent, char *name)
 
 /* --- one copy at a time ----------------------------------------------------------------------- */
 
-/* Returns whether the caller has to copy: no other thread has done so, of this graph or of
- * another. */
+/* Returns whether the caller has to copy: no other thread has done so, of this graph or of another;
+ * nor does so now, if the caller doesn't wait. */
 static bool
-overlay_copy_begin (xlator_t *this, inode_t *inode)
+overlay_copy_begin (xlator_t *this, inode_t *inode, bool waits)
 {
     struct overlay_shared *parts = overlay_priv (this)->parts;
     struct overlay_inode *state = overlay_inode_get (this, inode);
     bool mine;
 
     pthread_mutex_lock (&parts->lock);
-    while (state->copying)
+    while (waits && state->copying)
         thread_cond_wait (&parts->changed, &parts->lock);
-    mine = state->copying = !state->copy && !realm_below (this, inode, OVERLAY_UPPER);
+    mine = !state->copying && !state->copy && !realm_below (this, inode, OVERLAY_UPPER);
+    state->copying |= mine;
     pthread_mutex_unlock (&parts->lock);
     return mine;
 }
@@ -329,8 +361,8 @@ overlay_copy_end (struct overlay_inode *state)
     pthread_mutex_unlock (&state->parts->lock);
 }
 
-int
-overlay_copy_up_wanted (xlator_t *this, inode_t *inode)
+static int
+overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emptying)
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
@@ -342,10 +374,30 @@ overlay_copy_up_wanted (xlator_t *this, inode_t *inode)
         r = overlay_copy_up (this, parent);
     if (r < 0)
         return r;
-    if (!overlay_copy_begin (this, inode))
-        return overlay_inherit (this, inode);
-    r = overlay_copy_now (this, inode, parent, name);
+    if (!overlay_copy_begin (this, inode, !emptying))
+        return emptying ? 0 : overlay_inherit (this, inode);
+    r = overlay_copy_now (this, inode, parent, name, emptying);
     overlay_copy_end (overlay_inode_get (this, inode));
+    if (emptying)
+        emptying->done = r == 0;
+    return r;
+}
+
+int
+overlay_copy_up_wanted (xlator_t *this, inode_t *inode)
+{
+    return overlay_copy_up_as (this, inode, NULL);
+}
+
+int
+overlay_copy_up_empty (xlator_t *this, inode_t *inode, struct overlay_emptying *emptying)
+{
+    struct overlay_inode *state = overlay_inode_get (this, inode);
+    int r;
+
+    overlay_copy_want (state, 1);
+    r = overlay_copy_up_as (this, inode, emptying);
+    overlay_copy_want (state, -1);
     return r;
 }
 

@@ -23,6 +23,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/diff.c \
     %D%/diff.h \
     %D%/discard.c \
+    %D%/empty.c \
     %D%/inodes.c \
     %D%/line-diff.c \
     %D%/line-diff.h \

@@ -192,6 +192,7 @@ struct overlay_look {
 struct overlay_local {
     struct sequence sequence; /* of a lookup */
     bool on_thread;           /* the call has come to a thread of core/work */
+    bool emptied;             /* the call has tried to make an empty copy */
     inode_t *inode;           /* that the answer is about, with a reference; or NULL */
     inode_t *source;          /* of copy_file_range, with a reference; or NULL */
     unsigned slot;            /* where the call was wound, or where the lookup is */
@@ -517,6 +518,10 @@ void overlay_list_forget (xlator_t *this, fd_t *fd);
 
 /* Copies the object to the upper, with its parents, unless it is there. Waits. */
 int overlay_copy_up (xlator_t *this, inode_t *inode);
+/* empty.c: whether a call leaves no bytes in the file. overlay_empty goes on with it, on a thread:
+ * it makes a copy without bytes. */
+bool overlay_empties (const struct call *call, const inode_t *inode);
+void overlay_empty (const struct call *call, inode_t *inode);
 /* Sets the call aside until the object is in the upper. */
 void overlay_copy_up_wait (const struct call *call, inode_t *inode);
 void overlay_held_go_on (call_stub_t *stub, enum held_end why, void *data); /* for held_new */

@@ -282,6 +282,15 @@ overlay_copies_between (const struct call *call)
            && overlay_slot (call->this, call->fd->inode) != OVERLAY_UPPER;
 }
 
+static void
+overlay_pass_after_copy (const struct call *call, inode_t *inode)
+{
+    if (overlay_empties (call, inode) && !overlay_local_of (call->frame)->emptied)
+        overlay_empty (call, inode);
+    else
+        overlay_copy_up_wait (call, inode);
+}
+
 void
 overlay_pass (const struct call *call)
 {
@@ -299,7 +308,7 @@ overlay_pass (const struct call *call)
     else if (slot == overlay_priv (call->this)->n)
         call_fail (call, ESTALE);
     else if (overlay_needs_upper (call) && slot != OVERLAY_UPPER)
-        overlay_copy_up_wait (call, inode);
+        overlay_pass_after_copy (call, inode);
     else if (later && slot != OVERLAY_UPPER)
         overlay_open_later (call, slot);
     else if (overlay_copies_between (call))
