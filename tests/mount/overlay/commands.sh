@@ -121,6 +121,16 @@ expect_ok overlay discard "$MNT"
 echo "requests waited for $(sed 's/.*for \(.*\) ms/\1/' discards | sort -n | sed -n 10p) ms for a" \
     "discard beside three programs (median of 20)"
 expect "no changes after all" "" "$(overlay diff "$MNT")"
+
+# A view that is mounted read-only keeps its changes.
+echo more >>"$MNT/file"
+unmount
+mount_volfile "$VOL" -o ro
+for command in discard apply; do
+    expect_error "the mount is read-only \\(-o ro\\): its changes stay as they are" \
+        overlay $command "$MNT" file
+done
+expect_match "the changes of a read-only view" '^M.file$' "$(changes)"
 unmount
 diff -r before "$BACK" || fail "the lower has changed"
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
