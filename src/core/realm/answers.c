@@ -46,7 +46,7 @@ realm_answer_iatt (struct realm_rise *rise, struct iatt *iatt)
     g_assert (above->n_iatts < G_N_ELEMENTS (above->iatts));
     copy = &above->iatts[above->n_iatts++];
     *copy = *iatt;
-    realm_iatt_map (above->answer.this, rise->asked->slot, copy);
+    realm_iatt_map (above->answer.this, realm_asked_slot (above->answer.this, rise->asked), copy);
     realm_iatt_field (&above->answer, iatt, copy);
     return copy;
 }
@@ -58,8 +58,9 @@ realm_answer_inode (struct realm_rise *rise, inode_t *inode)
 
     if (!inode || !rise->linked)
         return NULL;
-    above->inode = realm_above (above->answer.this, rise->asked->slot, rise->asked->above,
-                                rise->linked);
+    above->inode =
+        realm_above (above->answer.this, realm_asked_slot (above->answer.this, rise->asked),
+                     rise->asked->above, rise->linked);
     return above->answer.inode = above->inode;
 }
 
@@ -72,7 +73,8 @@ realm_answer_fd (struct realm_rise *rise, fd_t *fd)
 
     if (!fd || !asked->opens)
         return NULL;
-    realm_fd_join (above->answer.this, asked->opens, asked->slot, asked->opened);
+    realm_fd_join (above->answer.this, asked->opens, realm_asked_slot (above->answer.this, asked),
+                   asked->opened);
     asked->opens->flags = asked->opened->flags;
     asked->opens->closes_silently = asked->opened->closes_silently;
     above->fd = fd_ref (asked->opens);
@@ -83,9 +85,10 @@ static void
 realm_entry_map (xlator_t *this, const struct realm_asked *asked, gf_dirent_t *entry)
 {
     g_autoptr (inode_t) inode = g_steal_pointer (&entry->inode), linked = NULL;
+    const unsigned slot = realm_asked_slot (this, asked);
 
     if (name_is_dots (entry->d_name) && entry->d_name[1]
-        && asked->directory == realm_slot_root (realm_slot_of (this, asked->slot)))
+        && asked->directory == realm_slot_root (realm_slot_of (this, slot)))
         entry->d_stat = (struct iatt){ .ia_type = IA_INVAL }; /* outside of the slot's root */
     else if (!inode || entry->d_stat.ia_type == IA_INVAL)
         return; /* a name alone, as from a directory that the caller may not search */
@@ -94,8 +97,8 @@ realm_entry_map (xlator_t *this, const struct realm_asked *asked, gf_dirent_t *e
     else
         linked = inode_link (inode, asked->directory, entry->d_name, &entry->d_stat);
     if (linked)
-        entry->inode = realm_above (this, asked->slot, NULL, linked);
-    realm_iatt_map (this, asked->slot, &entry->d_stat);
+        entry->inode = realm_above (this, slot, NULL, linked);
+    realm_iatt_map (this, slot, &entry->d_stat);
 }
 
 static gf_dirent_t *

@@ -198,7 +198,8 @@ realm_asked_new (const struct realm_call *below, void *cookie)
     const struct call *call = &below->changed.call;
     struct realm_asked *asked = stack_alloc (call->frame->root, sizeof *asked, NULL);
 
-    *asked = (struct realm_asked){ .slot = below->slot, .cookie = cookie, .flags = call->flags,
+    *asked = (struct realm_asked){ .slot = realm_slots_first (call->this->slots) + below->slot,
+                                   .cookie = cookie, .flags = call->flags,
                                    .opens = fd_ref (below->opens),
                                    .opened = fd_ref (below->opened) };
     if (opset_has (OPS_CHANGE_NAMES | OPSET_OF (FOP_lookup), call->op)) {

@@ -25,7 +25,7 @@ realm_up (xlator_t *this, const struct invalidation *below, struct invalidation 
     *ret_above = *below;
     if (!below->inode)
         return true;
-    for (unsigned i = 0; !inode && i < this->slots->n; i++) {
+    for (unsigned i = 0; !inode && i < realm_slots_count (this); i++) {
         const struct realm_slot *slot = realm_slot_of (this, i);
 
         if (slot->child->realm->itable == below->inode->table)
@@ -53,7 +53,7 @@ realm_contended (xlator_t *this, const struct lock_contention *below)
 {
     struct lock_contention above = *below;
 
-    for (unsigned i = 0; i < this->slots->n; i++) {
+    for (unsigned i = 0; i < realm_slots_count (this); i++) {
         g_autoptr (inode_t) inode =
             realm_find_above (this, realm_slot_of (this, i), &below->gfid);
 
@@ -69,7 +69,7 @@ realm_contended (xlator_t *this, const struct lock_contention *below)
 static void
 realm_detached (xlator_t *this, const inode_t *below)
 {
-    for (unsigned i = 0; i < this->slots->n; i++) {
+    for (unsigned i = 0; i < realm_slots_count (this); i++) {
         const struct realm_slot *slot = realm_slot_of (this, i);
         g_autoptr (inode_t) inode = slot->child->realm->itable == below->table
                                       ? realm_find_above (this, slot, &below->gfid)

@@ -21,13 +21,16 @@ struct realm_slots {
     struct itable *above;    /* the table of inodes above */
     int inode_slot, fd_slot; /* of the contexts */
     unsigned n;
+    unsigned first; /* the slots before are not in use yet: the functions' slot 0 is this one.
+                     * Atomic; goes down in a pause */
     struct realm_slot *slots;
     xlator_t *successor; /* the boundary in the next graph; or NULL. Set while no request runs */
 };
 
 /* What an answer needs of its call. Lives as long as the request. */
 struct realm_asked {
-    unsigned slot;
+    unsigned slot;       /* counted from the first one that was made: a pause may begin the slots
+                          * elsewhere before the answer */
     void *cookie;
     uint32_t flags;
     inode_t *above;      /* the inode of the call's last place, with a reference; or NULL */
@@ -37,11 +40,31 @@ struct realm_asked {
     loc_t places[2];     /* below, with references, of an operation on names */
 };
 
+static inline unsigned
+realm_slots_first (const struct realm_slots *all)
+{
+    return __atomic_load_n (&all->first, __ATOMIC_RELAXED);
+}
+
+/* Slots in use. */
+static inline unsigned
+realm_slots_count (const xlator_t *this)
+{
+    return this->slots->n - realm_slots_first (this->slots);
+}
+
 static inline struct realm_slot *
 realm_slot_of (const xlator_t *this, unsigned slot)
 {
-    g_assert (slot < this->slots->n);
-    return &this->slots->slots[slot];
+    g_assert (slot < realm_slots_count (this));
+    return &this->slots->slots[realm_slots_first (this->slots) + slot];
+}
+
+/* The number that the slot of an answer has now. */
+static inline unsigned
+realm_asked_slot (const xlator_t *this, const struct realm_asked *asked)
+{
+    return asked->slot - realm_slots_first (this->slots);
 }
 
 static inline inode_t *

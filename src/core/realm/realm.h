@@ -66,6 +66,12 @@ struct realm {
  * symbolic link. From then on the slot keeps the directory, also when that is renamed. */
 unsigned realm_slot_new (xlator_t *this, xlator_t *child, const char *root);
 
+/* For a boundary that gets further slots while it runs: the first slots that were made come into
+ * use later. From now on the functions' slot 0 is the slot that realm_slot_new has called `first`;
+ * what inodes and open files have in it, and in those behind it, stays. In init, or in a pause
+ * (core/work/pause.h) with a lower number than before. */
+void realm_slots_begin (xlator_t *this, unsigned first);
+
 /* For an option's check: an absolute path of at most REALM_DEPTH_MAX names, without "." and
  * "..". */
 #define REALM_DEPTH_MAX 64

@@ -34,13 +34,20 @@ realm_slot_new (xlator_t *this, xlator_t *child, const char *root)
     return all->n++;
 }
 
+void
+realm_slots_begin (xlator_t *this, unsigned first)
+{
+    g_assert (first < this->slots->n);
+    __atomic_store_n (&this->slots->first, first, __ATOMIC_RELEASE);
+}
+
 /* --- contexts --------------------------------------------------------------------------------- */
 
 /* Returns the entry of a slot in a context, or NULL if there is no context yet. */
 static void **
-realm_entry (void **ctx, unsigned slot)
+realm_entry (const struct realm_slots *all, void **ctx, unsigned slot)
 {
-    return ctx ? &ctx[slot] : NULL;
+    return ctx ? &ctx[realm_slots_first (all) + slot] : NULL;
 }
 
 static void *
@@ -68,7 +75,7 @@ realm_below (xlator_t *this, inode_t *inode, unsigned slot)
 
     if (!inode || gfid_equal (&inode->gfid, &gfid_root))
         return inode ? realm_slot_root (at) : NULL;
-    below = realm_entry_get (realm_entry (inode_ctx_get_at (inode, all->inode_slot), slot));
+    below = realm_entry_get (realm_entry (all, inode_ctx_get_at (inode, all->inode_slot), slot));
     if (below || all->n > 1 || gfid_is_null (&inode->gfid))
         return below;
     /* An inode that another graph looked up: the realm's table may have it. If that graph showed
@@ -89,7 +96,7 @@ realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
 
     if (inode_is_unkept (below))
         inode_set_unkept (inode);
-    if (gfid_equal (&inode->gfid, &gfid_root) || realm_entry_get (realm_entry (ctx, slot)))
+    if (gfid_equal (&inode->gfid, &gfid_root) || realm_entry_get (realm_entry (all, ctx, slot)))
         return;
     if (!ctx) {
         mine = g_new0 (void *, all->n);
@@ -98,30 +105,32 @@ realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
             g_free (mine);
     }
     inode_ref_by_core (below);
-    if (!realm_entry_set (&ctx[slot], below))
+    if (!realm_entry_set (realm_entry (all, ctx, slot), below))
         inode_unref_by_core (below);
 }
 
 void
 realm_replace (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
 {
-    void **ctx = inode_ctx_get_at (inode, this->slots->inode_slot);
+    void **entry = realm_entry (this->slots, inode_ctx_get_at (inode, this->slots->inode_slot),
+                                slot);
 
-    if (!ctx) {
+    if (!entry) {
         if (below)
             realm_join (this, inode, slot, below);
         return;
     }
     if (below)
         inode_ref_by_core (below);
-    inode_unref_by_core (__atomic_exchange_n (&ctx[slot], below, __ATOMIC_ACQ_REL));
+    inode_unref_by_core (__atomic_exchange_n (entry, below, __ATOMIC_ACQ_REL));
 }
 
 fd_t *
 realm_fd (xlator_t *this, fd_t *fd, unsigned slot)
 {
-    g_assert (slot < this->slots->n);
-    return realm_entry_get (realm_entry (fd_ctx_get_at (fd, this->slots->fd_slot), slot));
+    g_assert (slot < realm_slots_count (this));
+    return realm_entry_get (realm_entry (this->slots, fd_ctx_get_at (fd, this->slots->fd_slot),
+                                         slot));
 }
 
 inode_t *
@@ -144,25 +153,26 @@ realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root)
 void
 realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {
-    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot), **entry;
 
     if (!ctx) {
         ctx = g_new0 (void *, this->slots->n);
         fd_ctx_set_at (fd, this->slots->fd_slot, ctx);
     }
-    g_assert (!ctx[slot]);
-    __atomic_store_n (&ctx[slot], fd_ref (below), __ATOMIC_RELEASE);
+    entry = realm_entry (this->slots, ctx, slot);
+    g_assert (!*entry);
+    __atomic_store_n (entry, fd_ref (below), __ATOMIC_RELEASE);
 }
 
 void
 realm_fd_replace (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {
-    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+    void **entry = realm_entry (this->slots, fd_ctx_get_at (fd, this->slots->fd_slot), slot);
 
-    if (!realm_entry_get (realm_entry (ctx, slot)))
+    if (!realm_entry_get (entry))
         realm_fd_join (this, fd, slot, below);
     else
-        fd_unref (__atomic_exchange_n (&ctx[slot], fd_ref (below), __ATOMIC_ACQ_REL));
+        fd_unref (__atomic_exchange_n (entry, fd_ref (below), __ATOMIC_ACQ_REL));
 }
 
 inode_t *
@@ -197,7 +207,7 @@ realm_inode_followed (xlator_t *boundary, const xlator_t *xl, inode_t *above)
     if (child && child->realm == xl->realm)
         return below;
     below = NULL;
-    for (unsigned i = 0; !below && i < boundary->slots->n; i++)
+    for (unsigned i = 0; !below && i < realm_slots_count (boundary); i++)
         if (realm_slot_of (boundary, i)->child->realm == xl->realm)
             below = realm_below (boundary, above, i);
     return below;
@@ -237,7 +247,7 @@ realm_fd_of (const xlator_t *xl, fd_t *fd)
     if (!boundary)
         return fd;
     above = realm_fd_of (boundary, fd);
-    for (unsigned i = 0; above && !below && i < boundary->slots->n; i++)
+    for (unsigned i = 0; above && !below && i < realm_slots_count (boundary); i++)
         if (realm_slot_of (boundary, i)->child->realm == xl->realm)
             below = realm_fd (boundary, above, i);
     return below;
@@ -284,6 +294,16 @@ realm_forget (xlator_t *this, inode_t *inode)
     g_free (ctx);
 }
 
+/* Returns the fd that the next graph's boundary has in the same slot. Both count slots that are not
+ * in use yet, too. */
+static fd_t *
+realm_fd_next (const xlator_t *next, fd_t *fd, unsigned i)
+{
+    void **ctx = i < next->slots->n ? fd_ctx_get_at (fd, next->slots->fd_slot) : NULL;
+
+    return realm_entry_get (ctx ? &ctx[i] : NULL);
+}
+
 /* An fd that moves to the next graph moves in the realm, too. */
 void
 realm_release (xlator_t *this, fd_t *fd)
@@ -292,8 +312,7 @@ realm_release (xlator_t *this, fd_t *fd)
     xlator_t *next = this->slots->successor;
 
     for (unsigned i = 0; ctx && i < this->slots->n; i++) {
-        fd_t *to = fd->moved && next && i < next->slots->n && ctx[i]
-                 ? realm_fd (next, fd->moved, i) : NULL;
+        fd_t *to = fd->moved && next && ctx[i] ? realm_fd_next (next, fd->moved, i) : NULL;
 
         if (to)
             fd_move (ctx[i], to);
@@ -312,7 +331,7 @@ void
 realm_roots_drop (xlator_t *this, const struct realm *realm)
 {
     for (unsigned i = 0; i < this->slots->n; i++) {
-        struct realm_slot *slot = realm_slot_of (this, i);
+        struct realm_slot *slot = &this->slots->slots[i];
 
         if (slot->child->realm == realm)
             inode_unref_by_core (__atomic_exchange_n (&slot->root, NULL, __ATOMIC_ACQ_REL));

@@ -88,7 +88,7 @@ realm_walk_is_same (const struct realm_walk *walk)
 {
     const xlator_t *before = walk->this->predecessor;
 
-    return before && before->slots && walk->slot < before->slots->n
+    return before && before->slots && walk->slot < realm_slots_count (before)
            && realm_slot_root (realm_slot_of (before, walk->slot)) == walk->directory;
 }
 
