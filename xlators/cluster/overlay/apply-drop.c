@@ -198,7 +198,7 @@ int
 apply_drop (struct apply *apply)
 {
     struct overlay_pause wanted = { apply->job, drop_in_pause, apply,
-                                    "the changes were applied, and the view still has them", 0 };
+                                    "the changes were applied, and the view still has them", 0, 0 };
     const int r = overlay_pause_run (apply->act.this, &wanted);
 
     apply->held = wanted.held;

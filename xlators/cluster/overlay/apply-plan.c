@@ -312,6 +312,18 @@ item_look_in (struct apply *apply, const struct apply_item *item, unsigned slot,
                                        &found, ret_buf);
 }
 
+static void
+item_tell_between (struct apply *apply, const struct apply_item *item, unsigned slot)
+{
+    const struct overlay_layer *layer = &overlay_priv (apply->act.this)->layers[slot];
+
+    if (layer->path)
+        apply_hinder (apply, "'%s' is also in the frozen layer '%s'", item->path, layer->path);
+    else
+        apply_hinder (apply, "'%s' is also in a layer between: volume '%s'", item->path,
+                      layer->xlator->name);
+}
+
 /* A further layer between upper and base would show its own object once the upper's is gone. */
 static int
 item_is_between (struct apply *apply, const struct apply_item *item)
@@ -323,9 +335,10 @@ item_is_between (struct apply *apply, const struct apply_item *item)
 
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
             return r;
-        if (r == 0 && (buf.ia_type != IA_IFDIR || item->kind != 'M'))
-            apply_hinder (apply, "'%s' is also in a layer between: volume '%s'", item->path,
-                          overlay_priv (apply->act.this)->layers[slot].xlator->name);
+        if (r == 0 && (buf.ia_type != IA_IFDIR || item->kind != 'M')) {
+            item_tell_between (apply, item, slot);
+            break;
+        }
     }
     return 0;
 }

@@ -93,16 +93,53 @@ overlay_order_read (struct overlay_order *order, const struct xlator_asked *aske
     return r;
 }
 
+/* An apply counts on the layers that there are. */
+static bool
+overlay_order_claim (const struct overlay_order *order)
+{
+    overlay_private_t *priv = overlay_priv (order->this);
+    const bool freezes = order->carry_out == overlay_freeze;
+    const bool applies = order->carry_out == overlay_apply;
+    bool may;
+
+    pthread_mutex_lock (&priv->lock);
+    may = !(freezes || applies) || (!priv->freezes && !(freezes && priv->applies > 0));
+    priv->freezes |= may && freezes;
+    priv->applies += may && applies;
+    pthread_mutex_unlock (&priv->lock);
+    return may;
+}
+
+static void
+overlay_order_release (const struct overlay_order *order)
+{
+    overlay_private_t *priv = overlay_priv (order->this);
+
+    pthread_mutex_lock (&priv->lock);
+    priv->freezes &= order->carry_out != overlay_freeze;
+    priv->applies -= order->carry_out == overlay_apply;
+    pthread_mutex_unlock (&priv->lock);
+}
+
 static int
 overlay_order_run (struct job *job, void *data)
 {
     struct overlay_order *order = data;
-    const int r = overlay_start (order->this, realm_root_above (order->this));
+    int r = overlay_start (order->this, realm_root_above (order->this));
 
-    if (r < 0)
+    if (r < 0) {
         job_refuse (job, "the layers of volume '%s' can't be reached: %s", order->this->name,
                     g_strerror (-r));
-    return r < 0 ? r : order->carry_out (job, order);
+        return r;
+    }
+    if (!overlay_order_claim (order)) {
+        job_refuse (job, "an apply or a freeze of this view is under way ('windlass jobs list' "
+                    "lists it): give the command again when it has ended");
+        return -EBUSY;
+    }
+    r = order->carry_out (job, order);
+    overlay_order_release (order);
+    return r;
 }
 
 static int
@@ -113,7 +150,8 @@ overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *
     struct overlay_order *order = overlay_order_new (this, asked);
     const struct job_plan plan = { .name = name, .about = "overlay", .run = overlay_order_run,
                                    .free = overlay_order_free, .data = order, .asked = asked };
-    const bool changes = carry_out == overlay_discard || carry_out == overlay_apply;
+    const bool changes = carry_out == overlay_discard || carry_out == overlay_apply
+                      || carry_out == overlay_freeze;
     int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
 
     order->carry_out = carry_out;
@@ -234,9 +272,13 @@ status_print_json (struct job *job, const overlay_private_t *priv,
 
     json_open (&json, NULL, '{');
     json_string (&json, "volume", priv->layers[OVERLAY_UPPER].xlator->name);
-    json_string (&json, "upper", priv->upper);
+    json_string (&json, "upper", priv->layers[OVERLAY_UPPER].path);
+    json_open (&json, "frozen", '[');
+    for (unsigned i = 1; i <= priv->frozen; i++)
+        json_string (&json, NULL, priv->layers[i].path);
+    json_close (&json, ']');
     json_open (&json, "lowers", '[');
-    for (unsigned i = 1; i < priv->n; i++)
+    for (unsigned i = priv->frozen + 1; i < priv->n; i++)
         json_string (&json, NULL, priv->layers[i].xlator->name);
     json_close (&json, ']');
     json_number (&json, "owned_by_daemon",
@@ -273,9 +315,11 @@ overlay_status (struct job *job, struct overlay_order *order)
         status_print_json (job, priv, &counts);
         return 0;
     }
-    job_print (job, "changes are in '%s' of volume '%s'\n", priv->upper,
+    job_print (job, "changes are in '%s' of volume '%s'\n", priv->layers[OVERLAY_UPPER].path,
                priv->layers[OVERLAY_UPPER].xlator->name);
-    for (unsigned i = 1; i < priv->n; i++)
+    for (unsigned i = 1; i <= priv->frozen; i++)
+        job_print (job, "layer '%s' of it is frozen\n", priv->layers[i].path);
+    for (unsigned i = priv->frozen + 1; i < priv->n; i++)
         job_print (job, "volume '%s' is only read\n", priv->layers[i].xlator->name);
     status_print_owner (job, priv);
     job_print (job, "%u added, %u changed, %u removed, %u renamed\n", counts.added, counts.changed,
@@ -309,9 +353,16 @@ overlay_command_apply (xlator_t *this, const struct xlator_asked *asked, GString
     return overlay_order_begin (this, asked, answer, "apply", overlay_apply);
 }
 
+static int
+overlay_command_freeze (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "freeze", overlay_freeze);
+}
+
 #define ROW_JSON { "json", NULL, "print JSON" }
 
 static const struct xlator_command_option overlay_status_options[] = { ROW_JSON, {} };
+static const struct xlator_command_option overlay_freeze_options[] = { ROW_JSON, {} };
 static const struct xlator_command_option overlay_diff_options[] = {
     ROW_JSON,
     { "name-status", NULL, "print a letter and the path, as git diff does" },
@@ -338,6 +389,9 @@ const struct xlator_command overlay_commands[] = {
       .run = overlay_command_discard, .arguments = "[PATH...]", .job = true },
     { "apply", "make the changes at these paths and below in the last subvolume",
       .run = overlay_command_apply, .arguments = "PATH...", .options = overlay_apply_options,
+      .job = true },
+    { "freeze", "keep what has changed until now as a layer, and go on with a new one",
+      .run = overlay_command_freeze, .arguments = "", .options = overlay_freeze_options,
       .job = true },
     {},
 };

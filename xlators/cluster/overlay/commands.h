@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* windlass overlay status, diff, discard and apply. */
+/* windlass overlay status, diff, discard, apply and freeze. */
 #ifndef WINDLASS_OVERLAY_COMMANDS_H
 #define WINDLASS_OVERLAY_COMMANDS_H
 
@@ -30,6 +30,7 @@ int overlay_order_walk (const struct overlay_order *order, struct job *job,
 
 int overlay_discard (struct job *job, struct overlay_order *order); /* discard.c */
 int overlay_apply (struct job *job, struct overlay_order *order);   /* apply.c */
+int overlay_freeze (struct job *job, struct overlay_order *order);  /* freeze.c */
 
 /* --- pausing.c --- */
 
@@ -45,6 +46,7 @@ struct overlay_pause {
     void *data;
     const char *outcome;
     int64_t held; /* nanoseconds for which requests waited */
+    int written;  /* as struct pause has it */
 };
 int overlay_pause_run (xlator_t *this, struct overlay_pause *wanted);
 

@@ -28,7 +28,7 @@ overlay_is_merged (xlator_t *this, inode_t *inode)
 unsigned
 overlay_data_slot (xlator_t *this, inode_t *inode, unsigned slot)
 {
-    const struct overlay_inode *ctx = inode_ctx_get (inode, this);
+    const struct overlay_inode *ctx = overlay_inode_known (this, inode);
     const unsigned data = ctx ? __atomic_load_n (&ctx->data_slot, __ATOMIC_ACQUIRE) : 0;
 
     return slot != OVERLAY_UPPER && data > 0 ? data : slot;
@@ -201,7 +201,7 @@ overlay_links (xlator_t *this, inode_t *inode, const struct overlay_inode *ctx, 
 void
 overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct iatt *iatt)
 {
-    const struct overlay_inode *ctx = inode_ctx_get (inode, this);
+    const struct overlay_inode *ctx = overlay_inode_known (this, inode);
     const uint64_t number = ctx ? __atomic_load_n (&ctx->number, __ATOMIC_RELAXED) : 0;
 
     if (overlay_data_slot (this, inode, slot) != slot)

@@ -24,7 +24,9 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/diff.h \
     %D%/discard.c \
     %D%/empty.c \
+    %D%/freeze.c \
     %D%/inodes.c \
+    %D%/layers.c \
     %D%/line-diff.c \
     %D%/line-diff.h \
     %D%/links.c \

@@ -8,7 +8,7 @@ static const char *const mark_words[OVERLAY_MARKS] = {
     [OVERLAY_OPAQUE] = "opaque",     [OVERLAY_REDIRECT] = "redirect",
     [OVERLAY_ORIGIN] = "origin",     [OVERLAY_IDENTITY] = "windlass",
     [OVERLAY_IMPURE] = "impure",     [OVERLAY_METACOPY] = "metacopy",
-    [OVERLAY_WHITEOUT] = "whiteout",
+    [OVERLAY_WHITEOUT] = "whiteout", [OVERLAY_LAYER] = "windlass.layer",
 };
 
 /* A user may make directories opaque that are that user's own: this hides names, and shows none. */

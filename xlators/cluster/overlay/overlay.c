@@ -91,27 +91,6 @@ overlay_local_drop (xlator_t *this, void *data)
 
 /* --- init, notify, fini ----------------------------------------------------------------------- */
 
-static void
-overlay_layers_make (xlator_t *this)
-{
-    overlay_private_t *priv = overlay_priv (this);
-    g_autofree char *work = g_strconcat ("/", priv->work_directory, NULL);
-    g_autofree char *index = g_strconcat (work, "/" OVERLAY_INDEX, NULL);
-    g_autofree char *upper = g_strconcat ("/", priv->upper, NULL);
-
-    priv->local = true;
-    for (const xlator_list_t *child = this->children; child; child = child->next) {
-        priv->local &= !child->xlator->children && !xlator_is_remote (child->xlator);
-        priv->layers = g_renew (struct overlay_layer, priv->layers, priv->n + 2);
-        priv->layers[priv->n] = (struct overlay_layer){ .xlator = child->xlator };
-        realm_slot_new (this, child->xlator, priv->n == 0 ? upper : "/");
-        priv->n++;
-    }
-    priv->layers[priv->n] = (struct overlay_layer){ .xlator = FIRST_CHILD (this) };
-    realm_slot_new (this, FIRST_CHILD (this), work);
-    realm_slot_new (this, FIRST_CHILD (this), index);
-}
-
 /* While the child answers. */
 static void
 overlay_unclaim (xlator_t *this)
@@ -135,7 +114,7 @@ overlay_init (xlator_t *this)
     priv->held = held_new (overlay_held_go_on);
     work_use ();
     jobs_init (this);
-    overlay_layers_make (this);
+    overlay_slots_make (this);
     if (strcmp (priv->upper, priv->work_directory) == 0) {
         option_refuse (this, "work-directory", "must be another directory than the upper, '%s'",
                        priv->upper);
@@ -171,17 +150,17 @@ overlay_fini (xlator_t *this)
 {
     overlay_private_t *priv = overlay_priv (this);
 
-    if (priv->layers) {
+    if (priv->slots) {
         jobs_fini (this);
         overlay_tasks_wait (this);
         overlay_records_close (this);
         held_free (priv->held);
         work_leave ();
-        for (unsigned slot = 0; slot <= priv->n; slot++)
-            if (priv->layers[slot].daemon)
-                client_free (priv->layers[slot].daemon);
+        for (const struct overlay_layer *slot = priv->slots; slot->xlator; slot++)
+            if (slot->daemon)
+                client_free (slot->daemon);
         g_hash_table_unref (priv->applied);
-        g_free (priv->layers);
+        g_free (priv->slots);
         pthread_cond_destroy (&priv->changed);
         pthread_mutex_destroy (&priv->lock);
     }
@@ -223,7 +202,11 @@ overlay_explain_lowers (xlator_t *this, inode_t *inode, unsigned slot, GString *
 
     for (slot++; slot < priv->n; slot++)
         if (realm_below (this, inode, slot)) {
-            g_string_append_printf (out, "%s volume '%s'", before, priv->layers[slot].xlator->name);
+            const struct overlay_layer *layer = &priv->layers[slot];
+
+            g_string_append_printf (out, "%s volume '%s'", before, layer->xlator->name);
+            if (layer->path)
+                g_string_append_printf (out, " (layer '%s')", layer->path);
             before = ",";
         }
     if (*before == ',')
@@ -234,16 +217,17 @@ static void
 overlay_explain_change (xlator_t *this, inode_t *inode, unsigned slot, GString *out)
 {
     const overlay_private_t *priv = overlay_priv (this);
-    const char *upper = priv->layers[OVERLAY_UPPER].xlator->name;
+    const struct overlay_layer *upper = &priv->layers[OVERLAY_UPPER];
 
     if (slot == OVERLAY_UPPER)
         g_string_append_printf (out, "a change is made there\n");
     else if (inode->ia_type == IA_IFDIR)
         g_string_append_printf (out, "a change of it, or of a name in it, makes it in '%s' of "
-                                     "volume '%s' first (upper)\n", priv->upper, upper);
+                                     "volume '%s' first (upper)\n", upper->path,
+                                upper->xlator->name);
     else
         g_string_append_printf (out, "a change copies it to '%s' of volume '%s' first (upper)\n",
-                                priv->upper, upper);
+                                upper->path, upper->xlator->name);
 }
 
 static void
@@ -257,10 +241,14 @@ overlay_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         return;
     }
     if (slot == OVERLAY_UPPER)
-        g_string_append_printf (out, "comes from the upper, '%s' of volume '%s'\n", priv->upper,
-                                priv->layers[slot].xlator->name);
+        g_string_append_printf (out, "comes from the upper, '%s' of volume '%s'\n",
+                                priv->layers[slot].path, priv->layers[slot].xlator->name);
+    else if (slot <= priv->frozen)
+        g_string_append_printf (out, "comes from the frozen layer '%s' of volume '%s'\n",
+                                priv->layers[slot].path, priv->layers[slot].xlator->name);
     else
-        g_string_append_printf (out, "comes from lower %u of %u, volume '%s'\n", slot, priv->n - 1,
+        g_string_append_printf (out, "comes from lower %u of %u, volume '%s'\n",
+                                slot - priv->frozen, priv->n - 1 - priv->frozen,
                                 priv->layers[slot].xlator->name);
     overlay_explain_lowers (this, inode, slot, out);
     overlay_explain_change (this, inode, slot, out);

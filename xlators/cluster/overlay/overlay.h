@@ -39,6 +39,8 @@
 
 struct overlay_layer {
     xlator_t *xlator; /* a child */
+    const char *path; /* of a layer in the first child: where it lies; interned. NULL: the child's
+                       * root is the layer */
     uint64_t dev;     /* of its root; set at the start */
     uint64_t seed;    /* of inode numbers; 0: they pass unchanged. Set at the start */
     struct client *daemon; /* requests as the daemon; NULL: none was made yet. Atomic */
@@ -59,6 +61,7 @@ struct overlay_shared {
     GHashTable *unsynced;        /* directories of the upper, with references: copies got names in
                                   * them that may not outlast a power cut */
     unsigned n_unsynced;         /* of them. Atomic */
+    unsigned freezes;            /* layers that were frozen since. Changes in a pause. Atomic */
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
     bool has_index;              /* the index has, or has had, a name. Atomic */
@@ -70,10 +73,14 @@ typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
     enum overlay_owner owner;     /* option */
     struct held_calls *held;      /* calls that wait for copies */
+    struct overlay_layer *slots;  /* of all slots, as they were made: layers.c */
+    unsigned capacity;            /* of them: for layers in the first child. Set at init */
+    unsigned frozen;              /* slots 1 to `frozen` are layers that were frozen. This and the
+                                   * next one change in a pause */
     unsigned n;                   /* slots of layers; slot n is the work directory, n + 1 its
                                    * index */
     bool local;                   /* all layers are storage of this machine. Set at init */
-    struct overlay_layer *layers;
+    struct overlay_layer *layers; /* that of slot 0, and those behind it */
     const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set by
                                    * overlay_prepare */
     struct overlay_shared *parts; /* from before init on */
@@ -94,6 +101,8 @@ typedef struct {
     unsigned sentences;           /* about wrong marks, in the log. Atomic */
     GQueue swept;                 /* of sweep.c: what is removed from work next */
     bool sweeping;                /* a job removes it */
+    unsigned applies;             /* jobs that apply */
+    bool freezes;                 /* a job freezes: none applies meanwhile */
     GHashTable *applied;          /* gfid in the base -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */
@@ -106,6 +115,7 @@ struct overlay_inode {
     struct overlay_shared *parts;
     inode_t *inode;      /* above; no reference is needed */
     unsigned graphs;     /* whose context this is */
+    unsigned freezes;    /* parts->freezes when what follows was true of the upper. Atomic */
     inode_t *copy;       /* in the upper, with a reference, once it was made here. Atomic */
     uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
     uint64_t marked;     /* of a directory: the slots in which files may have marks. Atomic */
@@ -139,6 +149,8 @@ enum overlay_mark {
     OVERLAY_IMPURE = OVERLAY_VALUES,
     OVERLAY_METACOPY,
     OVERLAY_WHITEOUT,
+    OVERLAY_LAYER, /* of this translator: of the root of a layer above a frozen one. Its value is
+                    * the last name of the option upper */
     OVERLAY_MARKS
 };
 
@@ -255,6 +267,7 @@ bool overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t in
 
 int overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor);
 struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
+struct overlay_inode *overlay_inode_known (xlator_t *this, inode_t *inode); /* or NULL */
 void overlay_inode_drop (struct overlay_inode *state); /* of one graph; frees the last one's */
 void overlay_inode_forget (xlator_t *this, inode_t *inode); /* inodes.c */
 
@@ -489,6 +502,38 @@ bool overlay_redirect_read (const char *redirect, char ***ret_names, bool *ret_a
 int overlay_redirect_set (struct overlay_act *act, inode_t *parent, const char *name,
                           inode_t *inode, bool same);
 
+/* An object of a slot that is copied. */
+struct overlay_model {
+    unsigned slot;
+    inode_t *inode;         /* below */
+    const struct iatt *buf; /* of it */
+};
+
+/* --- layers.c: layers in the first child ------------------------------------------------------- */
+
+/* Makes the slots, before the layers are known. */
+void overlay_slots_make (xlator_t *this);
+/* Finds the layers that were frozen, before any slot is used. Returns 0, or a negative errno;
+ * -ENFILE after a message. */
+int overlay_layers_find (struct overlay_act *act);
+/* Returns the path of the next layer, by the names that are there; NULL: the option upper does not
+ * end with a number. g_free it. */
+int overlay_layer_next (struct overlay_act *act, char **ret_path);
+/* In a pause: the upper, whose root has the attributes, is frozen, and `root` is the upper now. */
+void overlay_layer_push (struct overlay_act *act, inode_t *root, const struct iatt *buf,
+                         const char *path, bool origins);
+/* The root has the inode number of the layer that was frozen first, with these attributes. */
+void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
+/* Whether this graph has a slot for one more layer. */
+bool overlay_layers_have_room (xlator_t *this);
+
+/* Makes the root of a new upper in work, `name`, like the root of a layer. */
+int overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name,
+                        const struct overlay_model *model, inode_t **ret_inode);
+/* Gives it its name: a path in the first child. *ret_directory: where that is. */
+int overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name,
+                           inode_t *inode, const char *path, inode_t **ret_directory);
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 /* start.c: claims the directories, and tries what the upper must be able to do. Returns 0, or a
@@ -544,13 +589,6 @@ void overlay_sync_ending (xlator_t *this); /* all, at the end of the graph */
 
 /* fsync and fsyncdir, on a thread: the names first, then the call. */
 void overlay_sync (const struct call *call);
-
-/* An object of a slot that is copied. */
-struct overlay_model {
-    unsigned slot;
-    inode_t *inode;         /* below */
-    const struct iatt *buf; /* of it */
-};
 
 /* Makes an object of the same type in a directory of another slot, with the target or the device
  * numbers, without bytes, for its owner alone. */

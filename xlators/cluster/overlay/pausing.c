@@ -51,6 +51,7 @@ overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
         job_refuse (wanted->job, "files were copied to the upper all the time; %s",
                     wanted->outcome);
     wanted->held = pause.held;
+    wanted->written = pause.written;
     pause_clear (&pause);
     return r;
 }

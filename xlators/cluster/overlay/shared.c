@@ -53,6 +53,8 @@ overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor)
 
     priv->claims = predecessor ? shared_ref (overlay_priv (predecessor)->claims)
                                : overlay_claims_new ();
+    if (predecessor) /* open files move from slot to slot */
+        priv->capacity = overlay_priv (predecessor)->capacity;
     if (predecessor && shared_fits (this, predecessor)) {
         priv->parts = shared_ref (&overlay_priv (predecessor)->parts->shared);
         __atomic_store_n (&priv->parts->was_lent, true, __ATOMIC_RELAXED);
@@ -75,6 +77,7 @@ overlay_inode_share (struct overlay_shared *parts, inode_t *inode)
         state = g_new0 (struct overlay_inode, 1);
         state->inode = inode;
         state->parts = parts;
+        state->freezes = parts->freezes;
         g_queue_init (&state->waiters);
         g_hash_table_insert (parts->inodes, inode, state);
     }
@@ -99,11 +102,61 @@ overlay_inode_drop (struct overlay_inode *state)
     g_free (state);
 }
 
+/* The upper of then is slot `by` now: what is said of the upper is true of that layer, and nothing
+ * is known to be in the upper of now. Names that were lost before do not count in a copy. */
+static inode_t *
+inode_freeze_locked (xlator_t *this, struct overlay_inode *state, unsigned by)
+{
+    inode_t *copy = __atomic_exchange_n (&state->copy, NULL, __ATOMIC_ACQ_REL);
+    const uint64_t last = state->marked & overlay_slot_bit (UINT_MAX);
+    const uint64_t impure = state->impure ? overlay_slot_bit (by) : 0;
+
+    __atomic_store_n (&state->marked, (by < 64 ? state->marked << by : 0) | last | impure,
+                      __ATOMIC_RELAXED);
+    __atomic_store_n (&state->impure, false, __ATOMIC_RELAXED);
+    __atomic_store_n (&state->copied, false, __ATOMIC_RELAXED);
+    __atomic_store_n (&state->indexed, false, __ATOMIC_RELAXED);
+    if (state->data_slot > 0)
+        __atomic_add_fetch (&state->data_slot, by, __ATOMIC_RELAXED);
+    if (realm_below (this, state->inode, by)) {
+        __atomic_store_n (&state->lost_names, 0, __ATOMIC_RELAXED);
+        __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);
+        state->links = LINKS_UNKNOWN;
+    }
+    return copy;
+}
+
+static struct overlay_inode *
+inode_now (xlator_t *this, struct overlay_inode *state)
+{
+    struct overlay_shared *parts = state->parts;
+    const unsigned now = __atomic_load_n (&parts->freezes, __ATOMIC_ACQUIRE);
+    inode_t *copy = NULL;
+
+    if (__atomic_load_n (&state->freezes, __ATOMIC_ACQUIRE) == now)
+        return state;
+    pthread_mutex_lock (&parts->lock);
+    if (state->freezes != now)
+        copy = inode_freeze_locked (this, state, now - state->freezes);
+    __atomic_store_n (&state->freezes, now, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&parts->lock);
+    inode_unref (copy);
+    return state;
+}
+
+struct overlay_inode *
+overlay_inode_known (xlator_t *this, inode_t *inode)
+{
+    struct overlay_inode *state = inode_ctx_get (inode, this);
+
+    return state ? inode_now (this, state) : NULL;
+}
+
 struct overlay_inode *
 overlay_inode_get (xlator_t *this, inode_t *inode)
 {
     struct overlay_shared *parts = overlay_priv (this)->parts;
-    struct overlay_inode *state = inode_ctx_get (inode, this);
+    struct overlay_inode *state = overlay_inode_known (this, inode);
 
     if (state)
         return state;
@@ -112,7 +165,7 @@ overlay_inode_get (xlator_t *this, inode_t *inode)
     if (!state) /* two threads of one graph count as one */
         state = inode_ctx_set (inode, this, overlay_inode_share (parts, inode));
     pthread_mutex_unlock (&parts->lock);
-    return state;
+    return inode_now (this, state);
 }
 
 /* --- copies of another graph ------------------------------------------------------------------ */

@@ -98,7 +98,8 @@ overlay_probe_upper (struct overlay_act *act)
     const overlay_private_t *priv = overlay_priv (act->this);
     g_autoptr (inode_t) upper = NULL;
     struct iatt buf;
-    const int r = overlay_find (act, OVERLAY_UPPER, priv->upper, false, &upper, &buf);
+    const int r = overlay_find (act, OVERLAY_UPPER, priv->layers[OVERLAY_UPPER].path, false, &upper,
+                                &buf);
 
     if (r == 0 || r == -ENOENT)
         return 0;
@@ -163,12 +164,14 @@ overlay_probe_lowers (struct overlay_act *act)
     int r = overlay_add_way (act, priv->upper, ways);
 
     if (r == 0)
+        r = overlay_add_way (act, priv->layers[OVERLAY_UPPER].path, ways);
+    if (r == 0)
         r = overlay_add_way (act, priv->work_directory, ways);
     if (ways->len > 0) {
         priv->folder_dev = g_array_index (ways, struct iatt, 0).ia_dev;
         priv->folder_ino = g_array_index (ways, struct iatt, 0).ia_ino;
     }
-    for (unsigned slot = 1; r == 0 && slot < priv->n; slot++)
+    for (unsigned slot = priv->frozen + 1; r == 0 && slot < priv->n; slot++)
         r = overlay_probe_lower (act, slot, ways);
     return r;
 }
@@ -236,8 +239,10 @@ overlay_prepare_layers (struct overlay_act *act)
 {
     overlay_private_t *priv = overlay_priv (act->this);
     g_autoptr (inode_t) work = NULL;
-    int r = overlay_probe_lowers (act);
+    int r = overlay_layers_find (act);
 
+    if (r == 0)
+        r = overlay_probe_lowers (act);
     if (r == 0)
         r = overlay_prepare_work (act, &work);
     if (r == 0)
@@ -275,32 +280,15 @@ overlay_prepare (xlator_t *this)
 /* The root of a new upper shows what the root of the first lower shows. It gets its name when it is
  * complete. */
 static int
-overlay_make_upper (struct overlay_act *act, inode_t *work, inode_t *lower,
-                    const struct iatt *lower_buf, inode_t **ret_inode)
+overlay_make_upper (struct overlay_act *act, inode_t *work, const struct overlay_model *lower,
+                    inode_t **ret_inode)
 {
-    const overlay_private_t *priv = overlay_priv (act->this);
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
-    g_auto (GStrv) names = g_strsplit (priv->upper, "/", -1);
+    const char *path = overlay_priv (act->this)->layers[OVERLAY_UPPER].path;
     g_autofree char *name = overlay_work_name (act->this);
-    const guint last = g_strv_length (names) - 1;
     g_autoptr (inode_t) directory = NULL;
-    struct iatt buf;
-    int r = overlay_walk_child (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
+    const int r = overlay_upper_make (act, work, name, lower, ret_inode);
 
-    if (r == 0)
-        r = sync_name_mkdir (client, work, name, 0700, ret_inode);
-    if (r == 0)
-        r = overlay_copy_attributes (act, 1, lower, lower_buf, *ret_inode);
-    if (r == -EPERM && priv->owner == OVERLAY_OWNER_KEEP)
-        gf_log (act->this, GF_LOG_ERROR,
-                "'%s' can't get the owner of the root of volume '%s', user %u: with 'option owner "
-                "daemon' copies belong to the user who mounts", priv->upper,
-                priv->layers[1].xlator->name, lower_buf->ia_uid);
-    if (r == 0)
-        r = overlay_sync_inode (act, OVERLAY_UPPER, *ret_inode);
-    if (r == 0)
-        r = sync_name_rename (client, *ret_inode, work, name, directory, names[last], 0);
-    return r;
+    return r < 0 ? r : overlay_upper_publish (act, work, name, *ret_inode, path, &directory);
 }
 
 /* What an earlier daemon has left unfinished. */
@@ -348,10 +336,10 @@ overlay_layer_starts (struct overlay_act *act, unsigned slot, inode_t *root,
     struct overlay_layer *layer = &priv->layers[slot];
 
     layer->dev = buf->ia_dev;
-    layer->seed = layer->dev == priv->layers[OVERLAY_UPPER].dev ? 0 : slot;
-    for (unsigned i = 1; layer->seed && i < slot; i++)
-        if (priv->layers[i].dev == layer->dev && i < layer->seed)
-            layer->seed = i;
+    layer->seed = layer->dev == priv->layers[OVERLAY_UPPER].dev ? 0 : slot - priv->frozen;
+    for (unsigned i = priv->frozen + 1; layer->seed && i < slot; i++)
+        if (priv->layers[i].dev == layer->dev && i - priv->frozen < layer->seed)
+            layer->seed = i - priv->frozen;
     layer->origins = slot != OVERLAY_UPPER && overlay_origins_are_found (act, slot, root);
     realm_slot_set_root (this, slot, root);
     return overlay_root_marks (act, slot, root);
@@ -379,8 +367,19 @@ overlay_start_index (struct overlay_act *act, inode_t *work)
     return 0;
 }
 
+/* The root of a layer; ENOENT: the upper is new. */
 static int
-overlay_start_upper (struct overlay_act *act, inode_t *lower, const struct iatt *lower_buf)
+overlay_layer_root (struct overlay_act *act, unsigned slot, inode_t **ret_root,
+                    struct iatt *ret_buf)
+{
+    const char *path = overlay_priv (act->this)->layers[slot].path;
+
+    return path ? overlay_find (act, slot, path, false, ret_root, ret_buf)
+                : overlay_root_of (act, slot, ret_root, ret_buf);
+}
+
+static int
+overlay_start_upper (struct overlay_act *act, const struct overlay_model *lower)
 {
     const overlay_private_t *priv = overlay_priv (act->this);
     g_autoptr (inode_t) work = NULL, upper = NULL;
@@ -394,9 +393,9 @@ overlay_start_upper (struct overlay_act *act, inode_t *lower, const struct iatt 
     r = overlay_start_index (act, work);
     if (r < 0)
         return r;
-    r = overlay_find (act, OVERLAY_UPPER, priv->upper, false, &upper, &buf);
+    r = overlay_layer_root (act, OVERLAY_UPPER, &upper, &buf);
     if (r == -ENOENT)
-        r = overlay_make_upper (act, work, lower, lower_buf, &upper);
+        r = overlay_make_upper (act, work, lower, &upper);
     if (r == 0)
         r = overlay_layer_starts (act, OVERLAY_UPPER, upper, &buf);
     return r;
@@ -408,20 +407,22 @@ overlay_start_layers (struct overlay_act *act, const char **ret_who)
     const overlay_private_t *priv = overlay_priv (act->this);
     g_autoptr (inode_t) first = NULL;
     struct iatt buf, first_buf;
-    int r = overlay_root_of (act, 1, &first, &first_buf);
+    int r = overlay_layer_root (act, 1, &first, &first_buf);
 
     *ret_who = priv->layers[1].xlator->name;
     if (r == 0) {
         *ret_who = priv->layers[OVERLAY_UPPER].xlator->name;
-        r = overlay_start_upper (act, first, &first_buf);
+        r = overlay_start_upper (act, &(struct overlay_model){ 1, first, &first_buf });
     }
     for (unsigned slot = 1; r == 0 && slot < priv->n; slot++) {
         g_autoptr (inode_t) root = NULL;
 
         *ret_who = priv->layers[slot].xlator->name;
-        r = overlay_root_of (act, slot, &root, &buf);
+        r = overlay_layer_root (act, slot, &root, &buf);
         if (r == 0)
             r = overlay_layer_starts (act, slot, root, &buf);
+        if (r == 0 && slot == priv->frozen)
+            overlay_root_number (act, &buf);
     }
     return r;
 }

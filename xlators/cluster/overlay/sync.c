@@ -97,9 +97,12 @@ static int
 overlay_sync_way (struct overlay_act *act, inode_t *inode)
 {
     g_autoptr (GPtrArray) parents = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
-    inode_t *below = realm_below (act->this, inode, OVERLAY_UPPER);
+    const unsigned slot = overlay_slot (act->this, inode);
+    inode_t *below = NULL;
     int r = 0;
 
+    if (slot <= overlay_priv (act->this)->frozen) /* before the freeze it was in the upper */
+        below = realm_below (act->this, inode, slot);
     if (below)
         inode_each_name (below, sync_each_parent, parents);
     for (guint i = 0; r == 0 && i < parents->len; i++)
