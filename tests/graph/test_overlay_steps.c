@@ -266,9 +266,9 @@ part_exchange (struct steps_run *run)
 }
 
 static int
-steps_discard (struct steps_run *run, const char *path)
+steps_command (struct steps_run *run, const char *command, const char *input)
 {
-    g_autofree char *number = overlay_tell (&run->w, "overlay", "discard", path);
+    g_autofree char *number = overlay_tell (&run->w, "overlay", command, input);
     g_autoptr (GString) said = g_string_new (NULL);
     struct job_read ended = { 0 };
     int r = 0;
@@ -284,7 +284,13 @@ steps_discard (struct steps_run *run, const char *path)
 static int
 part_discard (struct steps_run *run)
 {
-    return steps_discard (run, "/dir");
+    return steps_command (run, "discard", "/dir");
+}
+
+static int
+part_freeze (struct steps_run *run)
+{
+    return steps_command (run, "freeze", "");
 }
 
 static int
@@ -345,7 +351,7 @@ part_rename_other (struct steps_run *run)
 static int
 part_discard_linked (struct steps_run *run)
 {
-    return steps_discard (run, "/linked");
+    return steps_command (run, "discard", "/linked");
 }
 
 static const struct overlay_operation operations[] = {
@@ -375,6 +381,9 @@ static const struct overlay_operation operations[] = {
     { "rename of the other name of a changed file", prepare_linked,
       { { part_rename_other, false }, { part_sync_root, false }, { part_sync_dir, true } } },
     { "discard of a linked file", prepare_linked, { { part_discard_linked, true } } },
+    { "freeze", prepare_changes,
+      { { part_freeze, true }, { part_chmod, false }, { part_open, false },
+        { part_fsync, true } } },
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
