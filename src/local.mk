@@ -541,6 +541,7 @@ src_windlass_SOURCES = \
     %D%/cli/picture.h \
     %D%/cli/run/child.c \
     %D%/cli/run/daemon.c \
+    %D%/cli/run/frozen.c \
     %D%/cli/run/left.c \
     %D%/cli/run/namespace.c \
     %D%/cli/run/new.c \

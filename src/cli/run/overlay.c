@@ -39,9 +39,10 @@ int
 kept_view_check (const struct cli_command *command, const struct preset *preset,
                  const struct kept_view *kept)
 {
-    if (!preset_has_state (preset) && (kept->apply || kept->discard || kept->json || kept->keep))
-        return run_refuse (command, "preset '%s' keeps no changes: --apply, --discard, --keep and "
-                                    "--json are for preset 'overlay'", preset->name);
+    if (!preset_has_state (preset) && (kept->apply || kept->discard || kept->json || kept->keep
+                                        || kept->from))
+        return run_refuse (command, "preset '%s' keeps no changes: --apply, --discard, --keep, "
+                                    "--from and --json are for preset 'overlay'", preset->name);
     if ((kept->apply != FALSE) + (kept->discard != FALSE) + (kept->keep != NULL) > 1)
         return run_refuse (command, "of --apply, --discard and --keep only one can be given");
     if (kept->keep && !view_name_is_good (kept->keep))
@@ -132,6 +133,8 @@ kept_view_begin (const struct cli_command *command, const char *directory, struc
                            kept->state ? kept->state : list, g_strerror (-r));
     file = g_build_filename (kept->state, "directory", NULL);
     (void) g_file_set_contents (file, directory, -1, NULL);
+    if (kept_view_use (command, kept) != CLI_OK)
+        return CLI_USAGE;
     say_line (stderr, "windlass run: changes go to '%s'", kept->state);
     if (geteuid () != 0)
         say_line (stderr, "windlass run: copies of other users' files belong to you");
@@ -277,7 +280,20 @@ view_decide (struct kept_view *kept, const char *where)
         kept->applied = view_apply (kept, where);
         left = kept->applied ? view_changes (where, NULL) : NULL;
     }
-    kept->drops = fate == VIEW_DISCARD || (left && left->len == 0);
+    kept->drops = fate == VIEW_DISCARD
+                  || (left && left->len == 0 && !kept_view_has_frozen (kept));
+}
+
+static void
+view_keep_for_others (struct kept_view *kept)
+{
+    g_autofree char *user = kept->drops ? kept_view_user (kept) : NULL;
+
+    if (!user)
+        return;
+    say_line (stderr, "windlass run: the view '%s' was begun from this one (--from), and needs its "
+                      "frozen layers", user);
+    kept->drops = false;
 }
 
 int
@@ -287,13 +303,15 @@ kept_view_answer (struct kept_view *kept, const char *where, int status)
     const bool none = changes && changes->str[strspn (changes->str, "[] \n")] == '\0';
 
     if (none) {
-        kept->drops = !kept->keep;
-        say_line (stderr, "windlass run: nothing was changed");
+        kept->drops = kept->discard || (!kept->keep && !kept_view_has_frozen (kept));
+        say_line (stderr, "windlass run: nothing was changed%s",
+                  kept_view_has_frozen (kept) ? " since the last freeze" : "");
     } else if (changes) {
         if (!kept->json)
             cli_print_safely (stderr, changes->str);
         view_decide (kept, where);
     }
+    view_keep_for_others (kept);
     if (kept->apply && !none && !kept->applied && status == 0)
         status = RUN_FAILED;
     if (kept->json)
@@ -330,6 +348,21 @@ state_drop (const struct kept_view *kept)
         (void) unlink (kept->entry);
     if (lstat (kept->state, &st) == 0)
         say_line (stderr, "windlass run: '%s' can't be removed as a whole", kept->state);
+    else
+        kept_view_unuse (kept);
+}
+
+void
+kept_view_clear (struct kept_view *kept)
+{
+    g_free (kept->keep);
+    g_free (kept->from);
+    g_free (kept->from_state);
+    g_free (kept->name);
+    g_free (kept->state);
+    g_free (kept->changes);
+    g_free (kept->entry);
+    g_clear_pointer (&kept->layers, g_ptr_array_unref);
 }
 
 void
@@ -342,11 +375,7 @@ kept_view_end (struct kept_view *kept, bool lost)
                   "windlass run: the changes are kept as '%s'; 'windlass -f %s/" KEPT_VOLFILE
                   " MOUNTPOINT' mounts the view again",
                   kept->name, kept->state);
-    g_free (kept->keep);
-    g_free (kept->name);
-    g_free (kept->state);
-    g_free (kept->changes);
-    g_free (kept->entry);
+    kept_view_clear (kept);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */

@@ -331,12 +331,16 @@ run_words (const struct cli_command *command, const struct run_words *words,
     if (status == CLI_OK && preset_has_state (words->preset))
         kept_view_tell_descriptors (view.directory);
     if (status == CLI_OK && preset_has_state (words->preset))
+        status = kept_view_from (command, view.directory, &view.kept);
+    if (status == CLI_OK && preset_has_state (words->preset))
         status = kept_view_begin (command, view.directory, &view.kept);
     if (status == CLI_OK
         && volfile_make (command, words->preset, view.directory, view.kept.changes, words->words,
                          &words->graph, &view.made)
                < 0)
         status = CLI_USAGE;
+    if (status == CLI_OK && view.kept.layers)
+        status = kept_view_layers (command, &view.kept, &view.made);
     if (status == CLI_OK && run_start (&view) < 0)
         status = RUN_FAILED;
     else if (status == CLI_OK)
@@ -359,6 +363,8 @@ cli_run (const struct cli_command *command, int argc, char **argv)
           "overlay: throw the changes away at the end", NULL },
         { "apply", 0, 0, G_OPTION_ARG_NONE, &kept.apply,
           "overlay: make the changes in the directory at the end", NULL },
+        { "from", 0, 0, G_OPTION_ARG_STRING, &kept.from,
+          "overlay: begin with the frozen layers of a kept view", "NAME" },
         { "json", 0, 0, G_OPTION_ARG_NONE, &kept.json,
           "overlay: print the changes and the status as JSON at the end", NULL },
         {},
@@ -371,7 +377,7 @@ cli_run (const struct cli_command *command, int argc, char **argv)
     if (status == CLI_OK)
         status = run_words (command, &words, &kept); /* frees what kept has */
     else
-        g_free (kept.keep);
+        kept_view_clear (&kept);
     run_words_clear (&words);
     return status;
 }

@@ -95,6 +95,9 @@ int run_refuse (const struct cli_command *command, const char *format, ...) G_GN
 struct kept_view {
     gboolean apply, discard, json; /* options */
     char *keep;                    /* --keep: the name; g_free it, as what follows */
+    char *from;                    /* --from: the name of another view */
+    char *from_state;              /* the folder of that */
+    GPtrArray *layers;             /* its frozen layers; or NULL */
     char *name, *state;            /* the name of the view, and its folder */
     char *changes;                 /* folder in that: the first subvolume of the overlay */
     char *entry;                   /* the name in the list of kept views */
@@ -126,6 +129,22 @@ int kept_view_answer (struct kept_view *kept, const char *where, int status);
 /* The view has ended: throws the changes away, or tells where they are. lost: its daemon has ended
  * before, so they are kept. Frees kept. */
 void kept_view_end (struct kept_view *kept, bool lost);
+void kept_view_clear (struct kept_view *kept);
+
+/* --- frozen.c: frozen layers --- */
+
+/* Finds the frozen layers of --from. Returns CLI_OK, or CLI_USAGE after a message. */
+int kept_view_from (const struct cli_command *command, const char *directory,
+                    struct kept_view *kept);
+/* Adds them to the volfile of the view. The same results. */
+int kept_view_layers (const struct cli_command *command, const struct kept_view *kept,
+                      struct made_volfile *made);
+/* Records in the folders of the layers that this view needs them, or no longer. */
+int kept_view_use (const struct cli_command *command, const struct kept_view *kept);
+void kept_view_unuse (const struct kept_view *kept);
+/* Returns the name of a view that needs the layers of this one; NULL: none does. g_free it. */
+char *kept_view_user (const struct kept_view *kept);
+bool kept_view_has_frozen (const struct kept_view *kept);
 
 /* --- namespace.c: a mount namespace of its own --- */
 

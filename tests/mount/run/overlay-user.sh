@@ -32,3 +32,37 @@ run --keep trial place/dir -- sh -c "cd '$TEST_DIR/place/dir' && $change" 2>told
 expect_match "it is kept" "the changes are kept as 'trial'" "$(cat told)"
 expect_match "the list" "^trial  $TEST_DIR/place/dir  " "$(user "$WINDLASS" overlay status)"
 diff -r before place/dir || fail "the directory has changed"
+
+# --- frozen layers --------------------------------------------------------------------------------
+
+cat >freeze.py <<'EOF_PY'
+import os, subprocess, sys
+windlass = sys.argv[1]
+os.chdir(os.environ["WINDLASS_MOUNT"])
+def freeze():
+    subprocess.run([windlass, "overlay", "freeze", os.environ["WINDLASS_MOUNT"]], check=True)
+fd = os.open("file", os.O_RDWR)
+new = os.open("new", os.O_RDWR | os.O_CREAT)
+os.write(fd, b"TEXT")
+os.symlink("target", "link")
+numbers = [os.fstat(fd).st_ino, os.fstat(new).st_ino, os.lstat("link").st_ino]
+for word in (b"one", b"two"):
+    freeze()
+    os.pwrite(fd, word, 0)
+    os.write(new, word)
+    os.chmod("deep", 0o700 | len(os.listdir("deep")))
+    os.rename("link", "link.new")
+    os.rename("link.new", "link")
+now = [os.stat("file").st_ino, os.stat("new").st_ino, os.lstat("link").st_ino]
+assert now == numbers, (now, numbers)
+assert open("file").read() == "twoT\n" and open("new").read() == "onetwo"
+EOF_PY
+chmod 644 freeze.py
+run --keep layers place/dir -- python3 "$TEST_DIR/freeze.py" "$WINDLASS" >told 2>&1 </dev/null ||
+    fail "a freeze as an ordinary user: $(cat told)"
+expect "frozen layers" "$(printf "layer 'layers/1' of it is frozen\nlayer 'layers/0' of it is frozen")" \
+    "$(user "$WINDLASS" overlay status layers | grep frozen)"
+said=$(run --from layers --discard place/dir -- sh -c "cd '$TEST_DIR/place/dir' && cat file new" \
+    2>/dev/null </dev/null)
+expect "a view of them" "$(printf 'oneT\none')" "$said"
+diff -r before place/dir || fail "the directory has changed"

@@ -197,8 +197,10 @@ drop_finish (struct apply *apply)
 int
 apply_drop (struct apply *apply)
 {
-    struct overlay_pause wanted = { apply->job, drop_in_pause, apply,
-                                    "the changes were applied, and the view still has them", 0, 0 };
+    struct overlay_pause wanted = {
+        .job = apply->job, .fn = drop_in_pause, .data = apply,
+        .outcome = "the changes were applied, and the view still has them",
+    };
     const int r = overlay_pause_run (apply->act.this, &wanted);
 
     apply->held = wanted.held;

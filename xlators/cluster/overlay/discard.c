@@ -316,7 +316,8 @@ overlay_discard (struct job *job, struct overlay_order *order)
 {
     struct discard discard = { .job = job, .order = order,
                                .names = g_ptr_array_new_with_free_func (discard_name_free) };
-    struct overlay_pause wanted = { job, discard_in_pause, &discard, "nothing was discarded", 0, 0 };
+    struct overlay_pause wanted = { .job = job, .fn = discard_in_pause, .data = &discard,
+                                    .outcome = "nothing was discarded" };
     unsigned n;
     int r;
 

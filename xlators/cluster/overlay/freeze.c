@@ -9,6 +9,7 @@
  * the next change through one copies the file to the new upper.
  */
 #include "commands.h"
+#include "layers.h"
 
 struct freeze {
     struct overlay_act act;
@@ -72,8 +73,8 @@ freeze_check (struct freeze *freeze)
     }
     r = overlay_layer_next (&freeze->act, &freeze->path);
     if (r == 0 && !freeze->path) {
-        job_refuse (freeze->job, "'option upper' is '%s': only where it ends with a number, such as "
-                    "layers/0, is there a name for the next layer; nothing was frozen",
+        job_refuse (freeze->job, "'option upper' is '%s': only where it ends with a number, such "
+                    "as layers/0, is there a name for the next layer; nothing was frozen",
                     priv->upper);
         r = -EINVAL;
     }
@@ -156,12 +157,12 @@ freeze_print (struct freeze *freeze, const struct overlay_pause *wanted)
         json_close (&json, '}');
         job_print (freeze->job, "%s\n", json.out->str);
     } else {
-        job_print (freeze->job, "'%s' is frozen; changes from now on, also those of open files, are "
-                   "in '%s'; requests waited for %.1f ms\n", priv->layers[1].path, freeze->path,
+        job_print (freeze->job, "'%s' is frozen; changes from now on, also those of open files, "
+                   "are in '%s'; requests waited for %.1f ms\n", priv->layers[1].path, freeze->path,
                    (double) wanted->held / 1e6);
         if (wanted->written < 0)
-            job_print (freeze->job, "the kernel had not written all data of open files before (%s): "
-                       "that data is in '%s' as well\n", g_strerror (-wanted->written),
+            job_print (freeze->job, "the kernel had not written all data of open files before "
+                       "(%s): that data is in '%s' as well\n", g_strerror (-wanted->written),
                        freeze->path);
     }
     g_string_free (json.out, TRUE);

@@ -19,7 +19,7 @@
  *                   free   free   layers/1   layers/0   lower    work    index
  *   slot number                   0          1          2        3       4
  */
-#include "overlay.h"
+#include "layers.h"
 
 #define LAYERS_ROOM 16          /* layers that can be frozen in one mount */
 #define LAYER_NUMBER_MAX 999999 /* of a name */
@@ -49,7 +49,7 @@ layer_last_name (const char *path)
 }
 
 static char *
-layer_path (const overlay_private_t *priv, unsigned number)
+layer_path_of (const overlay_private_t *priv, unsigned number)
 {
     const size_t length = (size_t) (layer_last_name (priv->upper) - priv->upper);
 
@@ -234,7 +234,7 @@ overlay_layers_find (struct overlay_act *act)
     if (r == 0)
         layers_begin (act->this, priv->capacity - n - 1);
     for (guint i = 0; r == 0 && i < n; i++) {
-        g_autofree char *path = layer_path (priv, g_array_index (list.numbers, unsigned, i));
+        g_autofree char *path = layer_path_of (priv, g_array_index (list.numbers, unsigned, i));
 
         priv->layers[n - 1 - i].path = g_intern_string (path);
     }
@@ -264,7 +264,7 @@ overlay_layer_next (struct overlay_act *act, char **ret_path)
     r = layer_list_read (act->this, overlay_daemon (act, OVERLAY_UPPER), &list);
     g_array_unref (list.numbers);
     if (r == 0)
-        *ret_path = layer_path (priv, list.highest + 1);
+        *ret_path = layer_path_of (priv, list.highest + 1);
     return r;
 }
 

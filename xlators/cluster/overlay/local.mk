@@ -27,6 +27,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/freeze.c \
     %D%/inodes.c \
     %D%/layers.c \
+    %D%/layers.h \
     %D%/line-diff.c \
     %D%/line-diff.h \
     %D%/links.c \

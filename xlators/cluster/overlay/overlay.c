@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cluster/overlay: options, init and fini, and where each operation goes. */
 #include "commands.h"
+#include "layers.h"
 #include "records.h"
 
 static int

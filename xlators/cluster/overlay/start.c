@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Init tries what the upper's file system must be able to do. The first call looks up the roots of
  * the layers, and makes the root of a new upper. */
+#include "layers.h"
 #include "records.h"
 
 #include <sys/stat.h>
