@@ -84,17 +84,27 @@ expect_error "'/file' is also in the frozen layer 'layers/2'; nothing was applie
 
 # --- the next graph, the next mount, the kernel's overlayfs ---------------------------------------
 
+exec 5<>"$MNT/file" 6>"$MNT/nameless" 7<"$MNT/twice"
+rm "$MNT/nameless"
 shown=$(manifest "$MNT")
 sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect "the view after a reload" "$shown" "$(manifest "$MNT")"
-echo reloaded >>"$MNT/file"
-expect_match "a freeze after a reload" "^'layers/3' is frozen" "$(freeze)"
+expect_error "opened before the last 'windlass reload' still use.*nothing was frozen" freeze
+exec 6>&-
+freezes_again () { freeze >again 2>/dev/null; }
+wait_until freezes_again
+expect_match "a freeze after a reload" "^'layers/3' is frozen" "$(cat again)"
+printf reloaded >&5
+expect "a file that was open at the reload" reloaded "$(head -c 8 "$MNT/file")"
+expect "another one" "old twice" "$(cat <&7)"
+exec 5>&- 7<&-
+expect_match "what the next layer has" reloaded "$(head -c 8 "$UPPER/layers/4/file")"
 shown=$(manifest "$MNT")
 unmount
 mount_volfile "$VOL"
 expect "the view in the next mount" "$shown" "$(manifest "$MNT")"
-expect "changes in the next mount" "" "$(changes)"
+expect "changes in the next mount" "$(printf 'M\tfile')" "$(changes)"
 expect "the lower" "$(manifest before | awk '{ $5 = ""; print }')" \
     "$(manifest "$BACK" | awk '{ $5 = ""; print }')"
 if grep -qw overlay /proc/filesystems; then
