@@ -117,6 +117,7 @@ freeze_root_again (struct freeze *freeze)
         return r;
     if (now.ia_ctime == freeze->buf.ia_ctime && now.ia_ctime_nsec == freeze->buf.ia_ctime_nsec)
         return 0;
+    overlay_unsynced (act->this, freeze->made);
     return overlay_copy_attributes (act, OVERLAY_UPPER, freeze->root, &now, freeze->made);
 }
 
