@@ -109,6 +109,19 @@ expect "the name that is left" "1 three" \
 exec 3<&- 4<&-
 unmount
 
+# --- a file that is emptied, if its copy doesn't get the name --------------------------------------
+
+sed 's|^volume overlay|volume faulty\n    type debug/fault\n    subvolumes changes\nend-volume\n&|
+    s|subvolumes changes lower|subvolumes faulty lower|' "$VOL" >faulty.vol
+mount_volfile faulty.vol --entry-timeout=0 --attribute-timeout=0
+expect_ok "$WINDLASS" fault "$MNT" - <<<'rename -> error ENOSPC'
+expect_error 'No space left' truncate -s 0 "$MNT/two"
+expect "what all names show" "3 two" "$(all two | cut -d' ' -f2-)"
+expect_ok "$WINDLASS" fault "$MNT" - <<<''
+truncate -s 0 "$MNT/two"
+expect "what all names show then" "3 " "$(all two | cut -d' ' -f2-)"
+unmount
+
 # --- random changes -------------------------------------------------------------------------------
 
 program=$SOURCE_DIR/tests/mount/programs/change-trees.py

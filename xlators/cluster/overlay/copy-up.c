@@ -101,15 +101,16 @@ overlay_copy_empty (struct overlay_copy *copy)
 
     copy->emptying->before = copy->buf;
     overlay_iatt_above (copy->act->this, copy->inode, copy->slot, &copy->emptying->before);
-    if (call->op == FOP_ftruncate)
-        return error_or_0 (sync_ftruncate (client, copy->opened, 0, NULL, NULL));
-    if (call->op == FOP_truncate) {
+    if (call->op == FOP_ftruncate) {
+        r = sync_ftruncate (client, copy->opened, 0, NULL, NULL);
+    } else if (call->op == FOP_truncate) {
         r = sync_truncate (client, &loc, 0, NULL, NULL);
     } else {
         fd = fd_new (overlay_fds (copy->act, OVERLAY_UPPER), copy->made, flags, call->fd->pid);
         r = sync_open (client, &loc, flags, fd, NULL, NULL);
     }
     loc_wipe_path (&loc);
+    copy->emptying->done = r >= 0;
     return error_or_0 (r);
 }
 
@@ -294,6 +295,8 @@ overlay_copy_object (struct overlay_copy *copy)
     copy->from = realm_below (this, copy->inode, copy->slot);
     copy->work_name = overlay_work_name (this);
     r = overlay_copy_stat (copy, &copy->buf);
+    if (r == 0 && copy->buf.ia_nlink > 1) /* an error would come when other names show the copy */
+        copy->emptying = NULL;
     if (r == 0 && copy->buf.ia_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
         r = -EPERM;
     if (r == 0)
@@ -378,8 +381,6 @@ overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emp
         return emptying ? 0 : overlay_inherit (this, inode);
     r = overlay_copy_now (this, inode, parent, name, emptying);
     overlay_copy_end (overlay_inode_get (this, inode));
-    if (emptying)
-        emptying->done = r == 0;
     return r;
 }
 

@@ -12,13 +12,13 @@ int overlay_copy_up_wanted (xlator_t *this, inode_t *inode);
 /* A call that empties a file: an open with O_TRUNC, or a truncate. */
 struct overlay_emptying {
     const struct call *call;
-    bool done; /* the copy was made empty by the call's caller, before anybody saw it */
+    bool done; /* the call's caller has emptied the copy, before anybody saw it */
     struct iatt before; /* if done: attributes before, as they are above */
 };
 
-/* Copies a regular file without its bytes, unless it is in the upper, or a thread copies it
- * already. Returns 0, or a negative errno of the copy or of the emptying: then the file is as it
- * was. */
+/* Copies a regular file, unless it is in the upper, or a thread copies it already; without its
+ * bytes, unless it has several names. Returns 0, or a negative errno of the copy or of the
+ * emptying: then the file is as it was. */
 int overlay_copy_up_empty (xlator_t *this, inode_t *inode, struct overlay_emptying *emptying);
 
 /* Counts threads that want the copy. */
