@@ -3,6 +3,7 @@
 #include "fuse/kernel-cache.h"
 #include "fuse/passthrough.h"
 #include "fuse/reports.h"
+#include "fuse/request.h"
 #include "fuse/state.h"
 #include "fuse/threads/limits.h"
 #include "fuse/transport.h"
@@ -90,7 +91,7 @@ bridge_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
                                 bridge->terms.locks
                                     ? "locks come here, and storage takes them on the file"
                                     : "the kernel keeps locks, those of this mount alone");
-    if (file && bridge->terms.spares_flush)
+    if (file && request_spares_flush (bridge))
         g_string_append (
             out,
             "a file that was only read is closed without a flush, as only storage would see it\n");

@@ -293,6 +293,24 @@ request_fds_release (struct bridge *bridge)
         fd_unref (at->data);
 }
 
+/* Returns whether only storage would see a flush, or a translator that is asked at each open. */
+static bool
+flush_is_storage_only (const struct graph *graph)
+{
+    const xlator_t *to = graph->top->routes.flush.to;
+
+    while (to->children
+           && (opset_has (to->api->forwards, FOP_flush) || to->api->passthrough.sees_flush))
+        to = FIRST_CHILD (to)->routes.flush.to;
+    return !to->children;
+}
+
+bool
+request_spares_flush (const struct bridge *bridge)
+{
+    return !bridge->terms.locks && flush_is_storage_only (bridge->graph);
+}
+
 static void
 fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool directory)
 {
@@ -310,7 +328,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
     fi->direct_io = bridge->terms.direct_io || hidden
                  || passthrough_sees_each (bridge->graph->top, fd->inode)
                  || (bridge->terms.direct_opens && fi->flags & O_DIRECT);
-    fi->noflush = bridge->terms.spares_flush
+    fi->noflush = request_spares_flush (bridge)
                && ((fi->flags & O_ACCMODE) == O_RDONLY || fd->closes_silently)
                && !passthrough_sees_flush (bridge->graph->top, fd->inode);
 #ifdef HAVE_STRUCT_FUSE_FILE_INFO_PARALLEL_DIRECT_WRITES
@@ -318,6 +336,7 @@ fill_open (call_frame_t *frame, struct fuse_file_info *fi, fd_t *fd, bool direct
 #endif
     if (!hidden)
         passthrough_open (bridge, frame, fd, fi);
+    fd->unflushed = fi->noflush;
 }
 
 void

@@ -64,6 +64,9 @@ inode_t *request_link (inode_t *inode, inode_t *parent, const char *name, const 
 void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
                     const struct iatt *iatt);
 void request_open (call_frame_t *frame, fd_t *fd, bool directory);
+/* Whether the kernel sends no flush of a file whose close reports no error: only storage would see
+ * it, in the present graph, and storage needs it to end the locks of a process alone. */
+bool request_spares_flush (const struct bridge *bridge);
 /* Answers with a new file: an entry and an open in one. parent and name are NULL for a file without
  * a name. */
 void request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent,

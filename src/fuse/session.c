@@ -102,19 +102,6 @@ want_killpriv (struct bridge *bridge, struct fuse_conn_info *conn)
     bridge->terms.init.wanted |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
-/* Returns whether only storage would see a flush, or a translator that is asked at each open.
- * Storage needs flushes to end the locks of a closing process. */
-static bool
-flush_is_storage_only (const struct bridge *bridge)
-{
-    const xlator_t *to = bridge->graph->top->routes.flush.to;
-
-    while (to->children
-           && (opset_has (to->api->forwards, FOP_flush) || to->api->passthrough.sees_flush))
-        to = FIRST_CHILD (to)->routes.flush.to;
-    return !to->children;
-}
-
 #define FLAG_ALLOW_IDMAP (1ULL << 40) /* since kernel 6.12 */
 
 /* With idmapped mounts, requests carry the caller's ids only if they create an inode, on every
@@ -182,7 +169,6 @@ session_negotiate (void *userdata, struct fuse_conn_info *conn)
     bridge->terms.labels = settings->selinux || access ("/sys/fs/selinux/enforce", F_OK) == 0;
     bridge->terms.expires = bridge->terms.init.offered & FLAG_HAS_EXPIRE_ONLY;
     bridge->terms.direct_io = settings->direct_io == SWITCH_ON;
-    bridge->terms.spares_flush = !bridge->terms.locks && flush_is_storage_only (bridge);
     bridge->terms.direct_opens = !bridge->terms.writeback
                               && bridge->terms.init.offered & FLAG_DIRECT_IO_ALLOW_MMAP;
     if (bridge->terms.direct_io || bridge->terms.direct_opens)

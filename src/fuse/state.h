@@ -56,7 +56,7 @@ struct terms {
     bool locks;             /* the kernel sends locks */
     bool expires;           /* the kernel can be told that a name may have changed */
     bool labels;            /* the kernel runs SELinux, or the option selinux says so */
-    bool keep_cache, direct_io, writeback, spares_flush; /* for every open */
+    bool keep_cache, direct_io, writeback; /* for every open */
 };
 
 /* What the kernel has asked for root about a file's capabilities: ops/privileges.c. */

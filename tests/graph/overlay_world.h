@@ -7,6 +7,7 @@
 #include "posix_world.h"
 
 #include "core/edge/sync-names.h"
+#include "core/work/job.h"
 
 #include <sys/xattr.h>
 
@@ -113,6 +114,23 @@ overlay_tell (const struct world *w, const char *volume, const char *command, co
         one++;
     ck_assert_int_eq (one->run (xl, &(struct xlator_asked){ .input = bytes }, answer), 0);
     return g_string_free (answer, FALSE);
+}
+
+/* Gives the overlay a command that is a job, and waits for its end. Returns its result. */
+static G_GNUC_UNUSED int
+overlay_job (const struct world *w, const char *command, const char *input)
+{
+    g_autofree char *number = overlay_tell (w, "overlay", command, input);
+    g_autoptr (GString) said = g_string_new (NULL);
+    struct job_read read = { 0 };
+    int r = 0;
+
+    while (r == 0 && !read.ended) {
+        r = job_read ((unsigned) strtoul (number, NULL, 10), 0, 1000, said, &read);
+        g_free (read.error);
+        g_usleep (100);
+    }
+    return r < 0 ? r : read.result;
 }
 
 /* --- what a view shows ------------------------------------------------------------------------ */

@@ -9,8 +9,6 @@
  */
 #include "overlay_world.h"
 
-#include "core/work/job.h"
-
 #define STEPS_MAX 400 /* requests of one operation */
 #define PARTS_MAX 8
 #define CHANGES "write-ops, sync-ops"
@@ -266,31 +264,15 @@ part_exchange (struct steps_run *run)
 }
 
 static int
-steps_command (struct steps_run *run, const char *command, const char *input)
-{
-    g_autofree char *number = overlay_tell (&run->w, "overlay", command, input);
-    g_autoptr (GString) said = g_string_new (NULL);
-    struct job_read ended = { 0 };
-    int r = 0;
-
-    while (r == 0 && !ended.ended) {
-        r = job_read ((unsigned) strtoul (number, NULL, 10), 0, 1000, said, &ended);
-        g_free (ended.error);
-        g_usleep (100);
-    }
-    return r < 0 ? r : ended.result;
-}
-
-static int
 part_discard (struct steps_run *run)
 {
-    return steps_command (run, "discard", "/dir");
+    return overlay_job (&run->w, "discard", "/dir");
 }
 
 static int
 part_freeze (struct steps_run *run)
 {
-    return steps_command (run, "freeze", "");
+    return overlay_job (&run->w, "freeze", "");
 }
 
 static int
@@ -351,7 +333,7 @@ part_rename_other (struct steps_run *run)
 static int
 part_discard_linked (struct steps_run *run)
 {
-    return steps_command (run, "discard", "/linked");
+    return overlay_job (&run->w, "discard", "/linked");
 }
 
 static const struct overlay_operation operations[] = {

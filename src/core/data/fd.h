@@ -25,6 +25,8 @@ struct fd {
     fd_t *moved; /* holds a reference: fd_move; changes only while no request runs */
     bool closes_silently; /* a flush would never report an error: storage knows that about its file
                            * system. Set before the open is answered */
+    bool unflushed; /* no flush comes when a program closes the file: the kernel was told so at the
+                     * open, and keeps to it in a graph that a reload brings. Set by the bridge */
     void (*release) (fd_t *fd, void *data);
     void *data;
     void *ctx[]; /* one per translator with WANTS_FD; atomic */

@@ -87,6 +87,7 @@ realm_call_opened (struct realm_call *below, fd_t *fd)
     below->opens = fd;
     below->opened = fd_new (&realm_of_slot (below->changed.call.this, below->slot)->fd_maker,
                             has_inode ? below->places[0].inode : NULL, fd->flags, fd->pid);
+    below->opened->unflushed = fd->unflushed;
     return below->opened;
 }
 

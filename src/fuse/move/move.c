@@ -350,9 +350,11 @@ move_open (struct move *move, struct client *client, const fd_t *fd)
     const uint32_t flags = fd->flags & ~(uint32_t) (O_CREAT | O_EXCL | O_TRUNC);
     g_autoptr (fd_t) fresh = fd_new (&move->fresh->fd_maker, fd->inode, flags, fd->pid);
     loc_t loc = { .inode = fd->inode };
-    int r = fd->inode->ia_type == IA_IFDIR ? sync_opendir (client, &loc, fresh, NULL, NULL)
-                                           : sync_open (client, &loc, flags, fresh, NULL, NULL);
+    int r;
 
+    fresh->unflushed = fd->unflushed;
+    r = fd->inode->ia_type == IA_IFDIR ? sync_opendir (client, &loc, fresh, NULL, NULL)
+                                       : sync_open (client, &loc, flags, fresh, NULL, NULL);
     loc_wipe_path (&loc);
     fresh->owed = fd->owed;
     return move_called (move, r) < 0 ? NULL : g_steal_pointer (&fresh);

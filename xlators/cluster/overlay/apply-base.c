@@ -5,6 +5,7 @@
  * was done until then stays, and is no change of the view any more.
  */
 #include "apply.h"
+#include "links.h"
 
 /* --- what the records accept ------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
  * copied to the upper again.
  */
 #include "apply.h"
+#include "links.h"
 
 /* Looks the object up in the base again: its directory may be a new one. */
 static inode_t *

@@ -10,6 +10,7 @@
  * well, by the record of that apply, and all get one object again.
  */
 #include "apply.h"
+#include "links.h"
 
 /* A file of the upper, and the items that are names of it. */
 struct apply_file {

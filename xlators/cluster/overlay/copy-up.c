@@ -8,6 +8,7 @@
  * a copy without one. A file with other names gets one in the index, too (links.c).
  */
 #include "copy-up.h"
+#include "links.h"
 #include "records.h"
 
 #include <linux/stat.h>

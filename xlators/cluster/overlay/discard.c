@@ -8,6 +8,7 @@
  * moves, so a path that can't be discarded costs nothing.
  */
 #include "commands.h"
+#include "links.h"
 #include "names.h"
 #include "records.h"
 

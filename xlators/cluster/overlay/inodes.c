@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Inodes above: which layers have them, and their numbers and attributes. */
-#include "overlay.h"
+#include "links.h"
 
 unsigned
 overlay_slot (xlator_t *this, inode_t *inode)

@@ -14,7 +14,7 @@
  * since the copy was made. So only a copy that was made since the inode above is known leaves the
  * index with its last name.
  */
-#include "overlay.h"
+#include "links.h"
 
 static inode_t *
 overlay_index (xlator_t *this, struct itable *above)

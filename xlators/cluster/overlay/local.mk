@@ -31,6 +31,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/line-diff.c \
     %D%/line-diff.h \
     %D%/links.c \
+    %D%/links.h \
     %D%/listing.c \
     %D%/lookup-join.c \
     %D%/lookup.c \

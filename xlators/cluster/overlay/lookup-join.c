@@ -8,7 +8,7 @@
  * begins again. It does so once, since an upper that has something of a lower's name goes on to
  * have something, if only a whiteout.
  */
-#include "overlay.h"
+#include "links.h"
 
 /* The gfid of the origin, or the one that the copy says; else the object's own. */
 const gfid_t *

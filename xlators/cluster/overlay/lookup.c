@@ -14,7 +14,7 @@
  *
  * Which inode above the object is, its origin tells (origin.c).
  */
-#include "overlay.h"
+#include "links.h"
 
 static xlator_t *
 look_overlay (const struct overlay_local *local)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* unlink and rmdir. A name that has lowers gets a whiteout. */
+#include "links.h"
 #include "names.h"
 #include "records.h"
 

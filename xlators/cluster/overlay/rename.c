@@ -6,6 +6,7 @@
  *
  * A redirect may have the names of directories above, so directories are renamed one at a time.
  */
+#include "links.h"
 #include "names.h"
 #include "records.h"
 

@@ -7,7 +7,7 @@
  * The directory that it came from is synced first. Otherwise a power cut could bring the name back
  * without what was in it: the view would show names of the lowers again that it had removed.
  */
-#include "overlay.h"
+#include "links.h"
 
 struct overlay_sweep {
     struct overlay_act act;

@@ -26,6 +26,8 @@ is_early (const xlator_t *this, const struct writev_call *call, size_t size)
 
     if (flags & O_DIRECT && (call->offset % DIRECT_BLOCK || size % DIRECT_BLOCK))
         return false; /* storage may refuse it */
+    if (call->fd->unflushed) /* no close would wait for it */
+        return false;
     if (flags & waits || (call->fd->flags & O_ACCMODE) == O_RDONLY)
         return false;
     if (!call->fd->inode || call->fd->inode->ia_type != IA_IFREG || call->count < 1)
