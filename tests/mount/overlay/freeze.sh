@@ -229,6 +229,10 @@ for number in 1 2 3; do
     python3 works.py "$MNT" $number &
     workers+=($!)
 done
+while [ ! -e stop ]; do
+    overlay diff --json "$MNT" >walked 2>&1 || : # ends at a name that has gone meanwhile
+done &
+workers+=($!)
 for _ in {1..15}; do freeze || fail "a freeze beside programs"; done >freezes
 touch stop
 for worker in "${workers[@]}"; do wait "$worker" || fail "a program at work failed"; done

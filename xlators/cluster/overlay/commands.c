@@ -187,13 +187,14 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
                     int (*fn) (const struct diff_change *change, void *data), void *data)
 {
     const overlay_private_t *priv = overlay_priv (order->this);
-    g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, priv->n);
-    const struct diff_plan plan = { .layers = layers, .n_layers = priv->n,
+    const unsigned n = priv->n; /* a freeze beside the walk makes one more */
+    g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, n);
+    const struct diff_plan plan = { .layers = layers, .n_layers = n,
                                     .paths = order->equal ? NULL : order->paths,
                                     .equal = order->equal, .job = job, .fn = fn, .data = data };
     int r;
 
-    for (unsigned i = 0; i < priv->n; i++) {
+    for (unsigned i = 0; i < n; i++) {
         xlator_t *child = priv->layers[i].xlator;
 
         layers[i] = (struct diff_layer){ overlay_order_client (order, child), child->fd_maker,
@@ -201,7 +202,7 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
                                                       i) };
     }
     r = diff_walk (&plan);
-    for (unsigned i = 0; i < priv->n; i++)
+    for (unsigned i = 0; i < n; i++)
         client_free (layers[i].client);
     return r;
 }

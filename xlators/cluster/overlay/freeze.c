@@ -49,9 +49,9 @@ freeze_check_index (struct freeze *freeze)
 static int
 freeze_check_graphs (struct freeze *freeze)
 {
-    const struct overlay_shared *parts = overlay_priv (freeze->act.this)->parts;
+    const struct shared *claims = overlay_priv (freeze->act.this)->claims; /* of all graphs */
 
-    if (__atomic_load_n (&parts->shared.refs, __ATOMIC_ACQUIRE) == 1)
+    if (__atomic_load_n (&claims->refs, __ATOMIC_ACQUIRE) == 1)
         return 0;
     job_refuse (freeze->job, "files that were opened before the last 'windlass reload' still use "
                 "the graph of then, or a reload is under way: the log names the files; nothing was "
@@ -155,6 +155,8 @@ freeze_print (struct freeze *freeze, const struct overlay_pause *wanted)
         json_string (&json, "frozen", priv->layers[1].path);
         json_string (&json, "upper", freeze->path);
         json_number (&json, "held_us", (uint64_t) wanted->held / 1000);
+        json_string (&json, "not_written",
+                     wanted->written < 0 ? g_strerror (-wanted->written) : NULL);
         json_close (&json, '}');
         job_print (freeze->job, "%s\n", json.out->str);
     } else {

@@ -466,7 +466,12 @@ overlay_link_at (struct overlay_making *making)
                              there);
     move.inode = realm_below (act->this, making->call->loc->inode, OVERLAY_UPPER);
     move.victim = at.upper;
-    return r < 0 ? r : overlay_move (act, &move, 0, NULL);
+    if (r < 0)
+        return r;
+    r = overlay_move (act, &move, 0, NULL);
+    if (r < 0)
+        overlay_work_remove (act, there);
+    return r;
 }
 
 void
