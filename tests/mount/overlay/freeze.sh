@@ -230,12 +230,13 @@ for number in 1 2 3; do
     workers+=($!)
 done
 while [ ! -e stop ]; do
-    overlay diff --json "$MNT" >walked 2>&1 || : # ends at a name that has gone meanwhile
+    overlay diff --json "$MNT" >walked || touch walk-failed
 done &
 workers+=($!)
 for _ in {1..15}; do freeze || fail "a freeze beside programs"; done >freezes
 touch stop
 for worker in "${workers[@]}"; do wait "$worker" || fail "a program at work failed"; done
+[ ! -e walk-failed ] || fail "a diff beside programs and freezes failed"
 for number in 1 2 3; do
     expect "lines of program $number" "$(seq 0 $(($(cat counted-$number) - 1)) | md5sum)" \
         "$(md5sum <"$MNT/work-$number")"

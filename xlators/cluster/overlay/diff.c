@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WALK_TRIES 10 /* looks at a name that programs replace meanwhile */
+
 struct walk {
     const struct diff_plan *plan;
     const struct diff_layer *below; /* the layers below the topmost one */
@@ -306,9 +308,9 @@ walk_object (const struct walk *walk, const struct walk_directory *in,
                       NULL, before, upper);
 }
 
-/* A name that the topmost layer has. */
+/* A name that the topmost layer has, as it is now. */
 static int
-walk_name (const struct walk *walk, const struct walk_directory *in, const char *name,
+walk_name_now (const struct walk *walk, const struct walk_directory *in, const char *name,
            GQueue *found)
 {
     g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
@@ -334,6 +336,24 @@ walk_name (const struct walk *walk, const struct walk_directory *in, const char 
     else
         r = walk_object (walk, in, &upper, path, &place);
     place_clear (walk, &place);
+    return r;
+}
+
+static bool
+walk_missed (int r)
+{
+    return r == -ENOENT || r == -ESTALE;
+}
+
+/* A name that the topmost layer has. A program may remove or replace it during the look. */
+static int
+walk_name (const struct walk *walk, const struct walk_directory *in, const char *name,
+           GQueue *found)
+{
+    int r = walk_name_now (walk, in, name, found);
+
+    for (unsigned tries = 1; walk_missed (r) && tries < WALK_TRIES; tries++)
+        r = walk_name_now (walk, in, name, found);
     return r;
 }
 
@@ -381,6 +401,8 @@ walk_directory (const struct walk *walk, const struct walk_directory *in, GQueue
     g_autoptr (GHashTable) upper = g_hash_table_new (g_str_hash, g_str_equal);
     int r = walk_names (walk, in, names, upper);
 
+    if (walk_missed (r) && in->path[0]) /* it was removed since its name was seen */
+        return 0;
     for (guint i = 0; r == 0 && i < names->len; i++) {
         const char *name = names->pdata[i];
 
