@@ -3,23 +3,10 @@
 # cluster/overlay passes what storage alone passes, in the kit in the process: with an empty lower,
 # and with all files of a case in the lower, so that each change copies first.
 # longer
-. "$(dirname "$0")/../mount/lib.sh"
+. "$(dirname "$0")/../mount/overlay/lib.sh"
 
-mkdir -p "$TEST_DIR/changes"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$TEST_DIR/changes"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes lower
-end-volume
-EOF_VOL
+mkdir -p "$UPPER"
+overlay_volfile
 # run CASES OPTION...
 run () {
     local cases=$1

@@ -43,6 +43,13 @@ layer_is_marked (const char *path)
     return false;
 }
 
+/* As cluster/overlay names layers: without a leading 0. */
+static bool
+layer_is_number (const char *name)
+{
+    return *name >= '1' && *name <= '9' && name[strspn (name, "0123456789")] == '\0';
+}
+
 /* The highest number first. */
 static gint
 layers_order (gconstpointer a, gconstpointer b)
@@ -66,8 +73,7 @@ frozen_layers (const char *state)
     while (entries && (name = g_dir_read_name (entries))) {
         g_autofree char *path = g_build_filename (folder, name, NULL);
 
-        if (name[strspn (name, "0123456789")] == '\0'
-            && (strcmp (name, FIRST) == 0 || layer_is_marked (path)))
+        if (strcmp (name, FIRST) == 0 || (layer_is_number (name) && layer_is_marked (path)))
             g_ptr_array_add (layers, g_steal_pointer (&path));
     }
     g_ptr_array_sort (layers, layers_order);
@@ -168,7 +174,8 @@ kept_view_layers (const struct cli_command *command, const struct kept_view *kep
 
 /* --- who reads them --------------------------------------------------------------------------- */
 
-/* The link that says that this view reads a layer: STATE/changes/layers/N is one of STATE. */
+/* Returns the path of the link that says that the view `kept` reads the layer, which is
+ * STATE/changes/layers/N: STATE/users/NAME. *ret_users: the folder of the link. g_free both. */
 static char *
 layer_user_link (const struct kept_view *kept, const char *layer, char **ret_users)
 {
@@ -192,7 +199,8 @@ kept_view_use (const struct cli_command *command, const struct kept_view *kept)
 
         g_string_append_printf (lines, "%s\n", (const char *) kept->layers->pdata[i]);
         if ((mkdir (users, 0700) < 0 && errno != EEXIST)
-            || (symlink (kept->state, link) < 0 && errno != EEXIST))
+            || (unlink (link) < 0 && errno != ENOENT) /* of a view that was removed by hand */
+            || symlink (kept->state, link) < 0)
             return run_refuse (command, "--from: '%s' can't be made: %s", link,
                                g_strerror (errno));
     }

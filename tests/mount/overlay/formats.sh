@@ -15,24 +15,7 @@ for file in mode moved written dir/mode dir/sub/mode; do
     head -c 100000 /dev/urandom >"$BACK/$file"
 done
 echo removed >"$BACK/dir/removed"
-cat >"$VOL" <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume middle
-    type storage/posix
-    option directory "$middle/upper"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes middle lower
-end-volume
-EOF_VOL
+layered "changes=$UPPER" "middle=$middle/upper" "lower=$BACK" >"$VOL"
 
 # manifest DIRECTORY: types, modes, owners, sizes, times and bytes
 manifest () {

@@ -8,23 +8,19 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 UPPER=$TEST_DIR/changes
 
+# layered NAME=DIRECTORY...: prints a view; the first volume gets the changes.
+layered () {
+    local layer
+    for layer; do
+        printf 'volume %s\n    type storage/posix\n    option directory "%s"\nend-volume\n' \
+            "${layer%%=*}" "${layer#*=}"
+    done
+    printf 'volume overlay\n    type cluster/overlay\n    subvolumes %s\nend-volume\n' "${*%%=*}"
+}
+
 # overlay_volfile [OPTION VALUE]: the option is the overlay's.
 overlay_volfile () {
-    cat >"$VOL" <<EOF
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    ${1+option $*}
-    subvolumes changes lower
-end-volume
-EOF
+    layered "changes=$UPPER" "lower=$BACK" | sed "/type cluster/a\\    ${1+option $*}" >"$VOL"
 }
 
 # What was removed leaves the work directory in the background.

@@ -90,24 +90,7 @@ unmount
 sed -i '/option upper/d' "$VOL"
 
 # A layer that was an upper: the number goes on through both copies.
-cat >three.vol <<EOF_VOL
-volume changes
-    type storage/posix
-    option directory "$more"
-end-volume
-volume middle
-    type storage/posix
-    option directory "$upper"
-end-volume
-volume lower
-    type storage/posix
-    option directory "$BACK"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes middle lower
-end-volume
-EOF_VOL
+layered "changes=$more" "middle=$upper" "lower=$BACK" >three.vol
 mkdir "$more"
 for turn in 1 2; do
     mount_volfile three.vol

@@ -100,6 +100,10 @@ expect_match "a view that another one needs" "the view 'third' was begun from th
     "$(cat told)"
 [ -d "$STATE/$name/changes/layers/0" ] || fail "the layers are gone"
 rm -r "$STATE/third"
+ln -sfn "$STATE/nowhere" "$STATE/$name/users/third" # a view of this name was somewhere else
+run --from "$name" --keep third "$DIR" -- touch "$DIR/third" >/dev/null 2>&1
+expect "who reads it now" "$STATE/third" "$(readlink "$STATE/$name/users/third")"
+rm -r "$STATE/third"
 run --from "$name" --discard "$DIR" -- cat "$DIR/first" >said 2>/dev/null
 expect "what a further view has" first "$(cat said)"
 

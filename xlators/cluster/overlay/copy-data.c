@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a copy takes over: the type, the bytes of a file, with its holes, and attributes. */
+/* Copies the type of an object, the bytes of a file, with its holes, and attributes. */
 #include "overlay.h"
 
 #include <limits.h>

@@ -20,7 +20,7 @@ overlay_empties (const struct call *call, const inode_t *inode)
            && (call->fd->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* The open goes on in the upper. */
+/* Opens the file in the upper, which has the emptied copy. */
 static void
 overlay_emptied_open (const struct call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass overlay freeze: what has changed until now becomes a layer of its own that is only read,
- * and the view goes on with a new, empty upper (layers.c).
+ * windlass overlay freeze: the upper, with all changes until now, becomes a layer that is only
+ * read, and the view gets a new, empty upper (layers.c).
  *
  * The root of the new upper is made in work, and synced. In a pause one rename gives it its name,
  * which is the freeze: before it nothing has happened, and after it everything. The view shows the
@@ -41,11 +41,13 @@ freeze_check_index (struct freeze *freeze)
         return r;
     job_refuse (freeze->job, "the view has changed %u files of which the directory below has "
                 "several names (hard links): such files can't be frozen yet; apply or discard them "
-                "first, 'windlass overlay diff' lists them; nothing was frozen", names->len);
+                "first, 'windlass overlay diff' lists those that still have a name; nothing was "
+                "frozen", names->len);
     return -EMLINK;
 }
 
-/* A graph that open files still use would go on to change what was its upper. */
+/* An old graph, which files use that were open at a reload, has the upper of before the freeze, and
+ * would write to it. */
 static int
 freeze_check_graphs (struct freeze *freeze)
 {

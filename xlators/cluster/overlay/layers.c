@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Layers in the first child. A freeze makes the upper a layer that is only read, and goes on with a
- * new upper beside it:
+ * Layers in the first child. A freeze makes the upper a layer that is only read, and gives the view
+ * a new upper beside it:
  *
  *   option upper layers/0      layers/0     frozen first
  *                              layers/1     frozen next: its root has the mark "windlass.layer"

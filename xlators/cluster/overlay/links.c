@@ -10,9 +10,9 @@
  * none does.
  *
  * The copy's link count counts the index, and misses the names that only the lower has: those are
- * `other_names`. A lookup that finds a copy in the index takes it that no name was added or removed
- * since the copy was made. So only a copy that was made since the inode above is known leaves the
- * index with its last name.
+ * `other_names`. A lookup that finds a copy in the index can't know which names were added or
+ * removed since the copy was made, and assumes none (LINKS_GUESSED). As such a count may be wrong,
+ * only a copy that was made while the inode above was known leaves the index with its last name.
  */
 #include "links.h"
 
@@ -85,7 +85,7 @@ overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iatt *b
     if (r == 0)
         r = sync_name_link (overlay_daemon (act, OVERLAY_UPPER), made, index, name);
     if (r < 0)
-        return r == -EEXIST ? -ESTALE : r; /* a lookup finds what is there */
+        return r == -EEXIST ? -ESTALE : r; /* what has the name is used after the next lookup */
     *ret_indexed = true;
     index_begin (state, buf->ia_nlink);
     return overlay_sync_inode (act, OVERLAY_UPPER, index);

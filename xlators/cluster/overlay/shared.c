@@ -102,8 +102,10 @@ overlay_inode_drop (struct overlay_inode *state)
     g_free (state);
 }
 
-/* The upper of then is slot `by` now: what is said of the upper is true of that layer, and nothing
- * is known to be in the upper of now. Names that were lost before do not count in a copy. */
+/* Since the state was last used, `by` layers were frozen: the upper of that time is slot `by`, and
+ * the new upper has nothing of the inode. What the state says of the upper moves to that slot. If
+ * the inode is there, the link count of the lower's file does not matter any more, nor do the names
+ * of it that the view has removed. */
 static inode_t *
 inode_freeze_locked (xlator_t *this, struct overlay_inode *state, unsigned by)
 {
