@@ -13,6 +13,9 @@ echo one >"$MNT/a dir/file"
 echo two >"$MNT/a dir/below/file"
 echo three >"$MNT/top"
 rm "$MNT/top" "$MNT/a dir/file"
+mkdir "$MNT/d"
+echo moved >"$MNT/d/moved"
+mover=$(bash -c 'echo $$; exec rm "$1"' bash "$MNT/d/moved")
 rm -r "$MNT/a dir/below"
 expect "before the kill" "" "$(entries)"
 kill -9 "$DAEMON"
@@ -39,10 +42,25 @@ find "$BACK" -printf '%P %T@ %C@\n' | sort >after
 expect "after a read-only mount" "$(cat before)" "$(cat after)"
 rm -r "$BACK/.Trash-0"
 
+# A daemon that ended has made this information file for the entry, which had another ctime then. The
+# file of another process stays as it is.
+leave_info () { # NAME PID
+    printf '[Trash Info]\nPath=%s\nDeletionDate=2001-01-01T00:00:00\nX-Windlass-Uid=0\n' "$1"
+    printf 'X-Windlass-Pid=%s\nX-Windlass-Program=rm\n' "$2"
+}
+mkdir -m 700 -p "$BACK/.Trash-0"/{,info,files}
+leave_info d/moved "$mover" >"$BACK/.Trash-0/info/moved.trashinfo"
+leave_info top 1 >"$BACK/.Trash-0/info/top.trashinfo"
+
 mount_volfile "$VOL"
 settled
 wait_until '[ ! -e "$BACK/.windlass-trash" ]' # by a job
-expect "entries" "a%20dir/below a%20dir/file top" "$(entries)"
+expect "what others left" "$(leave_info top 1)" "$(cat "$BACK/.Trash-0/info/top.trashinfo")"
+mv "$BACK/.Trash-0/info/top.2.trashinfo" "$BACK/.Trash-0/info/top.trashinfo"
+mv "$BACK/.Trash-0/files/top.2" "$BACK/.Trash-0/files/top"
+expect "entries" "a%20dir/below a%20dir/file d/moved top" "$(entries)"
+expect "the file of an information file" moved "$(cat "$MNT/.Trash-0/files/moved")"
+expect "the date that it had" "" "$(grep =2001 "$BACK/.Trash-0/info/moved.trashinfo")"
 expect "a file" two "$(cat "$MNT/.Trash-0/files/below/file")"
 expect "who" "X-Windlass-Program=rm" "$(grep -h Program "$MNT/.Trash-0/info/top.trashinfo")"
 
@@ -54,7 +72,7 @@ mkdir "$TEST_DIR/other"
 echo five >"$TEST_DIR/other/five"
 rm "$TEST_DIR/other/five"
 "$WINDLASS" umount "$TEST_DIR/other" || fail "the second mount does not end"
-expect "of the second daemon" "a%20dir/below a%20dir/file five top" "$(entries)"
+expect "of the second daemon" "a%20dir/below a%20dir/file d/moved five top" "$(entries)"
 unmount
-expect "at the end" "a%20dir/below a%20dir/file five four top" \
+expect "at the end" "a%20dir/below a%20dir/file d/moved five four top" \
     "$(sed -n 's/^Path=//p' "$BACK/.Trash-0"/info/* | sort | xargs)"

@@ -398,9 +398,9 @@ struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
 /* Makes an information file with this text, and syncs it. -EEXIST: the name is taken. */
 int trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
                      const char *text, inode_t **ret_inode);
-/* Takes over a file of this name, if a daemon that ended has made it for this very entry: it has
- * the text, or its beginning for a while, and nothing of its name is in `files`. -EEXIST: it is
- * another's. Waits for a fraction of a second. */
+/* Takes over a file of this name, if a daemon that ended has made it for this very entry: nothing
+ * of its name is in `files`, and it has the text, or, for a while, its beginning or another date.
+ * -EEXIST: it is another's. Waits for a fraction of a second. */
 int trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
                       const char *text, inode_t *files, inode_t **ret_inode);
 

@@ -245,7 +245,7 @@ entry_move (struct making *making, inode_t *inode, const char *name, const char 
 }
 
 /* Another daemon may have taken the stage for left behind, and the information file over with it:
- * then the file has gone there. */
+ * then the file has gone there. Or this one has taken a file over that another daemon needed. */
 static bool
 entry_is_there (struct making *making, const char *to)
 {
@@ -262,14 +262,15 @@ entry_try (struct making *making, inode_t *inode, const char *name, const char *
     g_autofree char *info = g_strconcat (to, TRASH_INFO_SUFFIX, NULL);
     g_autoptr (inode_t) of_info = NULL;
     int r = trash_info_make (making->this, making->owner, making->bin.info, info, text, &of_info);
+    const bool adopts = r == -EEXIST && making->stage->born == 0;
 
-    if (r == -EEXIST && making->stage->born == 0)
+    if (adopts)
         r = trash_info_adopt (making->this, making->owner, making->bin.info, info, text,
                               making->bin.files, &of_info);
     if (r < 0)
         return r;
     r = entry_move (making, inode, name, to);
-    if (r < 0 && !(r == -ENOENT && entry_is_there (making, to)))
+    if (r < 0 && !((r == -ENOENT || adopts) && entry_is_there (making, to)))
         sync_name_remove (making->owner, making->bin.info, info, of_info);
     return r;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DATE "\nDeletionDate="
 #define INFO_READ (64 << 10)  /* bytes that are read */
 #define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
                                * still be about to write it */
@@ -44,12 +45,27 @@ trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const ch
 
 /* --- of a daemon that ended ------------------------------------------------------------------- */
 
-/* Returns 0 if the file has this text; 1 if it has its beginning alone, or nothing; or a negative
- * errno. */
+/* The date is the ctime of what was removed, which may have another one now: each rename sets it.
+ * So both texts lose their dates, which have one size. */
+static void
+info_hide_date (char *content, char *text)
+{
+    const char *date = strstr (text, DATE);
+    const gsize at = date ? (gsize) (date - text) + strlen (DATE) : 0;
+
+    for (gsize i = at; date && text[i] && text[i] != '\n'; i++) {
+        text[i] = '0';
+        if (i < strlen (content))
+            content[i] = '0';
+    }
+}
+
+/* Returns 0 if the file has this text; 1 if it has its beginning alone, or nothing, or another
+ * date; or a negative errno. */
 static int
 info_compare (struct client *owner, fd_t *fd, const char *text)
 {
-    g_autofree char *content = NULL;
+    g_autofree char *content = NULL, *undated = g_strdup (text);
     struct readv_reply reply;
     const int r = sync_readv (owner, fd, INFO_READ, 0, 0, NULL, &reply);
 
@@ -62,7 +78,8 @@ info_compare (struct client *owner, fd_t *fd, const char *text)
         return r;
     if (strcmp (content, text) == 0)
         return 0;
-    return strlen (content) == (size_t) r && g_str_has_prefix (text, content) ? 1 : -EEXIST;
+    info_hide_date (content, undated);
+    return strlen (content) == (size_t) r && g_str_has_prefix (undated, content) ? 1 : -EEXIST;
 }
 
 static bool
@@ -77,8 +94,9 @@ info_is_young (struct client *owner, inode_t *inode)
     return buf.ia_type != IA_INVAL && age >= 0 && age < INFO_YOUNG;
 }
 
+/* Returns 0 once the file may be written; or a negative errno. */
 static int
-info_take (struct client *owner, fd_t *fd, const char *text)
+info_wait (struct client *owner, fd_t *fd, const char *text)
 {
     int r = info_compare (owner, fd, text);
 
@@ -86,24 +104,38 @@ info_take (struct client *owner, fd_t *fd, const char *text)
         g_usleep (INFO_LOOK);
         r = info_compare (owner, fd, text);
     }
-    return r < 0 ? r : info_write (owner, fd, text);
+    return MIN (r, 0);
+}
+
+/* Returns whether an information file has its file beside it. */
+static bool
+info_has_file (struct client *owner, inode_t *files, const char *info)
+{
+    g_autofree char *name = g_strndup (info, strlen (info) - strlen (TRASH_INFO_SUFFIX));
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+
+    return sync_name_look (owner, files, name, &there, &buf) != -ENOENT;
 }
 
 int
 trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
                   const char *text, inode_t *files, inode_t **ret_inode)
 {
-    g_autofree char *entry = g_strndup (name, strlen (name) - strlen (TRASH_INFO_SUFFIX));
-    g_autoptr (inode_t) there = NULL, inode = NULL;
+    g_autoptr (inode_t) inode = NULL;
     g_autoptr (fd_t) fd = NULL;
     struct iatt buf;
     int r;
 
-    if (sync_name_look (owner, files, entry, &there, &buf) != -ENOENT
+    if (info_has_file (owner, files, name)
         || sync_name_look (owner, folder, name, &inode, &buf) < 0 || buf.ia_type != IA_IFREG
         || sync_name_open (owner, this->fd_maker, inode, O_RDWR, &fd) < 0)
         return -EEXIST;
-    r = info_take (owner, fd, text);
+    r = info_wait (owner, fd, text);
+    if (r == 0 && info_has_file (owner, files, name))
+        r = -EEXIST;
+    if (r == 0)
+        r = info_write (owner, fd, text);
     if (r == 0)
         *ret_inode = g_steal_pointer (&inode);
     return r;
