@@ -78,10 +78,10 @@ doctor_checks = \
     src/cli/doctor/src_windlass-tools.$(OBJEXT) \
     src/cli/run/src_windlass-namespace.$(OBJEXT)
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
-    xlators/cluster/overlay/diff.c \
-    xlators/cluster/overlay/diff-object.c \
-    xlators/cluster/overlay/diff-print.c \
-    xlators/cluster/overlay/line-diff.c \
+    xlators/cluster/overlay/diff/diff.c \
+    xlators/cluster/overlay/diff/object.c \
+    xlators/cluster/overlay/diff/print.c \
+    xlators/cluster/overlay/diff/line-diff.c \
     %D%/graph/brick_world.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the layers of an overlay change (xlators/cluster/overlay/diff.h), read from directories as
+/* What the layers of an overlay change (xlators/cluster/overlay/diff), read from directories as
  * the kernel's overlayfs writes them, in both forms of its marks. */
 #include "posix_world.h"
 
-#include "../../xlators/cluster/overlay/diff-print.h"
+#include "../../xlators/cluster/overlay/diff/print.h"
 
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>

@@ -3,57 +3,57 @@ xlatorclusterexec_PROGRAMS += xlators/cluster/overlay.so
 
 xlators_cluster_overlay_so_SOURCES = \
     %D%/act.c \
-    %D%/apply.c \
-    %D%/apply.h \
-    %D%/apply-base.c \
-    %D%/apply-drop.c \
-    %D%/apply-links.c \
-    %D%/apply-make.c \
-    %D%/apply-plan.c \
-    %D%/claim.c \
-    %D%/commands.c \
-    %D%/commands.h \
-    %D%/copy-data.c \
-    %D%/copy-up.c \
-    %D%/copy-up.h \
-    %D%/copy-wait.c \
-    %D%/diff-object.c \
-    %D%/diff-print.c \
-    %D%/diff-print.h \
-    %D%/diff.c \
-    %D%/diff.h \
-    %D%/discard.c \
-    %D%/empty.c \
-    %D%/freeze.c \
-    %D%/inodes.c \
-    %D%/layers.c \
-    %D%/layers.h \
-    %D%/line-diff.c \
-    %D%/line-diff.h \
-    %D%/links.c \
-    %D%/links.h \
     %D%/listing.c \
-    %D%/lookup-join.c \
-    %D%/lookup.c \
-    %D%/make.c \
-    %D%/marks.c \
-    %D%/names.c \
-    %D%/names.h \
-    %D%/origin.c \
     %D%/overlay.c \
     %D%/overlay.h \
     %D%/pass.c \
-    %D%/pausing.c \
-    %D%/records.c \
-    %D%/records.h \
-    %D%/redirect.c \
-    %D%/remove.c \
-    %D%/rename.c \
-    %D%/shared.c \
-    %D%/start.c \
-    %D%/sweep.c \
     %D%/sync.c \
-    %D%/tasks.c
+    %D%/tasks.c \
+    %D%/apply/apply.c \
+    %D%/apply/apply.h \
+    %D%/apply/base.c \
+    %D%/apply/drop.c \
+    %D%/apply/links.c \
+    %D%/apply/make.c \
+    %D%/apply/plan.c \
+    %D%/commands/commands.c \
+    %D%/commands/commands.h \
+    %D%/commands/discard.c \
+    %D%/commands/freeze.c \
+    %D%/commands/pausing.c \
+    %D%/copy/data.c \
+    %D%/copy/empty.c \
+    %D%/copy/up.c \
+    %D%/copy/up.h \
+    %D%/copy/wait.c \
+    %D%/diff/diff.c \
+    %D%/diff/diff.h \
+    %D%/diff/line-diff.c \
+    %D%/diff/line-diff.h \
+    %D%/diff/object.c \
+    %D%/diff/print.c \
+    %D%/diff/print.h \
+    %D%/formats/marks.c \
+    %D%/formats/origin.c \
+    %D%/formats/records.c \
+    %D%/formats/records.h \
+    %D%/formats/redirect.c \
+    %D%/lookup/inodes.c \
+    %D%/lookup/join.c \
+    %D%/lookup/lookup.c \
+    %D%/names/links.c \
+    %D%/names/links.h \
+    %D%/names/make.c \
+    %D%/names/names.c \
+    %D%/names/names.h \
+    %D%/names/remove.c \
+    %D%/names/rename.c \
+    %D%/names/sweep.c \
+    %D%/start/claim.c \
+    %D%/start/layers.c \
+    %D%/start/layers.h \
+    %D%/start/shared.c \
+    %D%/start/start.c
 xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)
 xlators_cluster_overlay_so_CFLAGS = $(module_cflags)
 xlators_cluster_overlay_so_LDFLAGS = $(module_link)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cluster/overlay: options, init and fini, and where each operation goes. */
-#include "commands.h"
-#include "layers.h"
-#include "records.h"
+#include "commands/commands.h"
+#include "start/layers.h"
+#include "formats/records.h"
 
 static int
 overlay_path_check (const char *text, char **ret_allowed)

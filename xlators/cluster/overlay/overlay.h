@@ -12,13 +12,24 @@
  * with an inode has what the view shows.
  *
  *   - Operations on an inode go to that slot (pass.c). One that changes something of a lower's
- *     object waits until the object is copied to the upper (copy-up.c). An fd is opened in a slot
+ *     object waits until the object is copied to the upper (copy/up.c). An fd is opened in a slot
  *     when it is first used there, so that open files see the change.
- *   - Operations that change names are straight functions on a thread of core/work (names.c). They
- *     hold the turns of the directories that they change.
- *   - The lookup of a name is a sequence through the layers (lookup.c).
+ *   - Operations that change names are straight functions on a thread of core/work
+ *     (names/names.c). They hold the turns of the directories that they change.
+ *   - The lookup of a name is a sequence through the layers (lookup/lookup.c).
  *   - Formats are those of the kernel's overlayfs: whiteouts are character devices 0:0, opaque
- *     directories and the like are marked in extended attributes (marks.c).
+ *     directories and the like are marked in extended attributes (formats/marks.c).
+ *
+ * The rooms:
+ *
+ *   start      what graphs share, the claim of the upper, the layers, their roots
+ *   lookup     names, and the inodes above
+ *   copy       from a lower to the upper
+ *   names      operations that change names; hard links; what is removed after the answer
+ *   formats    marks in extended attributes, origins, redirects, and records for apply
+ *   commands   diff, apply, discard, freeze, as they are given
+ *   diff       what the upper changes
+ *   apply      changes of the base
  *
  * Order: a thread that holds turns waits for no copy. A thread that copies holds no turn, except to
  * give the finished copy its name.
@@ -34,7 +45,7 @@
 #include <string.h>
 
 #define OVERLAY_UPPER 0 /* slot of the upper */
-#define OVERLAY_INDEX "index" /* directory of work: links.c */
+#define OVERLAY_INDEX "index" /* directory of work: names/links.c */
 #define OVERLAY_SENTENCES_MAX 100 /* about wrong marks, that a graph writes to its log */
 
 struct overlay_layer {
@@ -47,7 +58,7 @@ struct overlay_layer {
     bool origins;     /* finds files by origin (XDATA_ORIGIN). Set at the start */
 };
 
-/* What goes on in the next graph at a reload: shared.c. */
+/* What goes on in the next graph at a reload: start/shared.c. */
 struct overlay_shared {
     struct shared shared;
     bool was_lent;               /* a second graph has used it. Atomic */
@@ -73,7 +84,7 @@ typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
     enum overlay_owner owner;     /* option */
     struct held_calls *held;      /* calls that wait for copies */
-    struct overlay_layer *slots;  /* of all slots, as they were made: layers.c */
+    struct overlay_layer *slots;  /* of all slots, as they were made: start/layers.c */
     unsigned capacity;            /* of them: for layers in the first child. Set at init */
     unsigned frozen;              /* slots 1 to `frozen` are layers that were frozen. This and the
                                    * next one change in a pause */
@@ -84,7 +95,7 @@ typedef struct {
     const char *prefix;           /* of marks: "trusted.overlay." or "user.overlay.". Set by
                                    * overlay_prepare */
     struct overlay_shared *parts; /* from before init on */
-    struct shared *claims;        /* of claim.c; from before init on */
+    struct shared *claims;        /* of start/claim.c; from before init on */
     fd_t *claimed[2];             /* lock files of work and of the upper; NULL: storage has no
                                    * locks */
     uint64_t folder_dev, folder_ino; /* of the first child's root; set by overlay_prepare */
@@ -99,14 +110,14 @@ typedef struct {
     int start_error;              /* of the last start, for the log */
     unsigned tasks;               /* tasks on threads of core/work */
     unsigned sentences;           /* about wrong marks, in the log. Atomic */
-    GQueue swept;                 /* of sweep.c: what is removed from work next */
+    GQueue swept;                 /* of names/sweep.c: what is removed from work next */
     bool sweeping;                /* a job removes it */
     unsigned applies;             /* jobs that apply */
     bool freezes;                 /* a job freezes: none applies meanwhile */
     GHashTable *applied;          /* gfid in the base -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */
-    struct store *records;        /* records.h; constant from init to PARENT_DOWN */
+    struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN */
 } overlay_private_t;
 
 /* The state of an inode above, which is its context in each graph that knows it; parts->lock,
@@ -134,12 +145,12 @@ struct overlay_inode {
     bool indexed;        /* the copy has a name in the index. Atomic */
     unsigned other_names; /* of an indexed copy: those that only the lower has. Atomic */
     enum { LINKS_UNKNOWN, LINKS_GUESSED, LINKS_EXACT } links; /* how other_names is known */
-    GQueue waiters;      /* of copy-wait.c */
+    GQueue waiters;      /* of copy/wait.c */
     gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
 };
 
-/* Marks of an object in a layer (marks.c). Those before OVERLAY_VALUES are read, of the others it
- * counts whether they are there. */
+/* Marks of an object in a layer (formats/marks.c). Those before OVERLAY_VALUES are read, of the
+ * others it counts whether they are there. */
 enum overlay_mark {
     OVERLAY_OPAQUE,
     OVERLAY_REDIRECT,
@@ -219,7 +230,7 @@ overlay_priv (const xlator_t *this)
     return this->private;
 }
 
-/* --- inodes.c: inodes above and below --------------------------------------------------------- */
+/* --- lookup/inodes.c: inodes above and below -------------------------------------------------- */
 
 /* Returns the first slot that has the inode; the number of slots: none has it. */
 unsigned overlay_slot (xlator_t *this, inode_t *inode);
@@ -263,13 +274,13 @@ bool overlay_is_whiteout (const struct iatt *iatt);
  * shows it. */
 bool overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino);
 
-/* --- shared.c --------------------------------------------------------------------------------- */
+/* --- start/shared.c --------------------------------------------------------------------------- */
 
 int overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor);
 struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
 struct overlay_inode *overlay_inode_known (xlator_t *this, inode_t *inode); /* or NULL */
 void overlay_inode_drop (struct overlay_inode *state); /* of one graph; frees the last one's */
-void overlay_inode_forget (xlator_t *this, inode_t *inode); /* inodes.c */
+void overlay_inode_forget (xlator_t *this, inode_t *inode); /* lookup/inodes.c */
 
 /* Returns an inode of the call that another graph has copied, which this graph does not know yet;
  * or NULL. */
@@ -373,7 +384,7 @@ int overlay_may_change (struct overlay_act *act, inode_t *parent, const struct i
 
 int overlay_stat_upper (struct overlay_act *act, inode_t *inode, struct iatt *ret_buf);
 
-/* --- claim.c ---------------------------------------------------------------------------------- */
+/* --- start/claim.c ---------------------------------------------------------------------------- */
 
 /* A directory of the upper's file system, below, and the name of a lock file in it. */
 struct overlay_claim {
@@ -389,7 +400,7 @@ struct shared *overlay_claims_new (void); /* of all graphs of the mount; one ref
 int overlay_claim (struct overlay_act *act, const struct overlay_claim *claim, fd_t **ret_fd,
                    char **ret_holder, bool *ret_first);
 
-/* --- marks.c: marks of the kernel's format ---------------------------------------------------- */
+/* --- formats/marks.c: marks of the kernel's format -------------------------------------------- */
 
 /* Whether a program's attribute would have a prefix of marks, or a layer's is a mark. */
 bool overlay_attribute_has_prefix (const char *name);
@@ -427,7 +438,7 @@ overlay_has (const struct overlay_marks *marks, enum overlay_mark mark)
     return marks->has & 1u << mark;
 }
 
-/* --- origin.c: which file a copy is a copy of ------------------------------------------------- */
+/* --- formats/origin.c: which file a copy is a copy of ----------------------------------------- */
 
 /* Whether a layer finds its files by origin. */
 bool overlay_origins_are_found (struct overlay_act *act, unsigned slot, inode_t *root);
@@ -447,7 +458,7 @@ bool overlay_origin_when (void *data);
 void overlay_origin_run (void *data);
 int overlay_origin_judge (void *data);
 
-/* --- redirect.c: directories that come from another place ------------------------------------- */
+/* --- formats/redirect.c: directories that come from another place ----------------------------- */
 
 /* Splits a redirect as the kernel reads it. Returns false if it is none: *ret_reason then completes
  * a sentence. g_strfreev *ret_names. */
@@ -467,8 +478,9 @@ struct overlay_model {
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* start.c: claims the directories, and tries what the upper must be able to do. Returns 0, or a
- * negative errno after a log line; -ENOTCONN without one: the first child is not connected yet. */
+/* start/start.c: claims the directories, and tries what the upper must be able to do. Returns
+ * 0, or a negative errno after a log line; -ENOTCONN without one: the first child is not connected
+ * yet. */
 int overlay_prepare (xlator_t *this);
 int overlay_start (xlator_t *this, inode_t *any);
 
@@ -478,7 +490,7 @@ const gfid_t *overlay_look_gfid (const struct overlay_local *local);
 /* Begins again with the layers, in a step. */
 void overlay_look_again (struct overlay_local *local);
 
-/* lookup-join.c: steps */
+/* lookup/join.c: steps */
 int overlay_look_join (void *data);
 bool overlay_check_when (void *data);
 void overlay_check_run (void *data);
@@ -494,8 +506,8 @@ void overlay_list_forget (xlator_t *this, fd_t *fd);
 
 /* Copies the object to the upper, with its parents, unless it is there. Waits. */
 int overlay_copy_up (xlator_t *this, inode_t *inode);
-/* empty.c: whether a call leaves no bytes in the file. overlay_empty goes on with it, on a thread:
- * it makes a copy without bytes. */
+/* copy/empty.c: whether a call leaves no bytes in the file. overlay_empty goes on with it, on a
+ * thread: it makes a copy without bytes. */
 bool overlay_empties (const struct call *call, const inode_t *inode);
 void overlay_empty (const struct call *call, inode_t *inode);
 /* Sets the call aside until the object is in the upper. */
@@ -556,8 +568,8 @@ int overlay_cover (struct overlay_act *act, inode_t *parent, const char *name, i
  * then removes it from work with all that is in it. */
 int overlay_take_away (struct overlay_act *act, inode_t *parent, const char *name,
                        const struct overlay_name *at);
-/* sweep.c: has a job remove a directory from work, with all below it, that came from a directory of
- * the upper, below. Takes name over. */
+/* names/sweep.c: has a job remove a directory from work, with all below it, that came from a
+ * directory of the upper, below. Takes name over. */
 void overlay_sweep (xlator_t *this, inode_t *directory, char *name);
 /* Has a job remove the name of a copy from the index (overlay_index_sweep). Takes name over. */
 void overlay_sweep_index (xlator_t *this, char *name, inode_t *copy);

@@ -22,8 +22,8 @@ overlay_reads_data (const struct call *call)
     return call->op == FOP_readv || call->op == FOP_seek;
 }
 
-/* An open that truncates needs the upper, too (empty.c). Locks of a file are in one layer, and a
- * lower's file is open to be read only. */
+/* An open that truncates needs the upper, too (copy/empty.c). Locks of a file are in one layer, and
+ * a lower's file is open to be read only. */
 static bool
 overlay_needs_upper (const struct call *call)
 {

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass overlay apply: changes of the view become changes of the base, the last layer.
+ *
+ *   plan    plan.c   which changes; what hinders them is told before anything is done
+ *           links.c  further names of changed files
+ *   make    make.c   new objects are made in the base under temporary names, and synced
+ *   commit  base.c   they get their names; what the view has removed is removed
+ *   drop    drop.c   in a pause, the upper's objects go: the view shows those of the base
+ *
+ * A kill or a power cut at any time loses nothing: the upper keeps its objects until the base has
+ * them durably. Temporary names stand in the store before they are made, and so do the new objects
+ * before they get their names: an apply that is given again removes the first, and takes the second
+ * for its own.
+ */
+#ifndef WINDLASS_OVERLAY_APPLY_H
+#define WINDLASS_OVERLAY_APPLY_H
+
+#include "../commands/commands.h"
+#include "../formats/records.h"
+
+/* A change, and what becomes of it. Inodes have references; texts are owned. */
+struct apply_item {
+    char kind;      /* as in struct diff_change; an 'M' without differences was applied before */
+    char *path, *name;
+    char *from;     /* of an 'R': the path in the layers below; else NULL */
+    unsigned what;  /* as in struct diff_change */
+    bool chosen;    /* it is to be applied */
+    bool opaque;    /* a directory of the upper that hides what lies below */
+    bool moved;     /* it is, or is below, a renamed directory of the layers below */
+    struct apply_item *parent; /* the change of its directory; NULL: there is none */
+
+    struct apply_item *link_of; /* of a name that only the base has: the upper's file is that of
+                                 * this item, and upper_directory is NULL; else NULL */
+
+    inode_t *upper_directory, *upper; /* upper NULL: an opaque directory hides the name */
+    struct iatt upper_buf;
+    inode_t *base_directory;          /* NULL: the base does not have it */
+    inode_t *base;                    /* NULL: the base has nothing */
+    struct iatt base_buf;
+    unsigned names;                   /* that were found of the base's file; 0: none was searched */
+
+    char *temporary;      /* name in base_directory of the new object; NULL: it has no such name */
+    inode_t *made;        /* the new object */
+    struct iatt made_buf;
+    bool restless;        /* the upper's file was changed just before it was copied */
+    bool done;            /* the base has it */
+    bool drops;           /* the upper's object goes */
+    char *away;           /* name in work of what the upper had */
+};
+
+struct apply {
+    struct overlay_act act;
+    struct job *job;
+    const struct overlay_order *order;
+    unsigned base;         /* slot */
+    GPtrArray *items;      /* of struct apply_item, a directory before what is in it */
+    GHashTable *by_path;   /* path -> struct apply_item */
+    GHashTable *links;     /* gfid of an upper's file with several names -> inode_t made of it */
+    GString *hindrances;   /* sentences */
+    unsigned n_hindrances;
+    bool complete;         /* the base has all of the items */
+    struct pause *pause;
+    int64_t held;
+    unsigned dropped;      /* changes that are no changes of the view any more */
+};
+
+/* Whether a new object has to be made in the base. */
+static inline bool
+apply_makes (const struct apply_item *item)
+{
+    return item->kind == 'A' || item->kind == 'T'
+        || (item->kind == 'M' && item->what != 0 && item->upper_buf.ia_type != IA_IFDIR);
+}
+
+/* Whether the directory of the item is made as well, under its temporary name. */
+static inline bool
+apply_is_inside (const struct apply_item *item)
+{
+    return item->parent && item->parent->chosen && apply_makes (item->parent);
+}
+
+void apply_item_free (void *item);
+
+/* Each returns 0, or a negative errno after job_refuse. */
+int apply_plan (struct apply *apply);
+int apply_make_objects (struct apply *apply);
+int apply_commit (struct apply *apply);
+int apply_drop (struct apply *apply);
+
+/* Removes temporary names, also those that a killed apply has left. */
+int apply_clean (struct apply *apply);
+/* Returns 0, or -EBUSY if the upper's object is not as it was when the plan was made. */
+int apply_is_same (struct apply *apply, const struct apply_item *item);
+
+/* --- plan.c, for links.c: */
+
+/* Whether a path is another one, or below it. */
+bool apply_path_is_below (const char *path, const char *wanted);
+/* Whether an item is at the path or below it. */
+bool apply_chooses (const struct apply *apply, const char *path);
+/* Adds an item that another path needs, or tells why it is needed. */
+void apply_need (struct apply *apply, struct apply_item *needed, const char *path,
+                 const char *reason);
+/* Finds the gfid that the upper's object had in the layers below; null: none. Returns 0 or a
+ * negative errno. */
+int apply_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin);
+/* Adds items for further names of files that change. Returns 0 or a negative errno. */
+int apply_plan_links (struct apply *apply);
+
+static inline struct client *
+apply_client (struct apply *apply)
+{
+    return overlay_daemon (&apply->act, apply->base);
+}
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The base changes: new objects get their names, and take the places of those before; then what the
+ * view has removed goes. Everything is durable when apply_commit returns. An error ends it: what
+ * was done until then stays, and is no change of the view any more.
+ */
+#include "apply.h"
+#include "../names/links.h"
+
+/* --- what the records accept ------------------------------------------------------------------ */
+
+/* Of a directory that stays, owner and mode become those of the upper. */
+static struct iatt
+directory_after (const struct apply_item *item)
+{
+    struct iatt after = item->base_buf;
+
+    after.ia_prot = item->upper_buf.ia_prot;
+    after.ia_uid = item->upper_buf.ia_uid;
+    after.ia_gid = item->upper_buf.ia_gid;
+    return after;
+}
+
+static int
+commit_announce (struct apply *apply)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+        const struct iatt after = item->made ? item->made_buf : directory_after (item);
+
+        if (item->kind == 'M' && item->what == 0)
+            continue;
+        overlay_record_applies (apply->act.this, item->path, item->kind == 'D' ? NULL : &after);
+    }
+    return store_sync (overlay_priv (apply->act.this)->records);
+}
+
+/* --- one item --------------------------------------------------------------------------------- */
+
+static int
+base_rename (struct apply *apply, const struct apply_item *item, uint32_t flags)
+{
+    loc_t from = { .name = item->temporary, .parent = item->base_directory, .inode = item->made };
+    loc_t to = { .name = item->name, .parent = item->base_directory, .inode = item->base };
+    const int r = sync_rename (apply_client (apply), &from, &to, flags, NULL, NULL);
+
+    if (r >= 0)
+        inode_rename (item->base_directory, item->temporary, item->base_directory, item->name,
+                      flags & RENAME_EXCHANGE);
+    loc_wipe_path (&from);
+    loc_wipe_path (&to);
+    return error_or_0 (r);
+}
+
+/* A directory can't be replaced by a rename, nor replace a file: both change places, and
+ * apply_clean removes the old one. A base without such renames has nothing there for a moment. */
+static int
+commit_place (struct apply *apply, const struct apply_item *item)
+{
+    const bool directory = item->base && (item->base->ia_type == IA_IFDIR
+                                          || item->made->ia_type == IA_IFDIR);
+    int r;
+
+    if (!item->base)
+        return base_rename (apply, item, RENAME_NOREPLACE);
+    if (!directory)
+        return base_rename (apply, item, 0);
+    r = base_rename (apply, item, RENAME_EXCHANGE);
+    if (r != -EINVAL && r != -EOPNOTSUPP)
+        return r;
+    r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base),
+                               item->base_directory, item->name);
+    return r < 0 ? r : base_rename (apply, item, RENAME_NOREPLACE);
+}
+
+/* Nothing goes that the view has not seen. */
+static int
+commit_remove_one (const struct sync_tree *tree, inode_t *directory, const char *name,
+                   inode_t *inode, const struct iatt *buf)
+{
+    const struct apply *apply = tree->data;
+    g_autofree char *path = inode_path (directory, name);
+    int r;
+
+    if (!apply->order->force
+        && overlay_record_judge (apply->act.this, path, buf) != RECORD_SAME)
+        return -EBUSY;
+    r = sync_name_remove (tree->client, directory, name, inode);
+    if (r == 0 && buf->ia_nlink > 1)
+        overlay_name_applied (apply->act.this, apply->act.above, &buf->ia_gfid);
+    return r;
+}
+
+static int
+commit_removal (struct apply *apply, const struct apply_item *item)
+{
+    const struct sync_tree tree = { apply_client (apply), overlay_fds (&apply->act, apply->base),
+                                    NULL, commit_remove_one, apply };
+    int r = item->base ? sync_tree_each (&tree, item->base_directory, item->name) : 0;
+
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Extended attributes that the upper's directory has lost. */
+static int
+commit_drop_xattrs (struct apply *apply, const struct apply_item *item)
+{
+    loc_t before = { .inode = item->base }, after = { .inode = item->upper };
+    struct getxattr_reply old, new;
+    const void *value;
+    const char *name;
+    size_t size;
+    int r = sync_getxattr (apply_client (apply), &before, NULL, NULL, &old);
+    int s = sync_getxattr (overlay_daemon (&apply->act, OVERLAY_UPPER), &after, NULL, NULL, &new);
+
+    for (size_t i = 0; r >= 0 && s >= 0 && i < dict_count (old.dict); i++) {
+        dict_nth (old.dict, i, &name, &value, &size);
+        if (!dict_has (new.dict, name) && !overlay_attribute_is_mark (name))
+            r = sync_removexattr (apply_client (apply), &before, name, NULL, NULL);
+        r = r == -ENODATA ? 0 : r;
+    }
+    getxattr_reply_drop (&old);
+    getxattr_reply_drop (&new);
+    loc_wipe_path (&before);
+    loc_wipe_path (&after);
+    r = r < 0 ? r : s;
+    return r == -EOPNOTSUPP ? 0 : error_or_0 (r);
+}
+
+static int
+commit_attributes (struct apply *apply, const struct apply_item *item)
+{
+    const int r = commit_drop_xattrs (apply, item);
+
+    return r < 0 ? r : overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper,
+                                                   &item->upper_buf, apply->base, item->base);
+}
+
+static int
+commit_item (struct apply *apply, const struct apply_item *item)
+{
+    if (item->kind == 'D')
+        return commit_removal (apply, item);
+    if (item->made && apply_is_inside (item))
+        return item->parent->done ? 0 : -ECANCELED;
+    if (item->made)
+        return commit_place (apply, item);
+    return item->what != 0 ? commit_attributes (apply, item) : 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int
+commit_items (struct apply *apply, bool removals)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+        int r;
+
+        if ((item->kind == 'D') != removals)
+            continue;
+        r = commit_item (apply, item);
+        if (r < 0) {
+            job_refuse (apply->job, "'%s': %s; changes before it were applied", item->path,
+                        r == -EBUSY || r == -EEXIST ? "it was changed below the view meanwhile"
+                                                    : g_strerror (-r));
+            return r;
+        }
+        item->done = true;
+    }
+    return 0;
+}
+
+static int
+commit_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
+{
+    return directory && g_hash_table_add (synced, directory)
+               ? overlay_sync_inode (&apply->act, apply->base, directory) : 0;
+}
+
+/* A name is durable with its directory, an attribute of a directory with that one itself. */
+static int
+commit_sync (struct apply *apply)
+{
+    g_autoptr (GHashTable) synced = g_hash_table_new (NULL, NULL);
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        if (item->done)
+            r = commit_sync_one (apply, synced, item->base_directory);
+        if (r == 0 && item->done && item->kind == 'M' && item->what != 0 && !item->made)
+            r = commit_sync_one (apply, synced, item->base);
+    }
+    if (r < 0)
+        job_refuse (apply->job, "directories of the base can't be synced: %s; the view keeps its "
+                                "changes", g_strerror (-r));
+    return r;
+}
+
+int
+apply_commit (struct apply *apply)
+{
+    int r = commit_announce (apply), s;
+
+    if (r < 0) {
+        job_refuse (apply->job, "the records can't be written: %s; nothing was applied",
+                    g_strerror (-r));
+        return r;
+    }
+    r = commit_items (apply, false);
+    if (r == 0)
+        r = commit_items (apply, true);
+    s = commit_sync (apply);
+    for (guint i = 0; s < 0 && i < apply->items->len; i++)
+        ((struct apply_item *) apply->items->pdata[i])->done = false;
+    apply->complete = r == 0 && s == 0;
+    return r < 0 ? r : s;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* windlass overlay status, diff, discard, apply and freeze. */
+#ifndef WINDLASS_OVERLAY_COMMANDS_H
+#define WINDLASS_OVERLAY_COMMANDS_H
+
+#include "../diff/print.h"
+#include "../overlay.h"
+
+extern const struct xlator_command overlay_commands[];
+
+/* A command as it was given; lives as long as its job. */
+struct overlay_order {
+    xlator_t *this;
+    enum diff_style style;
+    bool json;
+    bool with, force; /* of apply */
+    bool equal;       /* the walk tells what equals the layers below, too */
+    char **paths; /* the arguments; each begins with '/', and has no other slash at its end */
+    uid_t uid;    /* of the user who asks, with gid, groups and pid */
+    gid_t gid;
+    pid_t pid;
+    int ngroups;
+    gid_t *groups;
+    int (*carry_out) (struct job *job, struct overlay_order *order);
+};
+
+/* Walks the changes of all layers, as the user who asks. fn and data: as in struct diff_plan. */
+int overlay_order_walk (const struct overlay_order *order, struct job *job,
+                        int (*fn) (const struct diff_change *change, void *data), void *data);
+
+int overlay_discard (struct job *job, struct overlay_order *order); /* discard.c */
+int overlay_apply (struct job *job, struct overlay_order *order);   /* apply/apply.c */
+int overlay_freeze (struct job *job, struct overlay_order *order);  /* freeze.c */
+
+/* --- pausing.c --- */
+
+/* Returns the inode above of a path, with a reference, and its directory; NULL if no program, nor
+ * the kernel, knows it. */
+inode_t *overlay_known_inode (struct itable *above, const char *path, inode_t **ret_parent);
+/* Runs a function in a pause in which no task runs either (pause_run). Tries for ten seconds.
+ * outcome ends the sentences of a failure, such as "nothing was discarded". Returns what fn
+ * returns, or a negative errno after job_refuse. */
+struct overlay_pause {
+    struct job *job;
+    int (*fn) (struct pause *pause, void *data);
+    void *data;
+    const char *outcome;
+    int64_t held; /* nanoseconds for which requests waited */
+    int written;  /* as struct pause has it */
+};
+int overlay_pause_run (xlator_t *this, struct overlay_pause *wanted);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass overlay discard: the view shows what the lowers have, for all names or for some.
+ *
+ * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each,
+ * and the inodes that had a part in it are detached: files that programs have open go on as removed
+ * ones. What moved to work is removed afterwards. All names are looked up before the first one
+ * moves, so a path that can't be discarded costs nothing.
+ */
+#include "commands.h"
+#include "../names/links.h"
+#include "../names/names.h"
+#include "../formats/records.h"
+
+/* A name of the upper that goes. */
+struct discard_name {
+    char *path;     /* in the view */
+    char *name;     /* the last name of it */
+    inode_t *upper; /* its directory in the upper, with a reference */
+    inode_t *inode; /* the object in the upper, a whiteout too, with a reference */
+    char *away;     /* its name in work once it has moved; else NULL */
+};
+
+struct discard {
+    struct overlay_act act;
+    struct job *job;
+    const struct overlay_order *order;
+    GPtrArray *names;  /* of struct discard_name */
+    bool all;          /* also what has changed of the root itself */
+    struct pause *pause;
+};
+
+static void
+discard_name_free (void *data)
+{
+    struct discard_name *name = data;
+
+    inode_unref (name->upper);
+    inode_unref (name->inode);
+    g_free (name->path);
+    g_free (name->name);
+    g_free (name->away);
+    g_free (name);
+}
+
+/* --- which names ------------------------------------------------------------------------------ */
+
+static inode_t *
+discard_upper_root (const struct discard *discard)
+{
+    return realm_below (discard->act.this, itable_root (discard->act.above), OVERLAY_UPPER);
+}
+
+/* Adds a name of a directory of the upper. Returns 0, or a negative errno: -ENOENT if the upper has
+ * nothing there. */
+static int
+discard_add (struct discard *discard, inode_t *upper, const char *name, const char *path)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    struct discard_name *one;
+    inode_t *inode;
+    struct iatt buf;
+    const int r = sync_name_look (client, upper, name, &inode, &buf);
+
+    if (r < 0)
+        return r;
+    one = g_new0 (struct discard_name, 1);
+    *one = (struct discard_name){ g_strdup (path), g_strdup (name), inode_ref (upper), inode,
+                                  NULL };
+    g_ptr_array_add (discard->names, one);
+    return 0;
+}
+
+static int
+discard_add_all (struct discard *discard)
+{
+    struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    inode_t *root = discard_upper_root (discard);
+    int r = sync_names_list (client, overlay_fds (&discard->act, OVERLAY_UPPER), root, names);
+
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        g_autofree char *path = g_strconcat ("/", names->pdata[i], NULL);
+
+        r = discard_add (discard, root, names->pdata[i], path);
+    }
+    discard->all = true;
+    return r;
+}
+
+static int
+discard_add_path (struct discard *discard, const char *path)
+{
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    const guint last = g_strv_length (names) - 1;
+    g_autoptr (inode_t) upper = NULL;
+    struct iatt buf;
+    const int r = overlay_walk (&discard->act, OVERLAY_UPPER, discard_upper_root (discard), names,
+                                last, false, &upper, &buf);
+
+    return r < 0 ? r : discard_add (discard, upper, names[last], path);
+}
+
+/* A path below another one goes with that. */
+static bool
+discard_is_below_another (char **paths, const char *path)
+{
+    for (; *paths; paths++)
+        if (*paths != path && g_str_has_prefix (path, *paths)
+            && (path[strlen (*paths)] == '/' || (!path[strlen (*paths)] && *paths < path)))
+            return true;
+    return false;
+}
+
+static int
+discard_find_path (struct discard *discard, const char *path)
+{
+    const int r = discard_add_path (discard, path);
+
+    if (r == -ENOTDIR)
+        job_refuse (discard->job, "the view has removed or replaced a directory above '%s': that "
+                                  "one can be discarded; nothing was discarded", path);
+    else if (r == -ENOENT)
+        job_refuse (discard->job, "the view has changed nothing at '%s'; nothing was discarded",
+                    path);
+    else if (r < 0)
+        job_refuse (discard->job, "'%s': %s; nothing was discarded", path, g_strerror (-r));
+    return r;
+}
+
+static int
+discard_find (struct discard *discard)
+{
+    char **const paths = discard->order->paths;
+    int r = 0;
+
+    for (char **path = paths; *path; path++)
+        if (strcmp (*path, "/") == 0)
+            return discard_add_all (discard);
+    if (!*paths)
+        return discard_add_all (discard);
+    for (char **path = paths; r == 0 && *path; path++)
+        if (!discard_is_below_another (paths, *path))
+            r = discard_find_path (discard, *path);
+    return r;
+}
+
+/* --- in the pause ----------------------------------------------------------------------------- */
+
+/* todo: of inode_t, with references. */
+static void
+discard_dead_child (inode_t *parent, const char *name, void *todo)
+{
+    inode_t *child = inode_grep (parent, name);
+
+    if (child)
+        g_queue_push_tail (todo, child);
+}
+
+/* No name can be made in directories that are detached. */
+static void
+discard_mark_dead (const struct discard *discard, inode_t *inode)
+{
+    GQueue todo = G_QUEUE_INIT;
+
+    g_queue_push_tail (&todo, inode_ref (inode));
+    while ((inode = g_queue_pop_head (&todo))) {
+        if (inode->ia_type == IA_IFDIR) {
+            overlay_die (discard->act.this, inode, true);
+            inode_each_child (inode, discard_dead_child, &todo);
+        }
+        inode_unref (inode);
+    }
+}
+
+static void
+discard_forget (struct discard *discard, const struct discard_name *name)
+{
+    inode_t *parent;
+    g_autoptr (inode_t) inode = overlay_known_inode (discard->act.above, name->path, &parent);
+
+    if (inode) {
+        discard_mark_dead (discard, inode);
+        pause_detach (discard->pause, inode);
+    }
+    if (parent)
+        pause_invalidate (discard->pause,
+                          &(struct invalidation){ .inode = parent, .name = name->name,
+                                                  .what = INVALIDATE_NAMES
+                                                        | INVALIDATE_ATTRIBUTES });
+    inode_unref (parent);
+}
+
+static void
+discard_other_name (inode_t *parent, const char *name, void *data)
+{
+    const struct discard *discard = data;
+
+    pause_invalidate (discard->pause,
+                      &(struct invalidation){ .inode = parent, .name = name,
+                                              .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES });
+}
+
+/* A hard-linked file of a lower: all its names show the lower's file again. */
+static void
+discard_linked (inode_t *above, void *data)
+{
+    const struct discard *discard = data;
+
+    inode_each_name (above, discard_other_name, data);
+    pause_detach (discard->pause, above);
+}
+
+static int
+discard_move (struct discard *discard, struct discard_name *name)
+{
+    int r = overlay_move_to_work (&discard->act, name->upper, name->name, name->inode, 0,
+                                  &name->away);
+
+    if (r < 0)
+        return r;
+    if (!discard->all)
+        r = overlay_index_discard (&discard->act, name->upper, name->away, discard_linked,
+                                   discard);
+    if (overlay_priv (discard->act.this)->n == 2) /* else the record tells of a layer between */
+        overlay_records_drop_below (discard->act.this, name->path);
+    discard_forget (discard, name);
+    return r;
+}
+
+/* The root stays; it gets the attributes of the first lower's again. */
+static int
+discard_root (struct discard *discard)
+{
+    inode_t *root = itable_root (discard->act.above);
+    inode_t *lower = realm_below (discard->act.this, root, 1);
+    struct iatt buf;
+    int r = sync_name_stat (overlay_daemon (&discard->act, 1), lower, &buf);
+
+    if (r == 0)
+        r = overlay_copy_attributes (&discard->act, 1, lower, &buf, discard_upper_root (discard));
+    pause_invalidate (discard->pause, &(struct invalidation){ .inode = root,
+                                                              .what = INVALIDATE_ALL });
+    return r;
+}
+
+static int
+discard_move_all (struct discard *discard)
+{
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < discard->names->len; i++) {
+        struct discard_name *name = discard->names->pdata[i];
+
+        r = discard_move (discard, name);
+        if (r < 0)
+            job_refuse (discard->job, "'%s': %s; %u other names were discarded", name->path,
+                        g_strerror (-r), i);
+    }
+    if (r == 0 && discard->all)
+        r = overlay_index_discard (&discard->act, discard_upper_root (discard), NULL,
+                                   discard_linked, discard);
+    return r == 0 && discard->all ? discard_root (discard) : r;
+}
+
+static int
+discard_in_pause (struct pause *pause, void *data)
+{
+    struct discard *discard = data;
+    int r;
+
+    discard->pause = pause;
+    r = discard_find (discard);
+    overlay_links_forget (discard->act.this);
+    return r < 0 ? r : discard_move_all (discard);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* What was discarded does not come back after a power cut. */
+static int
+discard_sync (struct discard *discard)
+{
+    int r;
+
+    for (guint i = 0; i < discard->names->len; i++) {
+        const struct discard_name *name = discard->names->pdata[i];
+
+        if (name->away)
+            overlay_unsynced (discard->act.this, name->upper);
+    }
+    r = overlay_sync_all (&discard->act);
+    if (r < 0)
+        job_refuse (discard->job, "the names were discarded, but a power cut may bring them back: "
+                    "%s", g_strerror (-r));
+    return r;
+}
+
+static unsigned
+discard_clean (struct discard *discard)
+{
+    unsigned n = 0;
+
+    for (guint i = 0; i < discard->names->len; i++) {
+        const struct discard_name *name = discard->names->pdata[i];
+
+        if (!name->away)
+            continue;
+        n++;
+        overlay_work_remove (&discard->act, name->away);
+    }
+    return n;
+}
+
+int
+overlay_discard (struct job *job, struct overlay_order *order)
+{
+    struct discard discard = { .job = job, .order = order,
+                               .names = g_ptr_array_new_with_free_func (discard_name_free) };
+    struct overlay_pause wanted = { .job = job, .fn = discard_in_pause, .data = &discard,
+                                    .outcome = "nothing was discarded" };
+    unsigned n;
+    int r;
+
+    overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
+    r = overlay_pause_run (order->this, &wanted);
+    if (r == 0)
+        r = discard_sync (&discard);
+    n = discard_clean (&discard);
+    if (r == 0)
+        job_print (job, "%u names discarded; requests waited for %.1f ms\n", n,
+                   (double) wanted.held / 1e6);
+    overlay_act_end (&discard.act);
+    g_ptr_array_unref (discard.names);
+    return r;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * windlass overlay freeze: the upper, with all changes until now, becomes a layer that is only
+ * read, and the view gets a new, empty upper (start/layers.c).
+ *
+ * The root of the new upper is made in work, and synced. In a pause one rename gives it its name,
+ * which is the freeze: before it nothing has happened, and after it everything. The view shows the
+ * same tree, so the kernel and the caches are told nothing. Open files stay open where they are;
+ * the next change through one copies the file to the new upper.
+ */
+#include "commands.h"
+#include "../start/layers.h"
+
+struct freeze {
+    struct overlay_act act;
+    struct job *job;
+    const struct overlay_order *order;
+    char *path;        /* of the new upper, in the first child */
+    char *name;        /* of it in work, before the pause */
+    inode_t *root;     /* of the upper that is frozen; lent */
+    struct iatt buf;   /* of it, as the new root has it */
+    inode_t *made;     /* the new root, with a reference; NULL: none was made */
+    inode_t *directory; /* where the new upper is, with a reference */
+    bool origins;      /* the layer finds files by origin */
+};
+
+/* --- before the pause ------------------------------------------------------------------------- */
+
+/* The index finds copies in the upper alone. */
+static int
+freeze_check_index (struct freeze *freeze)
+{
+    xlator_t *this = freeze->act.this;
+    inode_t *index = realm_below (this, itable_root (freeze->act.above),
+                                  overlay_priv (this)->n + 1);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    const int r = sync_names_list (overlay_daemon (&freeze->act, OVERLAY_UPPER),
+                                   overlay_fds (&freeze->act, OVERLAY_UPPER), index, names);
+
+    if (r < 0 || names->len == 0)
+        return r;
+    job_refuse (freeze->job, "the view has changed %u files of which the directory below has "
+                "several names (hard links): such files can't be frozen yet; apply or discard them "
+                "first, 'windlass overlay diff' lists those that still have a name; nothing was "
+                "frozen", names->len);
+    return -EMLINK;
+}
+
+/* An old graph, which files use that were open at a reload, has the upper of before the freeze, and
+ * would write to it. */
+static int
+freeze_check_graphs (struct freeze *freeze)
+{
+    const struct shared *claims = overlay_priv (freeze->act.this)->claims; /* of all graphs */
+
+    if (__atomic_load_n (&claims->refs, __ATOMIC_ACQUIRE) == 1)
+        return 0;
+    job_refuse (freeze->job, "files that were opened before the last 'windlass reload' still use "
+                "the graph of then, or a reload is under way: the log names the files; nothing was "
+                "frozen");
+    return -EBUSY;
+}
+
+static int
+freeze_check (struct freeze *freeze)
+{
+    const overlay_private_t *priv = overlay_priv (freeze->act.this);
+    int r;
+
+    if (!overlay_layers_have_room (freeze->act.this)) {
+        job_refuse (freeze->job, "%u layers were frozen since the mount began, which is as many as "
+                    "one mount can have: unmount and mount again; nothing was frozen",
+                    priv->frozen);
+        return -ENFILE;
+    }
+    r = overlay_layer_next (&freeze->act, &freeze->path);
+    if (r == 0 && !freeze->path) {
+        job_refuse (freeze->job, "'option upper' is '%s': only where it ends with a number, such "
+                    "as layers/0, is there a name for the next layer; nothing was frozen",
+                    priv->upper);
+        r = -EINVAL;
+    }
+    if (r == 0)
+        r = freeze_check_graphs (freeze);
+    return r < 0 ? r : freeze_check_index (freeze);
+}
+
+static int
+freeze_make_root (struct freeze *freeze)
+{
+    struct overlay_act *act = &freeze->act;
+    const char *upper = overlay_priv (act->this)->upper, *slash = strrchr (upper, '/');
+    const struct overlay_model model = { OVERLAY_UPPER, freeze->root, &freeze->buf };
+    int r = overlay_sync_all (act);
+
+    upper = slash ? slash + 1 : upper;
+    freeze->name = overlay_work_name (act->this);
+    freeze->origins = overlay_origins_are_found (act, OVERLAY_UPPER, freeze->root);
+    if (r == 0)
+        r = sync_name_stat (overlay_daemon (act, OVERLAY_UPPER), freeze->root, &freeze->buf);
+    if (r == 0)
+        r = overlay_upper_make (act, overlay_work (act), freeze->name, &model, &freeze->made);
+    if (r == 0)
+        r = overlay_mark_set (act, freeze->made, OVERLAY_LAYER, upper, strlen (upper));
+    return r < 0 ? r : overlay_sync_inode (act, OVERLAY_UPPER, freeze->made);
+}
+
+/* --- in the pause ----------------------------------------------------------------------------- */
+
+/* The root may have changed since the new one was made. */
+static int
+freeze_root_again (struct freeze *freeze)
+{
+    struct overlay_act *act = &freeze->act;
+    struct iatt now;
+    int r = sync_name_stat (overlay_daemon (act, OVERLAY_UPPER), freeze->root, &now);
+
+    if (r < 0)
+        return r;
+    if (now.ia_ctime == freeze->buf.ia_ctime && now.ia_ctime_nsec == freeze->buf.ia_ctime_nsec)
+        return 0;
+    overlay_unsynced (act->this, freeze->made);
+    return overlay_copy_attributes (act, OVERLAY_UPPER, freeze->root, &now, freeze->made);
+}
+
+static int
+freeze_in_pause (struct pause *pause, void *data)
+{
+    struct freeze *freeze = data;
+    int r = freeze_check_graphs (freeze);
+
+    if (r == 0)
+        r = freeze_check_index (freeze);
+    if (r == 0)
+        r = freeze_root_again (freeze);
+    if (r == 0)
+        r = overlay_upper_publish (&freeze->act, overlay_work (&freeze->act), freeze->name,
+                                   freeze->made, freeze->path, &freeze->directory);
+    if (r < 0)
+        return r;
+    overlay_unsynced (freeze->act.this, freeze->directory);
+    overlay_layer_push (&freeze->act, freeze->made, &freeze->buf, freeze->path,
+                        freeze->origins);
+    return 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void
+freeze_print (struct freeze *freeze, const struct overlay_pause *wanted)
+{
+    const overlay_private_t *priv = overlay_priv (freeze->act.this);
+    struct json json = { .out = g_string_new (NULL) };
+
+    if (freeze->order->json) {
+        json_open (&json, NULL, '{');
+        json_string (&json, "frozen", priv->layers[1].path);
+        json_string (&json, "upper", freeze->path);
+        json_number (&json, "held_us", (uint64_t) wanted->held / 1000);
+        json_string (&json, "not_written",
+                     wanted->written < 0 ? g_strerror (-wanted->written) : NULL);
+        json_close (&json, '}');
+        job_print (freeze->job, "%s\n", json.out->str);
+    } else {
+        job_print (freeze->job, "'%s' is frozen; changes from now on, also those of open files, "
+                   "are in '%s'; requests waited for %.1f ms\n", priv->layers[1].path, freeze->path,
+                   (double) wanted->held / 1e6);
+        if (wanted->written < 0)
+            job_print (freeze->job, "the kernel had not written all data of open files before "
+                       "(%s): that data is in '%s' as well\n", g_strerror (-wanted->written),
+                       freeze->path);
+    }
+    g_string_free (json.out, TRUE);
+}
+
+/* Afterwards a power cut does not undo it. */
+static int
+freeze_sync (struct freeze *freeze)
+{
+    const int r = overlay_sync_all (&freeze->act);
+
+    if (r < 0)
+        job_refuse (freeze->job, "the layer is frozen, but a power cut may undo that: %s",
+                    g_strerror (-r));
+    return r;
+}
+
+static int
+freeze_carry_out (struct freeze *freeze)
+{
+    struct overlay_pause wanted = { .job = freeze->job, .fn = freeze_in_pause, .data = freeze,
+                                    .outcome = "nothing was frozen" };
+    int r = freeze_check (freeze);
+
+    if (r < 0)
+        return r;
+    r = freeze_make_root (freeze);
+    if (r < 0)
+        job_refuse (freeze->job, "a new upper can't be made: %s; nothing was frozen",
+                    g_strerror (-r));
+    if (r == 0)
+        r = overlay_pause_run (freeze->act.this, &wanted);
+    if (r < 0) {
+        overlay_work_remove (&freeze->act, freeze->name);
+        return r;
+    }
+    r = freeze_sync (freeze);
+    if (r == 0)
+        freeze_print (freeze, &wanted);
+    return r;
+}
+
+int
+overlay_freeze (struct job *job, struct overlay_order *order)
+{
+    struct freeze freeze = { .job = job, .order = order };
+    int r;
+
+    overlay_act_begin (&freeze.act, order->this, NULL, realm_root_above (order->this));
+    freeze.root = realm_below (order->this, itable_root (freeze.act.above), OVERLAY_UPPER);
+    r = freeze_carry_out (&freeze);
+    inode_unref (freeze.made);
+    inode_unref (freeze.directory);
+    g_free (freeze.path);
+    g_free (freeze.name);
+    overlay_act_end (&freeze.act);
+    return r;
+}

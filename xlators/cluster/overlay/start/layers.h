@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Layers in the first child: the upper, and those that were frozen (layers.c). */
+#ifndef WINDLASS_OVERLAY_LAYERS_H
+#define WINDLASS_OVERLAY_LAYERS_H
+
+#include "../overlay.h"
+
+/* Makes the slots, before the layers are known. */
+void overlay_slots_make (xlator_t *this);
+/* Finds the layers that were frozen, before any slot is used. Returns 0, or a negative errno;
+ * -ENFILE after a message. */
+int overlay_layers_find (struct overlay_act *act);
+/* Returns the path of the next layer, by the names that are there; NULL: the option upper does not
+ * end with a number. g_free it. */
+int overlay_layer_next (struct overlay_act *act, char **ret_path);
+/* In a pause: the upper, whose root has the attributes, is frozen, and `root` is the upper now. */
+void overlay_layer_push (struct overlay_act *act, inode_t *root, const struct iatt *buf,
+                         const char *path, bool origins);
+/* The root has the inode number of the layer that was frozen first, with these attributes. */
+void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
+/* Whether this graph has a slot for one more layer. */
+bool overlay_layers_have_room (xlator_t *this);
+
+/* Makes the root of a new upper in work, `name`, like the root of a layer. */
+int overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name,
+                        const struct overlay_model *model, inode_t **ret_inode);
+/* Gives it its name: a path in the first child. *ret_directory: where that is. */
+int overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name,
+                           inode_t *inode, const char *path, inode_t **ret_directory);
+
+#endif
