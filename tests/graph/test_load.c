@@ -530,7 +530,7 @@ START_TEST (failed_start)
               &r);
 
     ck_assert_int_eq (r, -ENOTSUP);
-    ck_assert_str_eq (told, "init a\ninit b\nfini b\nfini a\n");
+    ck_assert_str_eq (told, "init a\ninit b\nparent-down a\nfini b\nfini a\n");
 }
 END_TEST
 

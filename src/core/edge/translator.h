@@ -55,7 +55,8 @@ enum xlator_event {
                       * then */
     XLATOR_ENDING, /* downwards: the mount is about to end. Requests still come, but from now on no
                     * translator may hold one back */
-    XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending */
+    XLATOR_PARENT_DOWN, /* downwards: no more requests will come; finish what is pending. It comes
+                         * without XLATOR_PARENT_UP if the init of another translator fails */
     XLATOR_HOLDING, /* downwards: a hold begins, since the mount is about to move to another graph,
                      * or a translator pauses it (core/work/pause.h). Until XLATOR_HOLD_OVER no
                      * translator keeps a call aside for a time, for a command or for speed: calls
