@@ -15,6 +15,7 @@ src_libcore_a_SOURCES = \
     %D%/core/base/gfid.c \
     %D%/core/base/histogram.c \
     %D%/core/base/json.c \
+    %D%/core/base/json-read.c \
     %D%/core/base/json.h \
     %D%/core/base/log-journal.c \
     %D%/core/base/log.c \

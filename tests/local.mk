@@ -36,6 +36,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_process.c \
     %D%/unit/test_place.c \
     %D%/unit/test_record_log.c \
+    %D%/unit/test_record_read.c \
     %D%/unit/test_replicate.c \
     %D%/unit/test_rules.c \
     %D%/unit/test_rpc.c \

@@ -44,6 +44,7 @@ dist_presets_DATA = \
     %D%/presets/brick.vol \
     %D%/presets/cached.vol \
     %D%/presets/faulty.vol \
+    %D%/presets/overlay-audit.vol \
     %D%/presets/overlay.vol \
     %D%/presets/plain.vol \
     %D%/presets/read-only.vol \

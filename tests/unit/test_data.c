@@ -386,6 +386,43 @@ START_TEST (a_string_of_any_bytes_is_valid_json)
 }
 END_TEST
 
+START_TEST (members_of_an_object_are_read_as_they_were_written)
+{
+    static const struct {
+        const char *json, *value; /* of "a" */
+    } cases[] = {
+        { " { \"a\" : \"x\" } \r\n", "x" },
+        { "{\"b\":1,\"a\":-1.5e+3,\"c\":null}", "-1.5e+3" },
+        { "{\"a\":true}", "true" },
+        { "{\"a\":null}", NULL },
+        { "{\"a\":1,\"a\":2}", "2" },
+        { "{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}", "\"\\/\b\f\n\r\t" },
+        { "{\"a\":\"\\u00e4\\ud83d\\ude00\"}", "\xc3\xa4\xf0\x9f\x98\x80" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (cases); i++) {
+        g_autoptr (GHashTable) members = json_read_members (cases[i].json);
+
+        ck_assert_msg (members && g_hash_table_contains (members, "a"), "%s", cases[i].json);
+        ck_assert_pstr_eq (g_hash_table_lookup (members, "a"), cases[i].value);
+    }
+}
+END_TEST
+
+START_TEST (what_is_no_object_of_values_is_refused)
+{
+    static const char *const cases[] = {
+        "", "{", "x", "{}x", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{\"a\":1 2}", "[1]",
+        "{\"a\":[1]}", "{\"a\":{}}", "{\"a\":\"x}", "{\"a\":\"\n\"}", "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\u12\"}", "{\"a\":\"\\u0000\"}", "{\"a\":\"\\ud83d\"}",
+        "{\"a\":\"\\ud83d\\u0041\"}", "{\"a\":\"\\ude00\"}", "{\"a\":\"\\", "{a:1}",
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (cases); i++)
+        ck_assert_msg (!json_read_members (cases[i]), "%s", cases[i]);
+}
+END_TEST
+
 TEST_PROGRAM (test_data)
 {
     Suite *suite = suite_create ("data");
@@ -411,6 +448,8 @@ TEST_PROGRAM (test_data)
     tcase_add_test (tcase, attributes_survive_the_way_to_struct_stat_and_back);
     tcase_add_test (tcase, entries_are_copied_with_their_names);
     tcase_add_test (tcase, a_string_of_any_bytes_is_valid_json);
+    tcase_add_test (tcase, members_of_an_object_are_read_as_they_were_written);
+    tcase_add_test (tcase, what_is_no_object_of_values_is_refused);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

@@ -9,9 +9,9 @@
  *                                                windlass(1), such as --read-only
  *   # mount OPTION [OPTION...]                   options of windlass(1) that it always needs
  *
- * In the volumes, @DIR@ stands for the directory, and @STATE@ for a folder that gets what is
- * changed in a view of it: overlay.c. A preset with @HOST@ and @PATH@ takes HOST:PATH in its place,
- * and is for `windlass new` alone.
+ * In the volumes, @DIR@ stands for the directory, @STATE@ for a folder that gets what is changed in
+ * a view of it (overlay.c), and @BESIDE@ for the folder which that is in. A preset with @HOST@ and
+ * @PATH@ takes HOST:PATH in its place, and is for `windlass new` alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
 #define WINDLASS_CLI_RUN_RUN_H

@@ -86,22 +86,31 @@ text_with_host (const char *text, const char *place)
     return g_strjoinv (path, parts);
 }
 
-/* The place may contain "@STATE@", so that mark is replaced in the parts around the place. */
+/* Replaces the first mark. The text that takes its place may contain the others, so those are
+ * replaced in the parts around it alone. Frees text. */
+static char *
+text_with_marks (char *text, const char *const (*marks)[2])
+{
+    g_auto (GStrv) parts = g_strsplit (text, (*marks)[0], -1);
+
+    g_free (text);
+    for (char **part = parts; *part && marks[1][0]; part++)
+        *part = text_with_marks (*part, marks + 1);
+    return g_strjoinv ((*marks)[1], parts);
+}
+
 static char *
 text_with_directory (const char *text, const char *place, const char *state)
 {
+    g_autofree char *beside = g_path_get_dirname (state), *quoted_beside = volfile_quoted (beside);
     g_autofree char *quoted = volfile_quoted (place), *quoted_state = volfile_quoted (state);
-    g_auto (GStrv) parts = g_strsplit (text, "@DIR@", -1);
+    const char *const marks[][2] = {
+        { "@DIR@", quoted }, { "@STATE@", quoted_state }, { "@BESIDE@", quoted_beside }, {},
+    };
 
-    if (!quoted || !quoted_state)
+    if (!quoted || !quoted_state || !quoted_beside)
         return NULL;
-    for (char **part = parts; *part; part++) {
-        char *with_state = text_replace (*part, "@STATE@", quoted_state);
-
-        g_free (*part);
-        *part = with_state;
-    }
-    return g_strjoinv (quoted, parts);
+    return text_with_marks (g_strdup (text), marks);
 }
 
 /* Returns the text of the preset with the place in it; NULL after a message. */

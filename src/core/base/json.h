@@ -33,4 +33,11 @@ void json_null (struct json *json, const char *key);
 /* An array of strings; texts ends with NULL, or is NULL. */
 void json_strings (struct json *json, const char *key, const char *const *texts);
 
+/* --- json-read.c ------------------------------------------------------------------------------ */
+
+/* Reads the text of an object whose values are strings, numbers, true, false and null. Returns its
+ * members, key -> text, both of the table; null is a NULL. NULL: it is no such object. Strings with
+ * a NUL are none, and of members with the same key the last counts. */
+GHashTable *json_read_members (const char *text);
+
 #endif

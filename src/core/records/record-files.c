@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -169,22 +170,101 @@ record_file_rotate (int directory, const char *name, int keep, int old, uint64_t
     return r;
 }
 
-/* --- the last number -------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* Returns a descriptor to read, or -1. */
+/* Returns a descriptor, or a negative errno: -EPERM if it is no plain file. */
 static int
-record_file_read (int directory, const char *name, off_t *ret_size)
+record_file_open_to_read (int directory, const char *name, off_t *ret_size)
 {
-    const int fd = openat (directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = openat (directory, name,
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat st;
 
-    if (fd < 0 || (fstat (fd, &st) == 0 && S_ISREG (st.st_mode))) {
-        *ret_size = fd < 0 ? 0 : st.st_size;
+    *ret_size = 0;
+    if (fd < 0)
+        return -errno;
+    if (fstat (fd, &st) == 0 && S_ISREG (st.st_mode)) {
+        *ret_size = st.st_size;
         return fd;
     }
     close (fd);
-    return -1;
+    return -EPERM;
 }
+
+/* Returns whether two descriptors are of one file: it was rotated between two opens. */
+static bool
+record_files_are_same (int one, int other)
+{
+    struct stat a, b;
+
+    return fstat (one, &a) == 0 && fstat (other, &b) == 0 && a.st_dev == b.st_dev
+        && a.st_ino == b.st_ino;
+}
+
+/* Opens the files, the newest first. Returns 0 or a negative errno. */
+static int
+record_files_open (int directory, const char *name, GArray *fds)
+{
+    off_t size;
+    int fd = record_file_open_to_read (directory, name, &size);
+
+    for (unsigned number = 1; fd >= 0; number++) {
+        g_autofree char *older = NULL;
+
+        if (fds->len > 0 && record_files_are_same (fd, g_array_index (fds, int, fds->len - 1)))
+            close (fd);
+        else
+            g_array_append_val (fds, fd);
+        older = g_strdup_printf ("%s.%u", name, number);
+        fd = record_file_open_to_read (directory, older, &size);
+    }
+    return fd == -ENOENT && fds->len > 0 ? 0 : fd;
+}
+
+/* Takes the descriptor over. A line at the end that has no newline is not written yet. Returns 1 if
+ * fn wants more, 0, or a negative errno. */
+static int
+record_file_read_lines (int fd, bool (*fn) (char *line, void *data), void *data)
+{
+    FILE *file = fdopen (fd, "r");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
+    int r = 1;
+
+    if (!file) {
+        r = -errno;
+        close (fd);
+        return r;
+    }
+    while (r > 0 && (size = getline (&line, &room, file)) > 0 && line[size - 1] == '\n') {
+        line[size - 1] = '\0';
+        r = fn (line, data);
+    }
+    if (ferror (file))
+        r = -EIO;
+    free (line);
+    fclose (file);
+    return r;
+}
+
+int
+record_files_read (int directory, const char *name, bool (*fn) (char *line, void *data),
+                   void *data)
+{
+    g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
+    const int opened = record_files_open (directory, name, fds);
+    int r = opened == 0;
+
+    for (guint i = fds->len; i-- > 0;)
+        if (r > 0)
+            r = record_file_read_lines (g_array_index (fds, int, i), fn, data);
+        else
+            close (g_array_index (fds, int, i));
+    return opened < 0 ? opened : MIN (r, 0);
+}
+
+/* --- the last number -------------------------------------------------------------------------- */
 
 /* Returns the number behind the key, which may be cut off by the end. */
 static uint64_t
@@ -223,7 +303,7 @@ static uint64_t
 record_file_number_in (int directory, const char *name)
 {
     off_t begin;
-    const int fd = record_file_read (directory, name, &begin);
+    const int fd = record_file_open_to_read (directory, name, &begin);
     g_autofree char *bytes = g_malloc (1 + BLOCK_SIZE + NUMBER_SIZE);
     uint64_t number = 0;
 
@@ -267,7 +347,7 @@ bool
 record_file_is_whole (int directory, const char *name)
 {
     off_t size;
-    const int fd = record_file_read (directory, name, &size);
+    const int fd = record_file_open_to_read (directory, name, &size);
     char last = '\n';
 
     if (size > 0 && pread (fd, &last, 1, size - 1) < 0)

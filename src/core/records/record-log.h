@@ -104,6 +104,12 @@ uint64_t record_file_last_number (int directory, const char *name);
 /* Returns whether the name stands for the open file. */
 bool record_file_is_it (int directory, const char *name, int fd);
 
+/* Calls fn for each line of a log's files, the oldest first, until fn returns false. The line has
+ * no newline, and fn may change it. The log may be written, and rotated, meanwhile. Returns 0, or a
+ * negative errno: -ENOENT if there is no file `name`, -EPERM if one is no plain file. */
+int record_files_read (int directory, const char *name, bool (*fn) (char *line, void *data),
+                       void *data);
+
 /* Returns whether the file ends with a newline, or is empty. */
 bool record_file_is_whole (int directory, const char *name);
 

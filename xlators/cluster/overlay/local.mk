@@ -33,6 +33,8 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/diff/object.c \
     %D%/diff/print.c \
     %D%/diff/print.h \
+    %D%/diff/who.c \
+    %D%/diff/who.h \
     %D%/formats/marks.c \
     %D%/formats/origin.c \
     %D%/formats/records.c \

@@ -130,6 +130,7 @@ audit_fill (const struct call *call, struct audit_local *local, const struct rul
     local->rule = rule->line;
     local->offset = (uint64_t) call->offset;
     local->size = call->size;
+    local->flags = call->flags;
     local->teaches = teaches;
     if (!process_name (call->frame->root->pid, local->program))
         *local->program = '\0';

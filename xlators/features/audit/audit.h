@@ -47,6 +47,7 @@ struct audit_local {
     int rule;              /* line of the rule */
     uint64_t wind;         /* number in the log; 0: not wound yet */
     uint64_t offset, size; /* of the request's data */
+    uint32_t flags;        /* of an open or a create, as open(2) has them */
     inode_t *inode;        /* with a reference, if the answer teaches the rules; or NULL */
     bool teaches;
 };

@@ -2,6 +2,7 @@
 /* The text of a record: features-audit(7) has the members. */
 #include "audit.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -45,9 +46,22 @@ audit_append_caller (GString *out, const call_stack_t *root, enum fop op, const 
 #define AUDIT_COUNTS                                                                               \
     (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev) | OPSET_OF (FOP_copy_file_range))
 
+/* For which access a file was opened; one that is emptied is changed. */
+static const char *
+audit_access (uint32_t flags)
+{
+    const uint32_t access = flags & O_ACCMODE;
+
+    if (access == O_RDONLY)
+        return flags & O_TRUNC ? "read-write" : "read";
+    return access == O_WRONLY ? "write" : "read-write";
+}
+
 static void
 audit_append_data (GString *out, const struct audit_local *local, const struct answer *answer)
 {
+    if (answer->op == FOP_open || answer->op == FOP_create)
+        g_string_append_printf (out, ",\"access\":\"%s\"", audit_access (local->flags));
     if (opset_has (AUDIT_RANGES, answer->op))
         g_string_append_printf (out, ",\"offset\":%" PRIu64 ",\"size\":%" PRIu64, local->offset,
                                 local->size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The commands, as they are given; what they print of the changes. */
 #include "commands.h"
+#include "../diff/who.h"
 
 #include <unistd.h>
 
@@ -213,6 +214,7 @@ struct diff_telling {
     struct job *job;
     enum diff_style style;
     unsigned n;
+    const struct changers *changers; /* NULL: who has changed what is not known */
 };
 
 static int
@@ -220,7 +222,12 @@ diff_tell (const struct diff_change *change, void *data)
 {
     struct diff_telling *telling = data;
     g_autoptr (GString) text = g_string_new (NULL);
-    const int r = diff_print (change, telling->style, text);
+    struct diff_change told = *change;
+    int r;
+
+    if (telling->changers)
+        told.programs = changers_of (telling->changers, change->path);
+    r = diff_print (&told, telling->style, text);
 
     if (r < 0) {
         job_refuse (telling->job, "'%s' can't be read: %s", change->path, g_strerror (-r));
@@ -233,17 +240,38 @@ diff_tell (const struct diff_change *change, void *data)
     return 0;
 }
 
+/* Reads the log of who has changed what, if there is one, and the user may know it. */
+static int
+diff_read_changers (const struct overlay_order *order, struct job *job,
+                    struct changers **ret_changers)
+{
+    int r = 0;
+
+    *ret_changers = NULL;
+    if (order->style != DIFF_NAME_STATUS && (order->uid == 0 || order->uid == geteuid ()))
+        r = changers_read (order->this, job, ret_changers);
+    if (r < 0 && r != -EINTR)
+        job_refuse (job, "the log of features/audit above can't be read: %s; --name-status needs "
+                    "none", record_file_problem (r));
+    return r;
+}
+
 static int
 overlay_diff (struct job *job, struct overlay_order *order)
 {
-    struct diff_telling telling = { job, order->style, 0 };
-    int r;
+    struct diff_telling telling = { job, order->style, 0, NULL };
+    struct changers *changers;
+    int r = diff_read_changers (order, job, &changers);
 
+    if (r < 0)
+        return r;
+    telling.changers = changers;
     if (order->json)
         job_print (job, "[");
     r = overlay_order_walk (order, job, diff_tell, &telling);
     if (order->json)
         job_print (job, "\n]\n");
+    changers_free (changers);
     return r;
 }
 

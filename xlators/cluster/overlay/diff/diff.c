@@ -212,7 +212,7 @@ walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, 
 {
     struct diff_change change = { kind, path, from, 0, before, after, in->upper.inode,
                                   walk->n > 0 && in->place.merged
-                                      ? in->place.merged[walk->n - 1] : NULL };
+                                      ? in->place.merged[walk->n - 1] : NULL, NULL };
     bool below;
     int r = 0;
 

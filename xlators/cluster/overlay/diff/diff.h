@@ -43,6 +43,8 @@ struct diff_change {
     const struct diff_object *before, *after; /* NULL: not there */
     inode_t *directory; /* of the topmost layer, in which the name is, or would be */
     inode_t *last;      /* the same of the last layer; NULL: that has no such directory */
+    const char *const *programs; /* names of those that have changed it, ending with NULL; NULL: not
+                                  * known. The walk leaves it NULL */
 };
 
 struct diff_plan {

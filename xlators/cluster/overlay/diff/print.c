@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define PROGRAMS_MAX 5 /* names of programs in a line */
+
 static const char *
 type_text (ia_type_t type)
 {
@@ -72,6 +74,18 @@ diff_append_path (GString *out, const char *path, const struct diff_object *obje
 }
 
 static void
+diff_append_programs (GString *out, const char *const *programs)
+{
+    const char *before = " by ";
+    unsigned n = 0;
+
+    for (; programs && *programs && n < PROGRAMS_MAX; programs++, n++, before = ", ")
+        line_append (g_string_append (out, before), *programs, NAME_MAX);
+    if (programs && *programs)
+        g_string_append_printf (out, " and %u more", g_strv_length ((char **) programs));
+}
+
+static void
 diff_print_line (const struct diff_change *change, GString *out)
 {
     g_autoptr (GString) differences = g_string_new (NULL);
@@ -85,6 +99,7 @@ diff_print_line (const struct diff_change *change, GString *out)
     diff_append_path (out, change->path, change->after ? change->after : change->before);
     if (differences->len > 0)
         g_string_append_printf (out, " (%s)", differences->str);
+    diff_append_programs (out, change->programs);
     g_string_append_c (out, '\n');
 }
 
@@ -212,6 +227,8 @@ print_json (const struct diff_change *change, GString *out)
     json_bool (&json, "xattrs", change->what & DIFF_XATTRS);
     json_side (&json, "before", change->before);
     json_side (&json, "after", change->after);
+    if (change->programs)
+        json_strings (&json, "programs", change->programs);
     json_close (&json, '}');
 }
 

@@ -6,7 +6,7 @@
 #include "diff.h"
 
 enum diff_style {
-    DIFF_LINES,       /* "changed  /path (content, mode 0644 -> 0600)" */
+    DIFF_LINES,       /* "changed  /path (content, mode 0644 -> 0600) by PROGRAM, PROGRAM" */
     DIFF_NAME_STATUS, /* "M", a tab, the path: as git diff --name-status */
     DIFF_PATCH,       /* the lines as comments, and what patch -p1 takes for files of text */
     DIFF_JSON,        /* an object; the caller prints what is between and around objects */
