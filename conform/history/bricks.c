@@ -126,7 +126,7 @@ bricks_make (GPtrArray *bricks, const struct volfile *volfile, const char *scrat
         g_autofree char *socket = socket_path (scratch, bricks->len);
         struct brick *brick;
 
-        g_autofree char *shown = conform_storage_make (volfile, back);
+        G_GNUC_UNUSED g_autofree char *shown = conform_storage_make (volfile, back);
         brick = brick_new (volume->name, back, socket, seed + bricks->len);
         if (!brick || !brick_begin (brick))
             return false;

@@ -48,7 +48,7 @@ replace_storage (const struct volfile *volfile, const char *scratch, GPtrArray *
             continue;
         g_autofree char *back = g_strdup_printf ("%s/back-%u", scratch, storages++);
         g_ptr_array_add (settings, g_strdup_printf ("%s.directory=%s", volume->name, back));
-        g_autofree char *shown = conform_storage_make (volfile, back);
+        G_GNUC_UNUSED g_autofree char *shown = conform_storage_make (volfile, back);
         if (conform_is_lower (volfile, volume->name))
             g_ptr_array_add (lowers, g_steal_pointer (&back));
     }

@@ -97,18 +97,17 @@ copy_result (struct copy_pair *pair, struct stat *ret_st)
 static bool
 copy_is_shared (const struct copy_pair *pair)
 {
-    struct {
-        struct fiemap map;
-        struct fiemap_extent extents[4];
-    } asked = { .map = { .fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = 4,
-                         .fm_flags = FIEMAP_FLAG_SYNC } };
+    g_autofree struct fiemap *asked = g_malloc0 (sizeof *asked + 4 * sizeof *asked->fm_extents);
     g_autofree char *path = world_path (&pair->to, "to");
     const int fd = open (path, O_RDONLY);
-    const int r = ioctl (fd, FS_IOC_FIEMAP, &asked.map);
+    int r;
 
+    *asked = (struct fiemap){ .fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = 4,
+                              .fm_flags = FIEMAP_FLAG_SYNC };
+    r = ioctl (fd, FS_IOC_FIEMAP, asked);
     close (fd);
-    return r == 0 && asked.map.fm_mapped_extents > 0
-        && asked.extents[0].fe_flags & FIEMAP_EXTENT_SHARED;
+    return r == 0 && asked->fm_mapped_extents > 0
+        && asked->fm_extents[0].fe_flags & FIEMAP_EXTENT_SHARED;
 }
 
 START_TEST (bytes_and_holes_come_over)

@@ -299,7 +299,7 @@ static void
 steps_recover (const struct steps *steps)
 {
     struct world w = steps_begin (steps, false);
-    g_autoptr (inode_t) none = posix_world_look (&w, w.root, "none");
+    G_GNUC_UNUSED g_autoptr (inode_t) none = posix_world_look (&w, w.root, "none");
 
     wait_for_jobs ();
     steps_end (&w);

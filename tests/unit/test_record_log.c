@@ -188,7 +188,6 @@ END_TEST
 /* A power failure may leave zeros at the end of a file, more than one block of them. */
 START_TEST (numbers_go_on_behind_zeros)
 {
-    g_autofree char *path = records_path (NAME);
     struct record_log *log;
     const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600);
 

@@ -155,7 +155,7 @@ kept_view_layers (const struct cli_command *command, const struct kept_view *kep
 
     if (!overlay || !line || line < overlay)
         return run_refuse (command, "--from: preset 'overlay' has no volume 'overlay' with '%s'",
-                           LINE + strspn (LINE, " "));
+                           &LINE[strspn (LINE, " ")]);
     for (guint i = 0; i < kept->layers->len; i++) {
         g_autofree char *path = volfile_word (kept->layers->pdata[i]); /* has no newline, as the
                                                                         * folder beside it */

@@ -31,7 +31,7 @@ unsynced_add (struct overlay_shared *parts, inode_t *directory)
 static bool
 unsynced_take (struct overlay_shared *parts, inode_t *directory)
 {
-    g_autoptr (inode_t) kept = inode_ref (directory);
+    G_GNUC_UNUSED g_autoptr (inode_t) kept = inode_ref (directory);
     bool noted;
 
     pthread_mutex_lock (&parts->lock);
