@@ -109,6 +109,11 @@ rm -r "$MNT/type"
 echo file >"$MNT/type"
 apply "$MNT" type >/dev/null || fail "an apply of a file in a directory's place"
 expect "a file in a directory's place" file "$(cat "$BACK/type")"
+rm "$MNT/type"
+mkdir "$MNT/type"
+echo back >"$MNT/type/in"
+apply "$MNT" type >/dev/null || fail "an apply of a name that was below the directory before"
+expect "that name" back "$(cat "$BACK/type/in")"
 
 # A directory that was made anew hides what it had.
 rm -r "$MNT/fresh"

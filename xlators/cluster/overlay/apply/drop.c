@@ -108,12 +108,12 @@ drop_object (struct apply *apply, struct apply_item *item)
     if (r < 0)
         return r;
     apply->dropped++;
-    if (item->kind == 'D') {
+    if (item->kind == 'D' || item->kind == 'T')
         overlay_records_drop_below (apply->act.this, item->path);
-    } else {
+    else
         overlay_record_drop (apply->act.this, item->path);
+    if (item->kind != 'D')
         drop_swap (apply, item, true);
-    }
     return 0;
 }
 
