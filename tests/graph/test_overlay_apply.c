@@ -2,9 +2,9 @@
 /* builds: debug */
 /* longer */
 /*
- * windlass overlay apply, with a power cut after each of its requests (each third one, but for
- * ./check --long): nothing of the view is lost, and the command that is given again ends with all
- * changes in the base.
+ * windlass overlay apply and commit, with a power cut after each of their requests (each third or
+ * fifth one, but for ./check --long): nothing of the view is lost, and the command that is given
+ * again ends with all changes in the base.
  */
 #include "posix_world.h"
 
@@ -63,20 +63,20 @@ view_order (struct view *view, const char *volume, const char *name, const char 
     return at->run (xl, &(struct xlator_asked){ .input = bytes }, answer);
 }
 
-/* Applies everything. Returns the result of the job, and its message. */
+/* Gives a command that is a job, with its words, each of which ends with a NUL. Returns the result
+ * of the job, and its message. */
 static int
-view_apply_all (struct view *view, bool force, char **ret_error)
+view_job (struct view *view, const char *command, const char *words, size_t size,
+          char **ret_error)
 {
     xlator_t *xl = graph_find (view->graph, "overlay");
     const struct xlator_command *at = xl->api->commands;
-    static const char words[] = "--force\0--\0/";
-    const size_t skipped = force ? 0 : sizeof "--force";
-    g_autoptr (GBytes) bytes = g_bytes_new (words + skipped, sizeof words - skipped);
+    g_autoptr (GBytes) bytes = g_bytes_new (words, size);
     g_autoptr (GString) answer = g_string_new (NULL), text = g_string_new (NULL);
     struct job_read read = { 0 };
     unsigned number;
 
-    while (strcmp (at->name, "apply") != 0)
+    while (strcmp (at->name, command) != 0)
         at++;
     ck_assert_int_eq (at->run (xl, &(struct xlator_asked){ .input = bytes }, answer), 0);
     number = (unsigned) atoi (answer->str);
@@ -87,6 +87,17 @@ view_apply_all (struct view *view, bool force, char **ret_error)
     }
     *ret_error = read.error;
     return read.result;
+}
+
+/* Applies or commits everything. */
+static int
+view_apply_all (struct view *view, const char *command, bool force, char **ret_error)
+{
+    static const char words[] = "--force\0--\0/"; /* a commit takes no path */
+    const size_t skipped = force ? 0 : sizeof "--force";
+    const size_t size = strcmp (command, "apply") == 0 ? sizeof words : strlen ("--force") + 4;
+
+    return view_job (view, command, words + skipped, size - skipped, ret_error);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -183,20 +194,27 @@ view_remove (struct view *view, inode_t *directory, const char *name)
 }
 
 static void
-view_change (struct view *view)
+view_change_names (struct view *view)
 {
     inode_t *root = itable_root (view->graph->itable);
-    g_autoptr (inode_t) fresh = NULL, again = NULL, dir = view_look (view, root, "dir");
-    g_autoptr (inode_t) moves = view_look (view, root, "moves");
-    g_auto (loc_t) loc = { .inode = dir };
-    struct iatt mode = { .ia_prot = 0700 };
+    g_autoptr (inode_t) again = NULL;
 
     view_overwrite (view, root, "file", "CHANGED");
-    view_overwrite (view, root, "linked", "CHANGED");
     view_remove (view, root, "gone");
     view_remove (view, root, "again");
     ck_assert_int_eq (sync_name_mkdir (view->client, root, "again", 0755, &again), 0);
     view_write (view, again, "in", "in");
+}
+
+static void
+view_change_others (struct view *view)
+{
+    inode_t *root = itable_root (view->graph->itable);
+    g_autoptr (inode_t) fresh = NULL, dir = view_look (view, root, "dir");
+    g_autoptr (inode_t) moves = view_look (view, root, "moves");
+    g_auto (loc_t) loc = { .inode = dir };
+    struct iatt mode = { .ia_prot = 0700 };
+
     ck_assert_int_eq (sync_name_mkdir (view->client, root, "fresh", 0755, &fresh), 0);
     view_write (view, fresh, "a", "a");
     view_write (view, fresh, "b", "b");
@@ -204,6 +222,21 @@ view_change (struct view *view)
     ck_assert_int_eq (sync_setattr (view->client, &loc, &mode, IATT_MODE, NULL, NULL), 0);
     view_remove (view, root, "type");
     view_write (view, root, "type", "a file now");
+}
+
+/* For a commit, in two layers, and without a change of hard links, which no layer can have yet. */
+static void
+view_change (struct view *view, const char *command)
+{
+    const bool layers = strcmp (command, "commit") == 0;
+    inode_t *root = itable_root (view->graph->itable);
+    g_autofree char *error = NULL;
+
+    view_change_names (view);
+    if (layers)
+        ck_assert_int_eq (view_job (view, "freeze", "", 0, &error), 0);
+    view_overwrite (view, root, layers ? "file" : "linked", layers ? "AGAIN" : "CHANGED");
+    view_change_others (view);
 }
 
 /* --- what is there ---------------------------------------------------------------------------- */
@@ -306,7 +339,7 @@ view_tree (struct view *view)
 /* --- power cuts ------------------------------------------------------------------------------- */
 
 static void
-cut_view_begin (struct view *view)
+cut_view_begin (struct view *view, const char *command)
 {
     g_autofree char *changes = NULL;
 
@@ -329,7 +362,7 @@ cut_view_begin (struct view *view)
     base_link (view, "linked", "dir/linked");
     base_link (view, "linked", "dir/third");
     view_mount (view);
-    view_change (view);
+    view_change (view, command);
     ck_assert_int_eq (view_order (view, "changes-cut", "sync", ""), 0);
     ck_assert_int_eq (view_order (view, "base-cut", "sync", ""), 0);
 }
@@ -344,25 +377,30 @@ cut_view_end (struct view *view)
     g_free (view->dir);
 }
 
+struct cut_case {
+    const char *command, *side;
+};
+
 /* debug/power-cut puts a removed file back by a link, which changes its ctime: that looks like a
  * change of the base. */
 static void
-view_apply_again (struct view *view, const char *side, unsigned n)
+view_apply_again (struct view *view, const struct cut_case *one, unsigned n)
 {
     g_autofree char *error = NULL, *by_force = NULL;
-    int r = view_apply_all (view, false, &error);
+    int r = view_apply_all (view, one->command, false, &error);
 
     if (r < 0 && error && strstr (error, "was changed below the view"))
-        r = view_apply_all (view, true, &by_force);
-    ck_assert_msg (r == 0 || (error && strstr (error, "nothing at")), "%s, request %u: %s", side,
-                   n, error);
+        r = view_apply_all (view, one->command, true, &by_force);
+    ck_assert_msg (r == 0 || (error && strstr (error, "nothing at")), "%s, request %u: %s",
+                   one->side, n, error);
 }
 
 /* From the n-th changing request on one side on, each fails; then the power is cut. Returns whether
  * there were fewer. */
 static bool
-cut_apply_after (const char *side, unsigned n, const char *wanted)
+cut_apply_after (const struct cut_case *one, unsigned n, const char *wanted)
 {
+    const char *side = one->side;
     g_autofree char *rules = g_strdup_printf (
         "mknod,mkdir,symlink,link,unlink,rmdir,rename,setattr,setxattr,removexattr,writev,"
         "ftruncate,fallocate,copy_file_range,fsync,fsyncdir after %u -> error EIO\n", n);
@@ -370,9 +408,9 @@ cut_apply_after (const char *side, unsigned n, const char *wanted)
     struct view view;
     bool all;
 
-    cut_view_begin (&view);
+    cut_view_begin (&view, one->command);
     ck_assert_int_eq (view_order (&view, side, "rules", rules), 0);
-    all = view_apply_all (&view, false, &error) == 0;
+    all = view_apply_all (&view, one->command, false, &error) == 0;
     (void) view_order (&view, "base-cut", "cut", "");
     (void) view_order (&view, "changes-cut", "cut", "");
     view_unmount (&view);
@@ -381,7 +419,7 @@ cut_apply_after (const char *side, unsigned n, const char *wanted)
     shown = view_tree (&view);
     ck_assert_msg (strcmp (shown, wanted) == 0, "%s, request %u: the view shows\n%s\nand not\n%s",
                    side, n, shown, wanted);
-    view_apply_again (&view, side, n);
+    view_apply_again (&view, one, n);
     applied = base_tree (&view);
     ck_assert_msg (strcmp (applied, wanted) == 0, "%s, request %u: the base has\n%s\nand not\n%s",
                    side, n, applied, wanted);
@@ -393,7 +431,9 @@ cut_apply_after (const char *side, unsigned n, const char *wanted)
     return all;
 }
 
-static const char *const cut_sides[] = { "base", "changes" };
+static const struct cut_case cut_cases[] = {
+    { "apply", "base" }, { "apply", "changes" }, { "commit", "base" }, { "commit", "changes" },
+};
 
 START_TEST (a_power_cut_after_each_request)
 {
@@ -401,11 +441,11 @@ START_TEST (a_power_cut_after_each_request)
     struct view view;
     unsigned n = 1; /* a rule counts from 1 on */
 
-    cut_view_begin (&view);
+    cut_view_begin (&view, cut_cases[_i].command);
     wanted = view_tree (&view);
     cut_view_end (&view);
-    while (!cut_apply_after (cut_sides[_i], n, wanted)) {
-        n += test_amount (3, 1);
+    while (!cut_apply_after (&cut_cases[_i], n, wanted)) {
+        n += test_amount (strcmp (cut_cases[_i].command, "commit") == 0 ? 5 : 3, 1);
         ck_assert_uint_lt (n, STEPS_MAX);
     }
     ck_assert_uint_gt (n, 10);
@@ -423,7 +463,7 @@ TEST_PROGRAM (test_overlay_apply)
     }
     log_set_level (GF_LOG_NONE);
     tcase_set_timeout (tcase, 240);
-    tcase_add_loop_test (tcase, a_power_cut_after_each_request, 0, G_N_ELEMENTS (cut_sides));
+    tcase_add_loop_test (tcase, a_power_cut_after_each_request, 0, G_N_ELEMENTS (cut_cases));
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

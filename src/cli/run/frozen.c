@@ -4,8 +4,9 @@
  * over those of another one.
  *
  *   .windlass-overlays/NAME/changes/layers/1, 0   layers of NAME, which --from NAME reads
- *   .windlass-overlays/NAME/users/VIEW            a symbolic link to the folder of each view that
- *                                                 reads them
+ *   .windlass-overlays/NAME/changes/users/VIEW    a symbolic link to the folder of each view that
+ *                                                 reads them: cluster/overlay commits no layer
+ *                                                 while there is one
  *   .windlass-overlays/VIEW/from                  the layers that VIEW reads, a path a line, the
  *                                                 topmost first
  */
@@ -22,7 +23,8 @@
 
 #define LAYERS "layers" /* in the folder of the changes, as option upper has it */
 #define FIRST "0"       /* the layer of option upper */
-#define USERS "users"   /* in the folder of a view, as FROM */
+#define CHANGES "changes" /* in the folder of a view, as FROM */
+#define USERS "users"     /* in that of the changes */
 #define FROM "from"
 #define LINE "    subvolumes changes lower" /* of the preset */
 
@@ -65,7 +67,7 @@ layers_order (gconstpointer a, gconstpointer b)
 static GPtrArray *
 frozen_layers (const char *state)
 {
-    g_autofree char *folder = g_build_filename (state, "changes", LAYERS, NULL);
+    g_autofree char *folder = g_build_filename (state, CHANGES, LAYERS, NULL);
     g_autoptr (GDir) entries = g_dir_open (folder, 0, NULL);
     GPtrArray *layers = g_ptr_array_new_with_free_func (g_free);
     const char *name;
@@ -175,14 +177,14 @@ kept_view_layers (const struct cli_command *command, const struct kept_view *kep
 /* --- who reads them --------------------------------------------------------------------------- */
 
 /* Returns the path of the link that says that the view `kept` reads the layer, which is
- * STATE/changes/layers/N: STATE/users/NAME. *ret_users: the folder of the link. g_free both. */
+ * STATE/changes/layers/N: STATE/changes/users/NAME. *ret_users: the folder of the link. g_free
+ * both. */
 static char *
 layer_user_link (const struct kept_view *kept, const char *layer, char **ret_users)
 {
     g_autofree char *layers = g_path_get_dirname (layer), *changes = g_path_get_dirname (layers);
-    g_autofree char *state = g_path_get_dirname (changes);
 
-    *ret_users = g_build_filename (state, USERS, NULL);
+    *ret_users = g_build_filename (changes, USERS, NULL);
     return g_build_filename (*ret_users, kept->name, NULL);
 }
 
@@ -225,7 +227,7 @@ kept_view_unuse (const struct kept_view *kept)
 char *
 kept_view_user (const struct kept_view *kept)
 {
-    g_autofree char *users = g_build_filename (kept->state, USERS, NULL);
+    g_autofree char *users = g_build_filename (kept->state, CHANGES, USERS, NULL);
     g_autoptr (GDir) entries = g_dir_open (users, 0, NULL);
     const char *name;
 

@@ -54,7 +54,7 @@ expect_match "its own freeze" "^'layers/0' is frozen" "$(sed -n 6p said)"
 expect "its changes" "added    /three" "$(grep '^[a-z]* *  /' told)"
 expect "the layer of the base" "$frozen" "$(layers base 0)"
 diff -r before "$DIR" || fail "the directory has changed"
-expect "who reads the base" "$STATE/second" "$(readlink "$STATE/base/users/second")"
+expect "who reads the base" "$STATE/second" "$(readlink "$STATE/base/changes/users/second")"
 expect_match "the layers of the second view" "^volume 'frozen-0' is only read$" \
     "$(overlay status second)"
 
@@ -63,7 +63,7 @@ expect_match "the layers of the second view" "^volume 'frozen-0' is only read$" 
     >said 2>/dev/null
 expect "a view of the view" "$(printf 'text\none\ntwo\nback\nfile\ntwo')" "$(cat said)"
 expect "the folders" "$(printf 'base\nsecond')" "$(ls "$STATE")"
-expect "who reads the second view" "" "$(ls "$STATE/second/users" 2>/dev/null)"
+expect "who reads the second view" "" "$(ls "$STATE/second/changes/users" 2>/dev/null)"
 
 # What the frozen layers do not have is applied; the rest is told.
 said=$(cd "$DIR" && run --from base --apply . -- sh -c 'echo x >>file; echo new >new' 2>&1)
@@ -100,12 +100,23 @@ expect_match "a view that another one needs" "the view 'third' was begun from th
     "$(cat told)"
 [ -d "$STATE/$name/changes/layers/0" ] || fail "the layers are gone"
 rm -r "$STATE/third"
-ln -sfn "$STATE/nowhere" "$STATE/$name/users/third" # a view of this name was somewhere else
+ln -sfn "$STATE/nowhere" "$STATE/$name/changes/users/third" # a view of this name was somewhere else
 run --from "$name" --keep third "$DIR" -- touch "$DIR/third" >/dev/null 2>&1
-expect "who reads it now" "$STATE/third" "$(readlink "$STATE/$name/users/third")"
+expect "who reads it now" "$STATE/third" "$(readlink "$STATE/$name/changes/users/third")"
 rm -r "$STATE/third"
 run --from "$name" --discard "$DIR" -- cat "$DIR/first" >said 2>/dev/null
 expect "what a further view has" first "$(cat said)"
+
+# A commit without a mount.
+echo more >"$DIR/deep/more"
+expect_error "the view 'second' was begun with the frozen layers of this one" overlay commit base
+rm -r "$STATE/second" "$STATE/base/changes/users"
+expect_match "a commit without a mount" "^3 changes committed, of 1 layers" "$(overlay commit base)"
+expect "what was committed" "$(printf 'text\none\none\nmore')" \
+    "$(cat "$DIR/file" "$DIR/deep/one" "$DIR/deep/more")"
+expect_error "No such file" cat "$DIR/gone"
+rm -r "$DIR"
+cp -a before "$DIR"
 
 # A view that has frozen something is kept, also if nothing has changed since, but for --discard.
 (cd "$DIR" && run . -- sh -c 'echo x >x; "$1" overlay freeze "$WINDLASS_MOUNT"' sh "$WINDLASS") \
@@ -116,5 +127,5 @@ expect_match "it is kept" "the changes are kept as 'dir-" "$(cat told)"
 rm -r "$STATE"/dir-*
 (cd "$DIR" && run --discard . -- sh -c 'echo x >x; "$1" overlay freeze "$WINDLASS_MOUNT"' sh \
     "$WINDLASS") >/dev/null 2>&1
-expect "nothing is left" "$(printf 'base\nsecond')" "$(ls "$STATE")"
+expect "nothing is left" base "$(ls "$STATE")"
 diff -r before "$DIR" || fail "the directory has changed at last"

@@ -21,6 +21,9 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/commands/discard.c \
     %D%/commands/freeze.c \
     %D%/commands/pausing.c \
+    %D%/commit/commit.c \
+    %D%/commit/commit.h \
+    %D%/commit/drop.c \
     %D%/copy/data.c \
     %D%/copy/empty.c \
     %D%/copy/up.c \

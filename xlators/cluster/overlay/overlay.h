@@ -113,8 +113,8 @@ typedef struct {
     GQueue swept;                 /* of names/sweep.c: what is removed from work next */
     bool sweeping;                /* a job removes it */
     unsigned applies;             /* jobs that apply */
-    bool freezes;                 /* a job freezes: none applies meanwhile */
-    GHashTable *applied;          /* gfid in the base -> gfid above, of inodes that were applied and
+    bool freezes;                 /* a job freezes or commits: none applies meanwhile */
+    GHashTable *applied;          /* gfid in a layer -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */
     struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN */
@@ -146,7 +146,8 @@ struct overlay_inode {
     unsigned other_names; /* of an indexed copy: those that only the lower has. Atomic */
     enum { LINKS_UNKNOWN, LINKS_GUESSED, LINKS_EXACT } links; /* how other_names is known */
     GQueue waiters;      /* of copy/wait.c */
-    gfid_t applied;      /* gfid in the base, of an object that was applied; else null */
+    gfid_t applied;      /* of an object that was applied: gfid of the first layer's object, since
+                          * then that in the base; else null */
 };
 
 /* Marks of an object in a layer (formats/marks.c). Those before OVERLAY_VALUES are read, of the
@@ -160,8 +161,8 @@ enum overlay_mark {
     OVERLAY_IMPURE = OVERLAY_VALUES,
     OVERLAY_METACOPY,
     OVERLAY_WHITEOUT,
-    OVERLAY_LAYER, /* of this translator: of the root of a layer above a frozen one. Its value is
-                    * the last name of the option upper */
+    OVERLAY_LAYER, /* of this translator: of the root of an upper that it has made. Its value is the
+                    * last name of the option upper */
     OVERLAY_MARKS
 };
 
@@ -251,9 +252,9 @@ bool overlay_is_copied (xlator_t *this, inode_t *inode); /* from a lower to the 
  * a new one. With a reference. */
 inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid);
 
-/* An object of the upper was applied: the base has it now, as `below`. The inode above keeps its
- * gfid and its number until it is forgotten. For a pause. */
-void overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below);
+/* An object of a slot was applied: the base has it now, as `below`. The inode above keeps its gfid
+ * and its number until it is forgotten. For a pause. */
+void overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 /* Returns the gfid that an object of a layer has above: it is the same, or was applied. */
 gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
 /* Changes the inode number of a name to the one that its object kept when it was applied, if it was

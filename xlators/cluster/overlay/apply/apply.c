@@ -20,10 +20,11 @@ apply_item_free (void *data)
     g_free (item);
 }
 
-static void
+void
 apply_begin (struct apply *apply, struct job *job, struct overlay_order *order)
 {
-    *apply = (struct apply){ .job = job, .order = order,
+    *apply = (struct apply){ .job = job, .order = order, .from = order->from,
+                             .between = order->from + 1, .done = "applied",
                              .base = overlay_priv (order->this)->n - 1 };
     order->equal = true;
     apply->items = g_ptr_array_new_with_free_func (apply_item_free);
@@ -33,7 +34,7 @@ apply_begin (struct apply *apply, struct job *job, struct overlay_order *order)
     overlay_act_begin (&apply->act, order->this, NULL, realm_root_above (order->this));
 }
 
-static void
+void
 apply_end (struct apply *apply)
 {
     overlay_act_end (&apply->act);
@@ -104,7 +105,7 @@ apply_carry_out (struct apply *apply)
         (void) apply_clean (apply);
         return r;
     }
-    r = apply_commit (apply);
+    r = apply_to_base (apply);
     s = apply_drop (apply);
     if (apply_clean (apply) == 0)
         (void) store_write (overlay_priv (apply->act.this)->records);

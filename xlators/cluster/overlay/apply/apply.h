@@ -5,13 +5,16 @@
  *   plan    plan.c   which changes; what hinders them is told before anything is done
  *           links.c  further names of changed files
  *   make    make.c   new objects are made in the base under temporary names, and synced
- *   commit  base.c   they get their names; what the view has removed is removed
+ *   base    base.c   they get their names; what the view has removed is removed
  *   drop    drop.c   in a pause, the upper's objects go: the view shows those of the base
  *
  * A kill or a power cut at any time loses nothing: the upper keeps its objects until the base has
  * them durably. Temporary names stand in the store before they are made, and so do the new objects
  * before they get their names: an apply that is given again removes the first, and takes the second
  * for its own.
+ *
+ * A commit (commit/commit.h) does the same with all changes of a frozen layer, and drops the whole
+ * layer. "Upper" is that layer then: slot `from`.
  */
 #ifndef WINDLASS_OVERLAY_APPLY_H
 #define WINDLASS_OVERLAY_APPLY_H
@@ -53,7 +56,10 @@ struct apply {
     struct overlay_act act;
     struct job *job;
     const struct overlay_order *order;
+    unsigned from;         /* slot of the upper */
+    unsigned between;      /* first slot of those that may not have an item, too, up to the base */
     unsigned base;         /* slot */
+    const char *done;      /* what the command does, as sentences have it: "applied" */
     GPtrArray *items;      /* of struct apply_item, a directory before what is in it */
     GHashTable *by_path;   /* path -> struct apply_item */
     GHashTable *links;     /* gfid of an upper's file with several names -> inode_t made of it */
@@ -82,10 +88,14 @@ apply_is_inside (const struct apply_item *item)
 
 void apply_item_free (void *item);
 
+/* order->from is the slot of the upper. The order lives longer. */
+void apply_begin (struct apply *apply, struct job *job, struct overlay_order *order);
+void apply_end (struct apply *apply);
+
 /* Each returns 0, or a negative errno after job_refuse. */
 int apply_plan (struct apply *apply);
 int apply_make_objects (struct apply *apply);
-int apply_commit (struct apply *apply);
+int apply_to_base (struct apply *apply);
 int apply_drop (struct apply *apply);
 
 /* Removes temporary names, also those that a killed apply has left. */
@@ -112,6 +122,12 @@ static inline struct client *
 apply_client (struct apply *apply)
 {
     return overlay_daemon (&apply->act, apply->base);
+}
+
+static inline struct client *
+apply_upper_client (struct apply *apply)
+{
+    return overlay_daemon (&apply->act, apply->from);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The base changes: new objects get their names, and take the places of those before; then what the
- * view has removed goes. Everything is durable when apply_commit returns. An error ends it: what
+ * view has removed goes. Everything is durable when apply_to_base returns. An error ends it: what
  * was done until then stays, and is no change of the view any more.
  */
 #include "apply.h"
@@ -22,7 +22,7 @@ directory_after (const struct apply_item *item)
 }
 
 static int
-commit_announce (struct apply *apply)
+base_announce (struct apply *apply)
 {
     for (guint i = 0; i < apply->items->len; i++) {
         const struct apply_item *item = apply->items->pdata[i];
@@ -55,7 +55,7 @@ base_rename (struct apply *apply, const struct apply_item *item, uint32_t flags)
 /* A directory can't be replaced by a rename, nor replace a file: both change places, and
  * apply_clean removes the old one. A base without such renames has nothing there for a moment. */
 static int
-commit_place (struct apply *apply, const struct apply_item *item)
+base_place (struct apply *apply, const struct apply_item *item)
 {
     const bool directory = item->base && (item->base->ia_type == IA_IFDIR
                                           || item->made->ia_type == IA_IFDIR);
@@ -75,7 +75,7 @@ commit_place (struct apply *apply, const struct apply_item *item)
 
 /* Nothing goes that the view has not seen. */
 static int
-commit_remove_one (const struct sync_tree *tree, inode_t *directory, const char *name,
+base_remove_one (const struct sync_tree *tree, inode_t *directory, const char *name,
                    inode_t *inode, const struct iatt *buf)
 {
     const struct apply *apply = tree->data;
@@ -92,10 +92,10 @@ commit_remove_one (const struct sync_tree *tree, inode_t *directory, const char 
 }
 
 static int
-commit_removal (struct apply *apply, const struct apply_item *item)
+base_removal (struct apply *apply, const struct apply_item *item)
 {
     const struct sync_tree tree = { apply_client (apply), overlay_fds (&apply->act, apply->base),
-                                    NULL, commit_remove_one, apply };
+                                    NULL, base_remove_one, apply };
     int r = item->base ? sync_tree_each (&tree, item->base_directory, item->name) : 0;
 
     return r == -ENOENT ? 0 : r;
@@ -103,7 +103,7 @@ commit_removal (struct apply *apply, const struct apply_item *item)
 
 /* Extended attributes that the upper's directory has lost. */
 static int
-commit_drop_xattrs (struct apply *apply, const struct apply_item *item)
+base_drop_xattrs (struct apply *apply, const struct apply_item *item)
 {
     loc_t before = { .inode = item->base }, after = { .inode = item->upper };
     struct getxattr_reply old, new;
@@ -111,7 +111,7 @@ commit_drop_xattrs (struct apply *apply, const struct apply_item *item)
     const char *name;
     size_t size;
     int r = sync_getxattr (apply_client (apply), &before, NULL, NULL, &old);
-    int s = sync_getxattr (overlay_daemon (&apply->act, OVERLAY_UPPER), &after, NULL, NULL, &new);
+    int s = sync_getxattr (apply_upper_client (apply), &after, NULL, NULL, &new);
 
     for (size_t i = 0; r >= 0 && s >= 0 && i < dict_count (old.dict); i++) {
         dict_nth (old.dict, i, &name, &value, &size);
@@ -128,30 +128,30 @@ commit_drop_xattrs (struct apply *apply, const struct apply_item *item)
 }
 
 static int
-commit_attributes (struct apply *apply, const struct apply_item *item)
+base_attributes (struct apply *apply, const struct apply_item *item)
 {
-    const int r = commit_drop_xattrs (apply, item);
+    const int r = base_drop_xattrs (apply, item);
 
-    return r < 0 ? r : overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper,
+    return r < 0 ? r : overlay_copy_attributes_to (&apply->act, apply->from, item->upper,
                                                    &item->upper_buf, apply->base, item->base);
 }
 
 static int
-commit_item (struct apply *apply, const struct apply_item *item)
+base_item (struct apply *apply, const struct apply_item *item)
 {
     if (item->kind == 'D')
-        return commit_removal (apply, item);
+        return base_removal (apply, item);
     if (item->made && apply_is_inside (item))
         return item->parent->done ? 0 : -ECANCELED;
     if (item->made)
-        return commit_place (apply, item);
-    return item->what != 0 ? commit_attributes (apply, item) : 0;
+        return base_place (apply, item);
+    return item->what != 0 ? base_attributes (apply, item) : 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static int
-commit_items (struct apply *apply, bool removals)
+base_items (struct apply *apply, bool removals)
 {
     for (guint i = 0; i < apply->items->len; i++) {
         struct apply_item *item = apply->items->pdata[i];
@@ -159,11 +159,11 @@ commit_items (struct apply *apply, bool removals)
 
         if ((item->kind == 'D') != removals)
             continue;
-        r = commit_item (apply, item);
+        r = base_item (apply, item);
         if (r < 0) {
-            job_refuse (apply->job, "'%s': %s; changes before it were applied", item->path,
+            job_refuse (apply->job, "'%s': %s; changes before it were %s", item->path,
                         r == -EBUSY || r == -EEXIST ? "it was changed below the view meanwhile"
-                                                    : g_strerror (-r));
+                                                    : g_strerror (-r), apply->done);
             return r;
         }
         item->done = true;
@@ -172,7 +172,7 @@ commit_items (struct apply *apply, bool removals)
 }
 
 static int
-commit_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
+base_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
 {
     return directory && g_hash_table_add (synced, directory)
                ? overlay_sync_inode (&apply->act, apply->base, directory) : 0;
@@ -180,7 +180,7 @@ commit_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
 
 /* A name is durable with its directory, an attribute of a directory with that one itself. */
 static int
-commit_sync (struct apply *apply)
+base_sync (struct apply *apply)
 {
     g_autoptr (GHashTable) synced = g_hash_table_new (NULL, NULL);
     int r = 0;
@@ -189,9 +189,9 @@ commit_sync (struct apply *apply)
         const struct apply_item *item = apply->items->pdata[i];
 
         if (item->done)
-            r = commit_sync_one (apply, synced, item->base_directory);
+            r = base_sync_one (apply, synced, item->base_directory);
         if (r == 0 && item->done && item->kind == 'M' && item->what != 0 && !item->made)
-            r = commit_sync_one (apply, synced, item->base);
+            r = base_sync_one (apply, synced, item->base);
     }
     if (r < 0)
         job_refuse (apply->job, "directories of the base can't be synced: %s; the view keeps its "
@@ -200,19 +200,19 @@ commit_sync (struct apply *apply)
 }
 
 int
-apply_commit (struct apply *apply)
+apply_to_base (struct apply *apply)
 {
-    int r = commit_announce (apply), s;
+    int r = base_announce (apply), s;
 
     if (r < 0) {
-        job_refuse (apply->job, "the records can't be written: %s; nothing was applied",
-                    g_strerror (-r));
+        job_refuse (apply->job, "the records can't be written: %s; nothing was %s",
+                    g_strerror (-r), apply->done);
         return r;
     }
-    r = commit_items (apply, false);
+    r = base_items (apply, false);
     if (r == 0)
-        r = commit_items (apply, true);
-    s = commit_sync (apply);
+        r = base_items (apply, true);
+    s = base_sync (apply);
     for (guint i = 0; s < 0 && i < apply->items->len; i++)
         ((struct apply_item *) apply->items->pdata[i])->done = false;
     apply->complete = r == 0 && s == 0;

@@ -47,7 +47,7 @@ drop_swap (struct apply *apply, const struct apply_item *item, bool gone)
     if (below && realm_below (apply->act.this, inode, OVERLAY_UPPER) == item->upper) {
         drop_keep_number (apply, item, inode);
         if (gone)
-            overlay_inode_applied (apply->act.this, inode, below);
+            overlay_inode_applied (apply->act.this, inode, OVERLAY_UPPER, below);
         else
             realm_replace (apply->act.this, inode, apply->base, below);
         pause_invalidate (apply->pause, &(struct invalidation){ .inode = inode,

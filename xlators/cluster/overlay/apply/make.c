@@ -15,7 +15,8 @@ static int
 apply_refuse (struct apply *apply, const struct apply_item *item, int r)
 {
     if (r < 0)
-        job_refuse (apply->job, "'%s': %s; nothing was applied", item->path, g_strerror (-r));
+        job_refuse (apply->job, "'%s': %s; nothing was %s", item->path, g_strerror (-r),
+                    apply->done);
     return r;
 }
 
@@ -133,7 +134,7 @@ apply_is_same (struct apply *apply, const struct apply_item *item)
 {
     const struct apply_item *at = item->link_of ? item->link_of : item;
 
-    return same_in (overlay_daemon (&apply->act, OVERLAY_UPPER), at->upper_directory, at->name,
+    return same_in (apply_upper_client (apply), at->upper_directory, at->name,
                     item->upper, &item->upper_buf);
 }
 
@@ -142,7 +143,7 @@ apply_is_same (struct apply *apply, const struct apply_item *item)
 static int
 upper_settle (struct apply *apply, struct apply_item *item)
 {
-    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
+    struct client *client = apply_upper_client (apply);
     struct timespec now;
     int r = -EBUSY;
 
@@ -162,9 +163,9 @@ upper_settle (struct apply *apply, struct apply_item *item)
 /* --- making ----------------------------------------------------------------------------------- */
 
 static struct overlay_model
-item_model (const struct apply_item *item)
+item_model (const struct apply *apply, const struct apply_item *item)
 {
-    return (struct overlay_model){ OVERLAY_UPPER, item->upper, &item->upper_buf };
+    return (struct overlay_model){ apply->from, item->upper, &item->upper_buf };
 }
 
 /* What the base's directory passes on to new objects is no part of the upper's one. */
@@ -183,7 +184,7 @@ make_bare (struct apply *apply, inode_t *inode)
 static int
 make_attributes (struct apply *apply, struct apply_item *item)
 {
-    const int r = overlay_copy_attributes_to (&apply->act, OVERLAY_UPPER, item->upper,
+    const int r = overlay_copy_attributes_to (&apply->act, apply->from, item->upper,
                                               &item->upper_buf, apply->base, item->made);
 
     return r < 0 ? r : sync_name_stat (apply_client (apply), item->made, &item->made_buf);
@@ -192,7 +193,7 @@ make_attributes (struct apply *apply, struct apply_item *item)
 static int
 make_regular (struct apply *apply, struct apply_item *item)
 {
-    const struct overlay_model model = item_model (item);
+    const struct overlay_model model = item_model (apply, item);
     g_autoptr (fd_t) fd = NULL;
     int r = sync_name_open (apply_client (apply), overlay_fds (&apply->act, apply->base),
                             item->made, O_WRONLY, &fd);
@@ -207,7 +208,7 @@ make_regular (struct apply *apply, struct apply_item *item)
 static int
 make_object (struct apply *apply, struct apply_item *item, inode_t *directory, const char *name)
 {
-    const struct overlay_model model = item_model (item);
+    const struct overlay_model model = item_model (apply, item);
     const int r = overlay_make_like (&apply->act, &model, apply->base, directory, name,
                                      &item->made);
 
@@ -280,7 +281,8 @@ apply_compare (struct apply *apply)
             r = same_in (apply_client (apply), item->base_directory, item->name, item->base,
                          &item->base_buf);
         if (r == -EBUSY)
-            job_refuse (apply->job, "'%s' was changed meanwhile; nothing was applied", item->path);
+            job_refuse (apply->job, "'%s' was changed meanwhile; nothing was %s", item->path,
+                        apply->done);
         else if (r < 0)
             return apply_refuse (apply, item, r);
         if (r < 0)

@@ -46,7 +46,7 @@ item_new (struct apply *apply, const struct diff_change *change)
 static int
 item_look (struct apply *apply, struct apply_item *item)
 {
-    struct client *client = overlay_daemon (&apply->act, OVERLAY_UPPER);
+    struct client *client = apply_upper_client (apply);
     int r = sync_name_look (client, item->upper_directory, item->name, &item->upper,
                             &item->upper_buf);
 
@@ -330,7 +330,7 @@ item_is_between (struct apply *apply, const struct apply_item *item)
 {
     struct iatt buf;
 
-    for (unsigned slot = 1; slot < apply->base; slot++) {
+    for (unsigned slot = apply->between; slot < apply->base; slot++) {
         const int r = item_look_in (apply, item, slot, &buf);
 
         if (r < 0 && r != -ENOENT && r != -ENOTDIR)
@@ -365,7 +365,7 @@ item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
 
         if (renamed->from && apply_path_is_below (renamed->from, item->path))
             apply_hinder (apply, "'%s' has what the view shows at '%s', a renamed directory, which "
-                                 "can't be applied", item->path, renamed->path);
+                                 "can't be %s", item->path, renamed->path, apply->done);
     }
 }
 
@@ -377,7 +377,7 @@ item_check (struct apply *apply, const struct apply_item *item)
     item_is_shown_elsewhere (apply, item);
     if (item->moved) {
         apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "
-                             "can't be applied", item->path);
+                             "can't be %s", item->path, apply->done);
         return 0;
     }
     item_has_links (apply, item);
@@ -396,7 +396,8 @@ plan_check (struct apply *apply)
         if (item->chosen)
             r = item_check (apply, item);
         if (r < 0)
-            job_refuse (apply->job, "'%s': %s; nothing was applied", item->path, g_strerror (-r));
+            job_refuse (apply->job, "'%s': %s; nothing was %s", item->path, g_strerror (-r),
+                        apply->done);
     }
     return r;
 }
@@ -423,7 +424,7 @@ plan_refuse (struct apply *apply)
     if (apply->n_hindrances > HINDRANCES_MAX)
         g_string_append_printf (apply->hindrances, "; and %u more",
                                 apply->n_hindrances - HINDRANCES_MAX);
-    job_refuse (apply->job, "%s; nothing was applied", apply->hindrances->str);
+    job_refuse (apply->job, "%s; nothing was %s", apply->hindrances->str, apply->done);
     return -EBUSY;
 }
 

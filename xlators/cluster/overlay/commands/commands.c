@@ -94,12 +94,18 @@ overlay_order_read (struct overlay_order *order, const struct xlator_asked *aske
     return r;
 }
 
-/* An apply counts on the layers that there are. */
+static bool
+overlay_order_freezes (const struct overlay_order *order)
+{
+    return order->carry_out == overlay_freeze || order->carry_out == overlay_commit;
+}
+
+/* An apply counts on the layers that there are, and so does a commit. */
 static bool
 overlay_order_claim (const struct overlay_order *order)
 {
     overlay_private_t *priv = overlay_priv (order->this);
-    const bool freezes = order->carry_out == overlay_freeze;
+    const bool freezes = overlay_order_freezes (order);
     const bool applies = order->carry_out == overlay_apply;
     bool may;
 
@@ -117,7 +123,7 @@ overlay_order_release (const struct overlay_order *order)
     overlay_private_t *priv = overlay_priv (order->this);
 
     pthread_mutex_lock (&priv->lock);
-    priv->freezes &= order->carry_out != overlay_freeze;
+    priv->freezes &= !overlay_order_freezes (order);
     priv->applies -= order->carry_out == overlay_apply;
     pthread_mutex_unlock (&priv->lock);
 }
@@ -134,8 +140,8 @@ overlay_order_run (struct job *job, void *data)
         return r;
     }
     if (!overlay_order_claim (order)) {
-        job_refuse (job, "an apply or a freeze of this view is under way ('windlass jobs list' "
-                    "lists it): give the command again when it has ended");
+        job_refuse (job, "an apply, a commit or a freeze of this view is under way ('windlass jobs "
+                    "list' lists it): give the command again when it has ended");
         return -EBUSY;
     }
     r = order->carry_out (job, order);
@@ -152,7 +158,7 @@ overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *
     const struct job_plan plan = { .name = name, .about = "overlay", .run = overlay_order_run,
                                    .free = overlay_order_free, .data = order, .asked = asked };
     const bool changes = carry_out == overlay_discard || carry_out == overlay_apply
-                      || carry_out == overlay_freeze;
+                      || carry_out == overlay_freeze || carry_out == overlay_commit;
     int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
 
     order->carry_out = carry_out;
@@ -188,7 +194,7 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
                     int (*fn) (const struct diff_change *change, void *data), void *data)
 {
     const overlay_private_t *priv = overlay_priv (order->this);
-    const unsigned n = priv->n; /* a freeze beside the walk makes one more */
+    const unsigned n = priv->n - order->from; /* a freeze beside the walk makes one more */
     g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, n);
     const struct diff_plan plan = { .layers = layers, .n_layers = n,
                                     .paths = order->equal ? NULL : order->paths,
@@ -196,11 +202,11 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
     int r;
 
     for (unsigned i = 0; i < n; i++) {
-        xlator_t *child = priv->layers[i].xlator;
+        xlator_t *child = priv->layers[order->from + i].xlator;
 
         layers[i] = (struct diff_layer){ overlay_order_client (order, child), child->fd_maker,
                                          realm_below (order->this, realm_root_above (order->this),
-                                                      i) };
+                                                      order->from + i) };
     }
     r = diff_walk (&plan);
     for (unsigned i = 0; i < n; i++)
@@ -388,10 +394,19 @@ overlay_command_freeze (xlator_t *this, const struct xlator_asked *asked, GStrin
     return overlay_order_begin (this, asked, answer, "freeze", overlay_freeze);
 }
 
+static int
+overlay_command_commit (xlator_t *this, const struct xlator_asked *asked, GString *answer)
+{
+    return overlay_order_begin (this, asked, answer, "commit", overlay_commit);
+}
+
+#define ROW_FORCE                                                                                  \
+    { "force", NULL, "also where the directory below has changed, or no record tells whether" }
 #define ROW_JSON { "json", NULL, "print JSON" }
 
 static const struct xlator_command_option overlay_status_options[] = { ROW_JSON, {} };
 static const struct xlator_command_option overlay_freeze_options[] = { ROW_JSON, {} };
+static const struct xlator_command_option overlay_commit_options[] = { ROW_JSON, ROW_FORCE, {} };
 static const struct xlator_command_option overlay_diff_options[] = {
     ROW_JSON,
     { "name-status", NULL, "print a letter and the path, as git diff does" },
@@ -403,8 +418,7 @@ static const struct xlator_command_option overlay_apply_options[] = {
     ROW_JSON,
     { "with", NULL, "apply what the paths need as well: new directories above, other halves of "
                     "renames" },
-    { "force", NULL, "apply also where the directory below has changed, or nothing tells that it "
-                     "has not" },
+    ROW_FORCE,
     {},
 };
 
@@ -418,6 +432,9 @@ const struct xlator_command overlay_commands[] = {
       .run = overlay_command_discard, .arguments = "[PATH...]", .job = true },
     { "apply", "make the changes at these paths and below in the last subvolume",
       .run = overlay_command_apply, .arguments = "PATH...", .options = overlay_apply_options,
+      .job = true },
+    { "commit", "make all changes until now, and frozen layers, changes of the last subvolume",
+      .run = overlay_command_commit, .arguments = "", .options = overlay_commit_options,
       .job = true },
     { "freeze", "keep what has changed until now as a layer, and go on with a new one",
       .run = overlay_command_freeze, .arguments = "", .options = overlay_freeze_options,

@@ -14,6 +14,7 @@ struct overlay_order {
     enum diff_style style;
     bool json;
     bool with, force; /* of apply */
+    unsigned from;    /* slot of the topmost layer of the walk, whose changes are told */
     bool equal;       /* the walk tells what equals the layers below, too */
     char **paths; /* the arguments; each begins with '/', and has no other slash at its end */
     uid_t uid;    /* of the user who asks, with gid, groups and pid */
@@ -31,6 +32,15 @@ int overlay_order_walk (const struct overlay_order *order, struct job *job,
 int overlay_discard (struct job *job, struct overlay_order *order); /* discard.c */
 int overlay_apply (struct job *job, struct overlay_order *order);   /* apply/apply.c */
 int overlay_freeze (struct job *job, struct overlay_order *order);  /* freeze.c */
+int overlay_commit (struct job *job, struct overlay_order *order);  /* commit/commit.c */
+
+/* For a commit: whether a freeze is possible, without one; then the freeze, which prints nothing.
+ * Return 0, or a negative errno after job_refuse. */
+int overlay_freeze_check (struct job *job, struct overlay_order *order);
+int overlay_freeze_now (struct job *job, struct overlay_order *order, int64_t *ret_held);
+/* Returns 0, or -EBUSY after job_refuse: an old graph, which files use that were open at a reload,
+ * has the layers of then. outcome ends the sentence. */
+int overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome);
 
 /* --- pausing.c --- */
 

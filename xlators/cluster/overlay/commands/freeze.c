@@ -46,19 +46,23 @@ freeze_check_index (struct freeze *freeze)
     return -EMLINK;
 }
 
-/* An old graph, which files use that were open at a reload, has the upper of before the freeze, and
- * would write to it. */
-static int
-freeze_check_graphs (struct freeze *freeze)
+int
+overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome)
 {
-    const struct shared *claims = overlay_priv (freeze->act.this)->claims; /* of all graphs */
+    const struct shared *claims = overlay_priv (this)->claims; /* of all graphs */
 
     if (__atomic_load_n (&claims->refs, __ATOMIC_ACQUIRE) == 1)
         return 0;
-    job_refuse (freeze->job, "files that were opened before the last 'windlass reload' still use "
-                "the graph of then, or a reload is under way: the log names the files; nothing was "
-                "frozen");
+    job_refuse (job, "files that were opened before the last 'windlass reload' still use the graph "
+                "of then, or a reload is under way: the log names the files; %s", outcome);
     return -EBUSY;
+}
+
+/* An old graph would write to the upper of before the freeze. */
+static int
+freeze_check_graphs (struct freeze *freeze)
+{
+    return overlay_refuse_old_graphs (freeze->act.this, freeze->job, "nothing was frozen");
 }
 
 static int
@@ -89,20 +93,15 @@ static int
 freeze_make_root (struct freeze *freeze)
 {
     struct overlay_act *act = &freeze->act;
-    const char *upper = overlay_priv (act->this)->upper, *slash = strrchr (upper, '/');
     const struct overlay_model model = { OVERLAY_UPPER, freeze->root, &freeze->buf };
     int r = overlay_sync_all (act);
 
-    upper = slash ? slash + 1 : upper;
     freeze->name = overlay_work_name (act->this);
     freeze->origins = overlay_origins_are_found (act, OVERLAY_UPPER, freeze->root);
     if (r == 0)
         r = sync_name_stat (overlay_daemon (act, OVERLAY_UPPER), freeze->root, &freeze->buf);
-    if (r == 0)
-        r = overlay_upper_make (act, overlay_work (act), freeze->name, &model, &freeze->made);
-    if (r == 0)
-        r = overlay_mark_set (act, freeze->made, OVERLAY_LAYER, upper, strlen (upper));
-    return r < 0 ? r : overlay_sync_inode (act, OVERLAY_UPPER, freeze->made);
+    return r < 0 ? r : overlay_upper_make (act, overlay_work (act), freeze->name, &model,
+                                           &freeze->made);
 }
 
 /* --- in the pause ----------------------------------------------------------------------------- */
@@ -186,12 +185,12 @@ freeze_sync (struct freeze *freeze)
 }
 
 static int
-freeze_carry_out (struct freeze *freeze)
+freeze_carry_out (struct freeze *freeze, struct overlay_pause *wanted)
 {
-    struct overlay_pause wanted = { .job = freeze->job, .fn = freeze_in_pause, .data = freeze,
-                                    .outcome = "nothing was frozen" };
     int r = freeze_check (freeze);
 
+    *wanted = (struct overlay_pause){ .job = freeze->job, .fn = freeze_in_pause, .data = freeze,
+                                      .outcome = "nothing was frozen" };
     if (r < 0)
         return r;
     r = freeze_make_root (freeze);
@@ -199,30 +198,68 @@ freeze_carry_out (struct freeze *freeze)
         job_refuse (freeze->job, "a new upper can't be made: %s; nothing was frozen",
                     g_strerror (-r));
     if (r == 0)
-        r = overlay_pause_run (freeze->act.this, &wanted);
-    if (r < 0) {
-        overlay_work_remove (&freeze->act, freeze->name);
-        return r;
-    }
-    r = freeze_sync (freeze);
+        r = overlay_pause_run (freeze->act.this, wanted);
     if (r == 0)
-        freeze_print (freeze, &wanted);
+        return freeze_sync (freeze);
+    overlay_work_remove (&freeze->act, freeze->name);
     return r;
+}
+
+static void
+freeze_begin (struct freeze *freeze, struct job *job, const struct overlay_order *order)
+{
+    *freeze = (struct freeze){ .job = job, .order = order };
+    overlay_act_begin (&freeze->act, order->this, NULL, realm_root_above (order->this));
+    freeze->root = realm_below (order->this, itable_root (freeze->act.above), OVERLAY_UPPER);
+}
+
+static void
+freeze_end (struct freeze *freeze)
+{
+    inode_unref (freeze->made);
+    inode_unref (freeze->directory);
+    g_free (freeze->path);
+    g_free (freeze->name);
+    overlay_act_end (&freeze->act);
 }
 
 int
 overlay_freeze (struct job *job, struct overlay_order *order)
 {
-    struct freeze freeze = { .job = job, .order = order };
+    struct overlay_pause wanted;
+    struct freeze freeze;
     int r;
 
-    overlay_act_begin (&freeze.act, order->this, NULL, realm_root_above (order->this));
-    freeze.root = realm_below (order->this, itable_root (freeze.act.above), OVERLAY_UPPER);
-    r = freeze_carry_out (&freeze);
-    inode_unref (freeze.made);
-    inode_unref (freeze.directory);
-    g_free (freeze.path);
-    g_free (freeze.name);
-    overlay_act_end (&freeze.act);
+    freeze_begin (&freeze, job, order);
+    r = freeze_carry_out (&freeze, &wanted);
+    if (r == 0)
+        freeze_print (&freeze, &wanted);
+    freeze_end (&freeze);
+    return r;
+}
+
+int
+overlay_freeze_check (struct job *job, struct overlay_order *order)
+{
+    struct freeze freeze;
+    int r;
+
+    freeze_begin (&freeze, job, order);
+    r = freeze_check (&freeze);
+    freeze_end (&freeze);
+    return r;
+}
+
+int
+overlay_freeze_now (struct job *job, struct overlay_order *order, int64_t *ret_held)
+{
+    struct overlay_pause wanted;
+    struct freeze freeze;
+    int r;
+
+    freeze_begin (&freeze, job, order);
+    r = freeze_carry_out (&freeze, &wanted);
+    *ret_held = wanted.held;
+    freeze_end (&freeze);
     return r;
 }

@@ -185,6 +185,17 @@ overlay_record_applies (xlator_t *this, const char *path, const struct iatt *aft
     store_set (records, path, states, sizeof states);
 }
 
+void
+overlay_record_settle (xlator_t *this, const char *path, const struct iatt *now)
+{
+    const struct record_state state = record_state_of (now);
+    struct store *records = overlay_priv (this)->records;
+    g_autoptr (GBytes) record = store_get (records, path);
+
+    if (record)
+        store_set (records, path, &state, sizeof state);
+}
+
 gfid_t
 overlay_record_applied (xlator_t *this, const char *path)
 {

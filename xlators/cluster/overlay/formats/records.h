@@ -38,6 +38,9 @@ enum overlay_verdict overlay_record_judge (xlator_t *this, const char *path,
 /* Adds to a record what an apply is about to put there; NULL: nothing. The record then accepts
  * both, so that an apply that is killed can be given again. */
 void overlay_record_applies (xlator_t *this, const char *path, const struct iatt *after);
+/* The base has it now, with these attributes, and another layer may change the path as well: the
+ * record, if there is one, tells that alone. */
+void overlay_record_settle (xlator_t *this, const char *path, const struct iatt *now);
 /* Returns the gfid of what an apply was about to put there; null: nothing is recorded. */
 gfid_t overlay_record_applied (xlator_t *this, const char *path);
 /* The view no longer changes the path, or what is below it. */

@@ -96,21 +96,34 @@ applied_add (xlator_t *this, const gfid_t *below, const gfid_t *above)
     pthread_mutex_unlock (&priv->lock);
 }
 
-void
-overlay_inode_applied (xlator_t *this, inode_t *inode, inode_t *below)
+/* The gfid by which the layers know the inode is that of its first object afterwards. */
+static void
+applied_note (xlator_t *this, inode_t *inode, const inode_t *first)
 {
-    const unsigned base = overlay_priv (this)->n - 1;
     struct overlay_inode *ctx = overlay_inode_get (this, inode);
 
     if (!gfid_is_null (&ctx->applied))
         applied_drop (this, &ctx->applied);
-    ctx->applied = below->gfid;
-    if (!gfid_equal (&below->gfid, &inode->gfid))
-        applied_add (this, &below->gfid, &inode->gfid);
-    overlay_links_applied (ctx);
-    inode_unref (__atomic_exchange_n (&ctx->copy, NULL, __ATOMIC_ACQ_REL));
-    realm_replace (this, inode, base, below);
-    realm_replace (this, inode, OVERLAY_UPPER, NULL);
+    ctx->applied = first->gfid;
+    if (!gfid_equal (&first->gfid, &inode->gfid))
+        applied_add (this, &first->gfid, &inode->gfid);
+}
+
+void
+overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
+{
+    const unsigned base = overlay_priv (this)->n - 1, first = overlay_slot (this, inode);
+    struct overlay_inode *ctx = overlay_inode_get (this, inode);
+    const bool shows = first == slot;
+
+    applied_note (this, inode, shows ? below : realm_below (this, inode, first));
+    if (shows) {
+        overlay_links_applied (ctx);
+        inode_unref (__atomic_exchange_n (&ctx->copy, NULL, __ATOMIC_ACQ_REL));
+    }
+    if (shows || inode->ia_type == IA_IFDIR)
+        realm_replace (this, inode, base, below);
+    realm_replace (this, inode, slot, NULL);
 }
 
 void

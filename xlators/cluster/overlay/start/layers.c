@@ -3,13 +3,14 @@
  * Layers in the first child. A freeze makes the upper a layer that is only read, and gives the view
  * a new upper beside it:
  *
- *   option upper layers/0      layers/0     frozen first
- *                              layers/1     frozen next: its root has the mark "windlass.layer"
- *                              layers/2     the upper: its root has the mark, too
+ *   option upper layers/0      layers/0     frozen first: its root has the mark "windlass.layer"
+ *                              layers/1     frozen next: its root has the mark, too
+ *                              layers/2     the upper, which has the mark as well
  *
  * The names alone say which layers a view has, so that one rename freezes: the upper is the one
- * with the highest number of `option upper` itself and of those names beside it whose mark has the
- * last name of that option. Views that share a folder have other marks.
+ * with the highest number of `option upper` itself, which may lack the mark, and of those names
+ * beside it whose mark has the last name of that option. Views that share a folder have other
+ * marks.
  *
  * A freeze moves nothing that is known of inodes and open files. The slots for layers that may come
  * are made at init, before those of the layers that there are, and come into use one by one
@@ -91,6 +92,8 @@ layer_list_add (struct layer_list *list, inode_t *directory, const char *name)
     if (!layer_number (name, &number))
         return 0;
     list->highest = MAX (list->highest, number);
+    if (strcmp (name, layer_last_name (overlay_priv (list->this)->upper)) == 0)
+        return 0;
     r = sync_name_look (list->client, directory, name, &inode, &buf);
     if (r < 0)
         return r == -ENOENT ? 0 : r;
@@ -301,8 +304,11 @@ overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name,
                     const struct overlay_model *model, inode_t **ret_inode)
 {
     const overlay_private_t *priv = overlay_priv (act->this);
+    const char *mark = layer_last_name (priv->upper);
     int r = sync_name_mkdir (overlay_daemon (act, OVERLAY_UPPER), work, name, 0700, ret_inode);
 
+    if (r == 0)
+        r = overlay_mark_set (act, *ret_inode, OVERLAY_LAYER, mark, strlen (mark));
     if (r == 0)
         r = overlay_copy_attributes (act, model->slot, model->inode, model->buf, *ret_inode);
     if (r == -EPERM && priv->owner == OVERLAY_OWNER_KEEP)

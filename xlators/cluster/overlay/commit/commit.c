@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command: the parts of a commit in their order, and what it prints. */
+#include "commit.h"
+#include "../start/layers.h"
+
+#define USERS "users" /* directory of the first child: windlass run overlay --from */
+
+struct commit {
+    struct overlay_act act;
+    struct job *job;
+    struct overlay_order *order;
+    unsigned layers;  /* that were committed */
+    unsigned changes; /* of the base, that were made */
+    int64_t held;     /* nanoseconds for which requests waited, in the longest pause */
+};
+
+/* --- what hinders ----------------------------------------------------------------------------- */
+
+/* A layer that another program made may have what the view shows otherwise than the replay makes
+ * it. */
+static int
+commit_check_made (struct commit *commit, unsigned slot)
+{
+    const struct overlay_layer *layer = &overlay_priv (commit->act.this)->layers[slot];
+    g_autofree char *mark = NULL;
+    size_t size;
+    const int r = overlay_mark_get (&commit->act,
+                                    realm_below (commit->act.this,
+                                                 itable_root (commit->act.above), slot),
+                                    OVERLAY_LAYER, &mark, &size);
+
+    if (r < 0 || mark)
+        return r;
+    job_refuse (commit->job, "'%s' of volume '%s' was there before the overlay first used it, so "
+                "another program has made it, such as the kernel's overlayfs: it can't be "
+                "committed%s; nothing was committed",
+                layer->path, layer->xlator->name,
+                slot == OVERLAY_UPPER ? "; 'windlass overlay apply' makes its changes" : "");
+    return -EPERM;
+}
+
+/* Views that were begun with the frozen layers of this one have names in a directory of the first
+ * child. */
+static int
+commit_check_users (struct commit *commit, const char *outcome)
+{
+    inode_t *root = itable_root (FIRST_CHILD (commit->act.this)->realm->itable);
+    struct client *client = overlay_daemon (&commit->act, OVERLAY_UPPER);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) users = NULL;
+    struct iatt buf;
+    int r = sync_name_look (client, root, USERS, &users, &buf);
+
+    if (r == 0 && buf.ia_type == IA_IFDIR)
+        r = sync_names_list (client, overlay_fds (&commit->act, OVERLAY_UPPER), users, names);
+    if (r < 0 || names->len == 0)
+        return r == -ENOENT ? 0 : r;
+    job_refuse (commit->job, "the view '%s' was begun with the frozen layers of this one (--from), "
+                "and needs them: remove that view first, and if it is gone, its name in the "
+                "directory '" USERS "' beside 'layers'; %s",
+                (const char *) names->pdata[0], outcome);
+    return -EBUSY;
+}
+
+/* Returns 1 if the layer of a slot has a name; 0, or a negative errno. */
+static int
+commit_has_names (struct commit *commit, unsigned slot)
+{
+    inode_t *root = realm_below (commit->act.this, itable_root (commit->act.above), slot);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    const int r = sync_names_list (overlay_daemon (&commit->act, slot),
+                                   overlay_fds (&commit->act, slot), root, names);
+
+    return r < 0 ? r : names->len > 0;
+}
+
+static void
+commit_apply_begin (struct commit *commit, struct apply *apply, unsigned slot)
+{
+    commit->order->from = slot;
+    apply_begin (apply, commit->job, commit->order);
+    apply->done = "committed";
+    apply->between = overlay_priv (commit->act.this)->frozen + 1;
+}
+
+/* Conflicts of each layer, before anything is done. The frozen layers are compared with the base as
+ * it is: it is to be as it was when the view changed it first. */
+static int
+commit_check_layer (struct commit *commit, unsigned slot)
+{
+    struct apply apply;
+    int r;
+
+    commit_apply_begin (commit, &apply, slot);
+    r = apply_plan (&apply);
+    apply_end (&apply);
+    return r;
+}
+
+static int
+commit_check (struct commit *commit, bool *ret_freezes)
+{
+    const unsigned frozen = overlay_priv (commit->act.this)->frozen;
+    int r = commit_check_users (commit, "nothing was committed"), has = 0;
+
+    *ret_freezes = false;
+    for (unsigned i = 0; r == 0 && i <= frozen; i++) {
+        const unsigned slot = frozen - i;
+
+        has = commit_has_names (commit, slot);
+        if (has <= 0) {
+            r = has;
+            continue;
+        }
+        r = commit_check_made (commit, slot);
+        if (r == 0 && slot == OVERLAY_UPPER)
+            r = overlay_freeze_check (commit->job, commit->order);
+        if (r == 0)
+            r = commit_check_layer (commit, slot);
+        *ret_freezes |= slot == OVERLAY_UPPER;
+    }
+    return r;
+}
+
+/* --- the replay ------------------------------------------------------------------------------- */
+
+static int
+commit_replay (struct commit *commit, struct apply *apply)
+{
+    int r = apply_clean (apply), cleaned;
+
+    if (r == 0)
+        r = apply_plan (apply);
+    if (r == 0)
+        r = apply_make_objects (apply);
+    if (r < 0) {
+        (void) apply_clean (apply);
+        return r;
+    }
+    r = apply_to_base (apply);
+    cleaned = apply_clean (apply);
+    if (r == 0)
+        r = cleaned;
+    if (r == 0)
+        r = commit_check_users (commit, "the base has the changes, and the view still has the "
+                                        "layer");
+    if (r == 0)
+        r = commit_drop (apply);
+    (void) store_write (overlay_priv (commit->act.this)->records);
+    return r;
+}
+
+static unsigned
+commit_count (const struct apply *apply)
+{
+    unsigned n = 0;
+
+    for (guint i = 0; i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        n += item->kind == 'D' ? item->base != NULL : item->kind != 'M' || item->what != 0;
+    }
+    return n;
+}
+
+static int
+commit_layer (struct commit *commit, unsigned slot)
+{
+    struct apply apply;
+    int r = commit_has_names (commit, slot);
+
+    if (r <= 0)
+        return r;
+    commit_apply_begin (commit, &apply, slot);
+    r = commit_replay (commit, &apply);
+    commit->held = MAX (commit->held, apply.held);
+    commit->layers += r == 0;
+    commit->changes += r == 0 ? commit_count (&apply) : 0;
+    apply_end (&apply);
+    return r;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void
+commit_print (const struct commit *commit)
+{
+    struct json json = { .out = g_string_new (NULL) };
+
+    if (commit->order->json) {
+        json_open (&json, NULL, '{');
+        json_number (&json, "committed", commit->changes);
+        json_number (&json, "layers", commit->layers);
+        json_number (&json, "held_us", (uint64_t) commit->held / 1000);
+        json_close (&json, '}');
+        job_print (commit->job, "%s\n", json.out->str);
+    } else if (commit->layers == 0) {
+        job_print (commit->job, "the view has changed nothing\n");
+    } else {
+        job_print (commit->job, "%u changes committed, of %u layers; requests waited for %.1f ms\n",
+                   commit->changes, commit->layers, (double) commit->held / 1e6);
+    }
+    g_string_free (json.out, TRUE);
+}
+
+static int
+commit_carry_out (struct commit *commit)
+{
+    bool freezes;
+    int r = commit_check (commit, &freezes);
+
+    if (r == 0 && freezes)
+        r = overlay_freeze_now (commit->job, commit->order, &commit->held);
+    for (unsigned slot = overlay_priv (commit->act.this)->frozen; r == 0 && slot > 0; slot--)
+        r = commit_layer (commit, slot);
+    return r;
+}
+
+int
+overlay_commit (struct job *job, struct overlay_order *order)
+{
+    static const char *const all[] = { "/", NULL };
+    struct commit commit = { .job = job, .order = order };
+    int r;
+
+    if (*order->paths) {
+        job_refuse (job, "a commit is of all changes, and takes no path: 'windlass overlay apply' "
+                    "takes some");
+        return -EINVAL;
+    }
+    g_strfreev (order->paths);
+    order->paths = g_strdupv ((char **) all);
+    overlay_act_begin (&commit.act, order->this, NULL, realm_root_above (order->this));
+    r = commit_carry_out (&commit);
+    if (r == 0)
+        commit_print (&commit);
+    overlay_act_end (&commit.act);
+    return r;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The base has all changes of a frozen layer, durably: now the layer goes. What each of its objects
+ * is in the base is looked up before the pause, since nothing changes a frozen layer. In the pause
+ * the inodes above that have an object of the layer get that of the base in its place, with their
+ * numbers, gfids and open files; and the names of the layer's root move to work.
+ */
+#include "commit.h"
+
+struct layer_drop {
+    struct apply *apply;
+    inode_t *root;      /* of the layer; lent */
+    GHashTable *below;  /* object of the layer -> that of the base; references */
+    GHashTable *numbers; /* object of the layer -> struct apply_item */
+    GPtrArray *names;   /* of the root */
+    GPtrArray *away;    /* their names in work */
+    bool last;          /* no layer above has a change of the base */
+    struct pause *pause;
+};
+
+/* --- before the pause ------------------------------------------------------------------------- */
+
+/* Returns what the base has of an item, with a reference; NULL: nothing. item->base_buf: as it is
+ * now. */
+static inode_t *
+layer_drop_look (struct layer_drop *drop, struct apply_item *item)
+{
+    struct apply *apply = drop->apply;
+    inode_t *directory = item->base_directory, *found = NULL;
+
+    if (item->parent && g_hash_table_contains (drop->below, item->parent->upper))
+        directory = g_hash_table_lookup (drop->below, item->parent->upper);
+    if (!directory
+        || sync_name_look (apply_client (apply), directory, item->name, &found,
+                           &item->base_buf) < 0)
+        return NULL;
+    return found;
+}
+
+static int
+layer_drop_learn (struct layer_drop *drop)
+{
+    const GPtrArray *items = drop->apply->items;
+
+    for (guint i = 0; i < items->len; i++) {
+        struct apply_item *item = items->pdata[i];
+        inode_t *below;
+
+        if (item->kind == 'D' || !item->upper)
+            continue;
+        if (!job_next (drop->apply->job))
+            return -EINTR;
+        below = layer_drop_look (drop, item);
+        if (!below) {
+            job_refuse (drop->apply->job, "'%s' was removed below the view meanwhile: the layer "
+                        "'%s' stays; give the command again", item->path,
+                        overlay_priv (drop->apply->act.this)->layers[drop->apply->from].path);
+            return -EBUSY;
+        }
+        g_hash_table_replace (drop->below, inode_ref (item->upper), below);
+        g_hash_table_replace (drop->numbers, item->upper, item);
+    }
+    return 0;
+}
+
+static int
+layer_drop_list (struct layer_drop *drop)
+{
+    struct apply *apply = drop->apply;
+
+    return sync_names_list (apply_upper_client (apply), overlay_fds (&apply->act, apply->from),
+                            drop->root, drop->names);
+}
+
+/* --- in the pause ----------------------------------------------------------------------------- */
+
+/* The inode above keeps the number that the layer's object has there. */
+static void
+layer_drop_number (const struct layer_drop *drop, inode_t *inode, const struct apply_item *item)
+{
+    xlator_t *this = drop->apply->act.this;
+    struct overlay_inode *ctx = overlay_inode_get (this, inode);
+
+    if (overlay_slot (this, inode) == drop->apply->from
+        && __atomic_load_n (&ctx->number, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n (&ctx->number,
+                          overlay_number (this, drop->apply->from, item->upper_buf.ia_ino),
+                          __ATOMIC_RELAXED);
+}
+
+static void
+layer_drop_inode (inode_t *inode, void *data)
+{
+    const struct layer_drop *drop = data;
+    xlator_t *this = drop->apply->act.this;
+    inode_t *object = realm_below (this, inode, drop->apply->from);
+    inode_t *below = object && object != drop->root
+                         ? g_hash_table_lookup (drop->below, object) : NULL;
+
+    if (!below)
+        return;
+    layer_drop_number (drop, inode, g_hash_table_lookup (drop->numbers, object));
+    overlay_inode_applied (this, inode, drop->apply->from, below);
+    pause_invalidate (drop->pause, &(struct invalidation){ .inode = inode,
+                                                           .what = INVALIDATE_ATTRIBUTES });
+}
+
+static int
+layer_drop_name (struct layer_drop *drop, const char *name)
+{
+    struct apply *apply = drop->apply;
+    g_autoptr (inode_t) inode = NULL;
+    char *away = NULL;
+    struct iatt buf;
+    int r = sync_name_look (apply_upper_client (apply), drop->root, name, &inode, &buf);
+
+    if (r == 0)
+        r = overlay_move_to_work (&apply->act, drop->root, name, inode, 0, &away);
+    if (r == 0)
+        g_ptr_array_add (drop->away, away);
+    else if (r != -ENOENT)
+        job_refuse (apply->job, "'/%s' of the layer '%s' can't be dropped: %s; the base has the "
+                    "changes: give the command again", name,
+                    overlay_priv (apply->act.this)->layers[apply->from].path, g_strerror (-r));
+    return r == -ENOENT ? 0 : r;
+}
+
+/* A record stays, as the base is now, where a layer above may have a change of the path as well. */
+static void
+layer_drop_records (const struct layer_drop *drop)
+{
+    xlator_t *this = drop->apply->act.this;
+    const GPtrArray *items = drop->apply->items;
+
+    if (drop->last)
+        overlay_records_drop_below (this, "/");
+    for (guint i = 0; !drop->last && i < items->len; i++) {
+        const struct apply_item *item = items->pdata[i];
+
+        if (item->kind == 'D')
+            overlay_records_drop_below (this, item->path);
+        else if (overlay_record_judge (this, item->path, &item->base_buf) == RECORD_SAME)
+            overlay_record_settle (this, item->path, &item->base_buf);
+    }
+}
+
+static int
+layer_drop_find_last (struct layer_drop *drop)
+{
+    struct apply *apply = drop->apply;
+    inode_t *root = itable_root (apply->act.above);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = 0;
+
+    for (unsigned slot = 0; r == 0 && slot < apply->from; slot++)
+        r = sync_names_list (overlay_daemon (&apply->act, slot), overlay_fds (&apply->act, slot),
+                             realm_below (apply->act.this, root, slot), names);
+    drop->last = r == 0 && names->len == 0;
+    return r;
+}
+
+static int
+layer_drop_in_pause (struct pause *pause, void *data)
+{
+    struct layer_drop *drop = data;
+    struct apply *apply = drop->apply;
+    int r = overlay_refuse_old_graphs (apply->act.this, apply->job,
+                                       "the base has the changes, and the view still has the "
+                                       "layer: close the files and give the command again");
+
+    if (r == 0)
+        r = layer_drop_find_last (drop);
+    if (r < 0)
+        return r;
+    drop->pause = pause;
+    itable_foreach (apply->act.above, layer_drop_inode, drop);
+    for (guint i = 0; r == 0 && i < drop->names->len; i++)
+        r = layer_drop_name (drop, drop->names->pdata[i]);
+    if (r == 0)
+        layer_drop_records (drop);
+    overlay_unsynced (apply->act.this, drop->root);
+    return r;
+}
+
+/* What was moved to work is removed once the moves are durable: else the layer could have it back
+ * after a power cut, in part. If they can't be synced it is left to the next start. r: of the
+ * pause. */
+static int
+layer_drop_remove (struct layer_drop *drop, int r)
+{
+    struct apply *apply = drop->apply;
+    const int synced = drop->away->len > 0 ? overlay_sync_all (&apply->act) : 0;
+
+    for (guint i = 0; synced == 0 && i < drop->away->len; i++)
+        overlay_work_remove (&apply->act, drop->away->pdata[i]);
+    if (synced < 0 && r == 0)
+        job_refuse (apply->job, "the base has the changes, and the layer '%s' is dropped, but that "
+                    "can't be synced: %s; after a power cut the layer may be there again: give the "
+                    "command again then",
+                    overlay_priv (apply->act.this)->layers[apply->from].path,
+                    g_strerror (-synced));
+    return r < 0 ? r : synced;
+}
+
+/* --- the layer -------------------------------------------------------------------------------- */
+
+static int
+layer_drop_carry_out (struct layer_drop *drop)
+{
+    struct apply *apply = drop->apply;
+    struct overlay_pause wanted = {
+        .job = apply->job, .fn = layer_drop_in_pause, .data = drop,
+        .outcome = "the base has the changes, and the view still has the layer: give the command "
+                   "again",
+    };
+    int r = layer_drop_list (drop);
+
+    if (r == 0)
+        r = layer_drop_learn (drop);
+    if (r == 0)
+        r = overlay_pause_run (apply->act.this, &wanted);
+    apply->held += wanted.held;
+    return layer_drop_remove (drop, r);
+}
+
+int
+commit_drop (struct apply *apply)
+{
+    struct layer_drop drop = {
+        .apply = apply,
+        .root = realm_below (apply->act.this, itable_root (apply->act.above), apply->from),
+        .below = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref,
+                                        (GDestroyNotify) inode_unref),
+        .numbers = g_hash_table_new (NULL, NULL),
+        .names = g_ptr_array_new_with_free_func (g_free),
+        .away = g_ptr_array_new_with_free_func (g_free),
+    };
+    const int r = layer_drop_carry_out (&drop);
+
+    g_hash_table_unref (drop.below);
+    g_hash_table_unref (drop.numbers);
+    g_ptr_array_unref (drop.names);
+    g_ptr_array_unref (drop.away);
+    return r;
+}
