@@ -134,6 +134,8 @@ expect_error "No such file" ls "$MNT/dir/changes"
 mkdir "$MNT/dir/changes"
 echo ours >"$MNT/dir/changes/work"
 expect "a name of our own" work "$(ls "$MNT/dir/changes")"
+expect "a name of our own in the diff" "A.dir/changes A.dir/changes/work A.dir/made" \
+    "$(overlay diff --name-status "$MNT" | tr '\t' . | sort | xargs)"
 unmount
 expect "a name of our own" ours "$(cat "$BACK/dir/changes/layers/0/dir/changes/work")"
 for inside in '' /layers /layers/0 /work; do

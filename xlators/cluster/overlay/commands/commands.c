@@ -197,6 +197,8 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
     const unsigned n = priv->n - order->from; /* a freeze beside the walk makes one more */
     g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, n);
     const struct diff_plan plan = { .layers = layers, .n_layers = n,
+                                    .folder_dev = priv->folder_dev,
+                                    .folder_ino = priv->folder_ino,
                                     .paths = order->equal ? NULL : order->paths,
                                     .equal = order->equal, .job = job, .fn = fn, .data = data };
     int r;

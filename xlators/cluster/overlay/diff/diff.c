@@ -105,6 +105,12 @@ place_go_on (const struct walk *walk, const struct place *at, const char *name, 
                     : place_look_below (walk, at, name, layer + 1, place);
 }
 
+static bool
+is_folder (const struct walk *walk, const struct iatt *buf)
+{
+    return buf->ia_ino == walk->plan->folder_ino && buf->ia_dev == walk->plan->folder_dev;
+}
+
 /* Adds to the place what layers from `from` on have under a name of the directories in `at`. */
 static int
 place_look_below (const struct walk *walk, const struct place *at, const char *name, unsigned from,
@@ -117,7 +123,7 @@ place_look_below (const struct walk *walk, const struct place *at, const char *n
 
         if (at->merged && at->merged[i])
             r = sync_name_look (walk->below[i].client, at->merged[i], name, &inode, &object.buf);
-        if (error_is_absent (r))
+        if (error_is_absent (r) || (r == 0 && is_folder (walk, &object.buf)))
             continue;
         object.inode = inode;
         r = r < 0 ? r : place_enter (walk, i, &object, place);

@@ -50,6 +50,7 @@ struct diff_change {
 struct diff_plan {
     const struct diff_layer *layers; /* the topmost first: its changes are told */
     unsigned n_layers;               /* at least one */
+    uint64_t folder_dev, folder_ino; /* a directory that the layers below do not show */
     char **paths;                    /* only these and what is below; NULL or empty: all */
     bool equal;                      /* tells what equals the layers below, too, as an 'M' without
                                       * differences; and as a 'D' what they don't have either */
