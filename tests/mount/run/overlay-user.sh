@@ -33,6 +33,26 @@ expect_match "it is kept" "the changes are kept as 'trial'" "$(cat told)"
 expect_match "the list" "^trial  $TEST_DIR/place/dir  " "$(user "$WINDLASS" overlay status)"
 diff -r before place/dir || fail "the directory has changed"
 
+# --- other users ----------------------------------------------------------------------------------
+
+# The view shows them as nobody. Without the view they have their names, which is no change.
+if [ "$(id -u)" = 0 ]; then
+    user mkdir place/many
+    echo text >place/many/old
+    chown 1234:1234 place/many/old
+    user mkdir place/many/acl
+    user sh -c 'echo text >place/many/acl/file'
+    setfacl -m u:1234:r,g:1234:rw place/many/acl place/many/acl/file
+    setfacl -d -m u:1234:rwx place/many/acl
+    run --keep others place/many -- sh -c "cd '$TEST_DIR/place/many' && rm old &&
+        echo new >>acl/file && mkdir acl/sub && rm acl/file" >told 2>&1 </dev/null ||
+        fail "changes beside other users' files: $(cat told)"
+    expect_match "the changes" "^added +/acl/sub/" "$(cat told)"
+    expect_ok user "$WINDLASS" overlay apply others old acl/file
+    expect "the directory" acl "$(ls place/many | xargs)"
+    expect "the directory with the ACL" "" "$(ls place/many/acl)"
+fi
+
 # --- frozen layers --------------------------------------------------------------------------------
 
 cat >freeze.py <<'EOF_PY'

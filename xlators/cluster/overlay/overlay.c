@@ -36,7 +36,9 @@ static const struct xlator_option overlay_options[] = {
     { OPTION ("owner", ENUM, overlay_private_t, owner, "keep"), .values = overlay_owners,
       .help = "who owns the copy of a file whose owner the daemon can't give it, as an ordinary "
               "user can't: keep fails the change with EPERM; with daemon the copy belongs to the "
-              "daemon's user, without the set-user-ID and set-group-ID bits" },
+              "daemon's user, without the set-user-ID and set-group-ID bits, and without the "
+              "entries of its ACL for users and groups that the daemon's user namespace does not "
+              "have" },
     {},
 };
 

@@ -69,6 +69,64 @@ overlay_may_miss (const char *name)
     return g_str_has_prefix (name, "security.") || g_str_has_prefix (name, "trusted.");
 }
 
+static bool
+overlay_is_acl (const char *name)
+{
+    return g_str_has_prefix (name, "system.posix_acl_");
+}
+
+/* An ACL, as its attribute has it (linux/posix_acl_xattr.h), little-endian. */
+struct copied_entry {
+    uint16_t tag, rights;
+    uint32_t id;
+};
+
+#define ACL_HEADER 4
+#define ACL_NAMED_USER 0x02
+#define ACL_NAMED_GROUP 0x08
+
+static bool
+copied_entry_is_unknown (const struct copied_entry *entry)
+{
+    const unsigned tag = GUINT16_FROM_LE (entry->tag);
+
+    return (tag == ACL_NAMED_USER || tag == ACL_NAMED_GROUP) && entry->id == UINT32_MAX;
+}
+
+/* In a user namespace the kernel shows entries of users and groups that the namespace does not have
+ * with an id that it does not take. A copy that belongs to the daemon goes without them. */
+static int
+overlay_copy_known_acl (struct overlay_act *act, loc_t *target, const char *name,
+                        const dict_t *from)
+{
+    size_t size = 0;
+    const char *acl = dict_get (from, name, &size);
+    g_autoptr (GByteArray) known = g_byte_array_new ();
+    g_autoptr (dict_t) dict = dict_new ();
+    struct copied_entry entry;
+
+    g_byte_array_append (known, (const guint8 *) acl, MIN (size, ACL_HEADER));
+    for (size_t at = ACL_HEADER; at + sizeof entry <= size; at += sizeof entry) {
+        memcpy (&entry, acl + at, sizeof entry);
+        if (!copied_entry_is_unknown (&entry))
+            g_byte_array_append (known, (const guint8 *) &entry, sizeof entry);
+    }
+    dict_set (dict, name, known->data, known->len);
+    return sync_setxattr (overlay_daemon (act, OVERLAY_UPPER), target, dict, 0, NULL, NULL);
+}
+
+static int
+overlay_give_xattr (struct overlay_act *act, unsigned onto, loc_t *target, const char *name,
+                    dict_t *dict)
+{
+    const int r = sync_setxattr (overlay_daemon (act, onto), target, dict, 0, NULL, NULL);
+
+    if (r == -EINVAL && overlay_is_acl (name) && onto == OVERLAY_UPPER
+        && overlay_priv (act->this)->owner == OVERLAY_OWNER_DAEMON)
+        return overlay_copy_known_acl (act, target, name, dict);
+    return r;
+}
+
 static int
 overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, unsigned onto,
                     inode_t *to, const char *name)
@@ -80,7 +138,7 @@ overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, unsig
     if (r == -ENODATA)
         r = 0;
     else if (r >= 0)
-        r = sync_setxattr (overlay_daemon (act, onto), &target, reply.dict, 0, NULL, NULL);
+        r = overlay_give_xattr (act, onto, &target, name, reply.dict);
     getxattr_reply_drop (&reply);
     loc_wipe_path (&source);
     loc_wipe_path (&target);
@@ -91,7 +149,7 @@ overlay_copy_xattr (struct overlay_act *act, unsigned slot, inode_t *from, unsig
 static unsigned
 overlay_xattr_turn (const char *name)
 {
-    if (g_str_has_prefix (name, "system.posix_acl_"))
+    if (overlay_is_acl (name))
         return 0;
     return strcmp (name, OVERLAY_CAPABILITY) == 0 ? 2 : 1;
 }

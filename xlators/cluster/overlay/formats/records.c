@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #define RECORDS "records"
+#define NOBODY 65534 /* what /proc/sys/kernel/overflowuid says if nobody has changed it */
 #define TEMPORARY "temporary:" /* begins keys of temporary names; paths begin with '/' */
 
 /* An object of the base, or none: then all bytes are 0. Numbers are big-endian. A record is one
@@ -123,11 +124,21 @@ overlay_record_name (struct overlay_act *act, inode_t *parent, const char *name,
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
+/* A user namespace shows users and groups that it does not have as nobody. The daemon that wrote
+ * the record may have been in one, and this daemon not. */
+static bool
+id_is_same (uint32_t one, uint32_t other)
+{
+    const uint32_t nobody = GUINT32_TO_BE (NOBODY);
+
+    return one == other || one == nobody || other == nobody;
+}
+
 static bool
 state_is_of_same (const struct record_state *one, const struct record_state *other)
 {
     return gfid_equal (&one->gfid, &other->gfid) && one->mode == other->mode
-        && one->uid == other->uid && one->gid == other->gid;
+        && id_is_same (one->uid, other->uid) && id_is_same (one->gid, other->gid);
 }
 
 /* Names that come and go change a directory's times, and the link count of a file its ctime. */
