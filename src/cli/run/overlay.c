@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,13 +88,44 @@ view_generated_name (const char *directory)
                             (int) getpid ());
 }
 
+/* Whether an overlay can keep its changes in the folder, which it marks by attributes. Some file
+ * systems have none, and another view has none for a view in it. */
+static bool
+folder_takes_marks (const char *folder)
+{
+    static const char *const names[] = { "trusted.overlay.windlass", "user.overlay.windlass" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+        if (setxattr (folder, names[i], "", 0, 0) == 0) {
+            (void) removexattr (folder, names[i]);
+            return true;
+        }
+    return false;
+}
+
+/* Makes the folder for the changes of all views beside DIR. Returns whether it can be used. */
+static bool
+folder_beside_make (const char *beside)
+{
+    const bool made = mkdir (beside, 0700) == 0;
+    struct stat st;
+
+    if (!made && (errno != EEXIST || access (beside, W_OK) < 0))
+        return false;
+    if (lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
+        && folder_takes_marks (beside))
+        return true;
+    if (made)
+        (void) rmdir (beside);
+    return false;
+}
+
 /* Returns 0 or a negative errno. */
 static int
 view_make_state (struct kept_view *kept, const char *directory, const char *list)
 {
     g_autofree char *parent = g_path_get_dirname (directory);
     g_autofree char *beside = g_build_filename (parent, BESIDE, NULL);
-    const bool fits = mkdir (beside, 0700) == 0 || (errno == EEXIST && access (beside, W_OK) == 0);
     struct stat st;
 
     kept->entry = g_build_filename (list, kept->name, NULL);
@@ -101,7 +133,7 @@ view_make_state (struct kept_view *kept, const char *directory, const char *list
         (void) unlink (kept->entry); /* the link to a folder that was removed by hand */
     if (lstat (kept->entry, &st) == 0)
         return -EEXIST;
-    if (fits && lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()) {
+    if (folder_beside_make (beside)) {
         kept->state = g_build_filename (beside, kept->name, NULL);
         if (mkdir (kept->state, 0700) < 0 || symlink (kept->state, kept->entry) < 0)
             return -errno;

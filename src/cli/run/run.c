@@ -320,6 +320,7 @@ run_words (const struct cli_command *command, const struct run_words *words,
            const struct kept_view *kept)
 {
     struct run_view view = { .command = command, .preset = words->preset->name, .kept = *kept };
+    bool began = false;
     int status;
 
     if (preset_is_of_host (words->preset))
@@ -343,11 +344,13 @@ run_words (const struct cli_command *command, const struct run_words *words,
         status = kept_view_layers (command, &view.kept, &view.made);
     if (status == CLI_OK && run_start (&view) < 0)
         status = RUN_FAILED;
-    else if (status == CLI_OK)
+    else
+        began = status == CLI_OK;
+    if (began)
         status = run_view (&view, words->command);
     else
-        view.kept.drops = true;
-    kept_view_end (&view.kept, view.daemon.ended);
+        view.kept.drops = true; /* there was no view, and so no change */
+    kept_view_end (&view.kept, began && view.daemon.ended);
     run_clear (&view);
     return status;
 }

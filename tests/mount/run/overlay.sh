@@ -104,6 +104,28 @@ expect "the directory" text "$(cat shut/dir/file)"
 expect_match "another place" "^windlass run: changes go to '$XDG_STATE_HOME/windlass/overlays/home'" \
     "$(cat told)"
 
+# So it is where the file system beside it can't keep them, as in another view.
+cat >inner <<'END'
+echo in >deep/new
+mkdir deep/sub
+echo deeper >deep/sub/file
+END
+run --discard "$DIR" -- sh -c "cd '$DIR' && '$WINDLASS' run overlay deep --apply -- \
+    sh '$TEST_DIR/inner'; cat deep/new deep/sub/file" >said 2>told </dev/null
+expect "a view in a view" "in deeper" "$(xargs <said)"
+expect_match "its place" "windlass run: changes go to '$XDG_STATE_HOME/windlass/overlays/deep-" \
+    "$(cat told)"
+expect_no_match "what the outer view has changed" "added +/.*overlays" "$(cat told)"
+same "a view in a view"
+
+# Where there was no view, nothing is kept.
+run --keep unborn "$DIR" work-directory=layers/0 -- true 2>told </dev/null
+expect "a view that can't begin" 125 $?
+expect_match "the reason" "there is no view" "$(cat told)"
+expect_no_match "what is kept" "kept as" "$(cat told)"
+expect_no_match "the list" unborn "$("$WINDLASS" overlay status)"
+expect "its folder" "" "$(find place -name unborn)"
+
 # As JSON, after the output of the command.
 run --discard --json "$DIR" -- sh -c "cd '$DIR' && $change >/dev/null; exit 4" >json 2>/dev/null
 expect "the status" 4 $?
