@@ -355,6 +355,8 @@ main_start (struct program *program)
         return fail_to_start ("thread for timers", r);
     reload_keep_volfile (&program->options, program->mountpoint);
     roots_set_mountpoint (program->graph->roots, program->mountpoint);
+    if (bridge_is_read_only ((const char *const *) options->bridge->pdata, options->kernel->str))
+        roots_set_read_only (program->graph->roots);
     if (graph_activate (program->graph) < 0)
         return 1; /* which logs the reason */
     if (!__atomic_load_n (&program->graph->top->up, __ATOMIC_RELAXED))

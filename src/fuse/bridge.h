@@ -23,6 +23,10 @@ extern const struct xlator_option bridge_options[];
 
 struct bridge;
 
+/* Returns whether the mount is going to be read-only, by the options of bridge_new. Of a wrong
+ * option bridge_new tells. */
+bool bridge_is_read_only (const char *const *options, const char *mount_options);
+
 /* options: pairs "key=value" of bridge_options rows, NULL at the end. mount_options: the options of
  * -o for the kernel (comma separated), or NULL. Returns NULL and a message in *ret_error on
  * failure. */

@@ -352,6 +352,25 @@ bridge_fill (struct bridge *bridge, struct graph *graph, const char *mountpoint)
     bridge->passthrough = passthrough_new ();
 }
 
+bool
+bridge_is_read_only (const char *const *options, const char *mount_options)
+{
+    static const char read_only[] = "read-only=";
+    struct bridge_settings settings = { 0 };
+    const struct xlator_option *row = bridge_options;
+    g_autofree char *allowed = NULL;
+
+    while (strncmp (row->key[0], read_only, strlen (row->key[0])) != 0)
+        row++;
+    for (; options && *options; options++)
+        if (g_str_has_prefix (*options, read_only)) {
+            g_clear_pointer (&allowed, g_free);
+            option_parse (row, *options + strlen (read_only), (char *) &settings + row->offset,
+                          &allowed);
+        }
+    return settings.read_only || options_have (mount_options, "ro");
+}
+
 struct bridge *
 bridge_new (struct graph *graph, const char *mountpoint, const char *const *options,
             const char *mount_options, char **ret_error)
@@ -386,8 +405,6 @@ bridge_new (struct graph *graph, const char *mountpoint, const char *const *opti
             bridge->short_numbers = short_numbers_new (SHORT_OFFSETS);
         limits_begin (bridge);
         all = session_options (bridge, mount_options);
-        if (graph->roots && options_have (all, "ro"))
-            roots_set_read_only (graph->roots);
         bridge->terms.times = options_have (all, "ro") || options_have (all, "noatime")
                                 ? TIMES_NOT_OF_READING
                                 : 0;

@@ -17,7 +17,7 @@ struct roots {
     char *mountpoint;
     struct stat mountpoint_st; /* of the directory that the mount is over */
     dev_t device;              /* of the mount; 0: not mounted. Atomic */
-    bool read_only;            /* the mount is; constant from the first request on */
+    bool read_only;            /* the mount is; constant from init on */
 };
 
 /* --- the set --------------------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ bool root_is_own_mount (const struct root *root, int fd);
 bool root_is_mounted (const struct root *root);
 
 /* Returns whether the graph serves a read-only mount (-o ro): then a translator changes nothing in
- * storage of its own accord. From the first request on; any thread. */
+ * storage of its own accord. From init on; any thread. */
 bool xlator_is_read_only (const xlator_t *this);
 
 /* --- for the graph and the daemon --- */
@@ -69,7 +69,7 @@ void roots_set_mountpoint (struct roots *roots, const char *mountpoint);
 /* Says what the mount is, once it is made, and before the first request. */
 void roots_set_device (struct roots *roots, dev_t device);
 
-/* Says that the mount is read-only: before the first request. */
+/* Says that the mount is read-only: before the graph is activated. */
 void roots_set_read_only (struct roots *roots);
 
 /* Returns the root of a path, or NULL if there is none. */

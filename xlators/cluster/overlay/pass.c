@@ -270,7 +270,7 @@ overlay_statfs (const struct call *call)
 
     call_change (call, &changed);
     changed.args.statfs.loc = changed.call.loc = &root;
-    overlay_pass_to (&changed.call, root.inode, OVERLAY_UPPER);
+    overlay_pass_to (&changed.call, root.inode, overlay_slot (call->this, root.inode));
     loc_wipe_path (&root);
 }
 

@@ -210,7 +210,7 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
                                          realm_below (order->this, realm_root_above (order->this),
                                                       order->from + i) };
     }
-    r = diff_walk (&plan);
+    r = layers[0].root ? diff_walk (&plan) : 0; /* a read-only mount makes no upper */
     for (unsigned i = 0; i < n; i++)
         client_free (layers[i].client);
     return r;

@@ -81,7 +81,8 @@ claim_whole (struct overlay_act *act, fd_t *fd)
     if (r < 0)
         return r;
     claims_add ((struct overlay_claims *) overlay_priv (act->this)->claims, &fd->inode->gfid);
-    sync_lock_sign (client, fd);
+    if (!xlator_is_read_only (act->this))
+        sync_lock_sign (client, fd);
     return sync_lock_set (client, fd, F_UNLCK, 1, 0);
 }
 
@@ -108,12 +109,13 @@ overlay_claim (struct overlay_act *act, const struct overlay_claim *claim, fd_t 
                char **ret_holder, bool *ret_first)
 {
     struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    const bool makes = !xlator_is_read_only (act->this);
     int r = -ESTALE;
 
     for (int try = 0; r == -ESTALE && try < CLAIM_TRIES; try++) {
         g_autoptr (fd_t) fd = NULL;
 
-        r = sync_lock_make (client, claim->directory, claim->name);
+        r = makes ? sync_lock_make (client, claim->directory, claim->name) : 0;
         if (r == 0 || r == -EEXIST)
             r = sync_lock_open (client, overlay_fds (act, OVERLAY_UPPER), claim->directory,
                                 claim->name, &fd);
@@ -122,6 +124,8 @@ overlay_claim (struct overlay_act *act, const struct overlay_claim *claim, fd_t 
         if (r == 0)
             *ret_fd = g_steal_pointer (&fd);
     }
+    if (!makes && (r == -ENOENT || r == -EROFS || r == -EACCES))
+        return 0; /* no lock file, or none that this daemon may lock */
     if (!claim_has_no_locks (r))
         return r;
     gf_log (act->this, GF_LOG_WARNING,

@@ -5,6 +5,8 @@
 #include "../formats/records.h"
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 static int
 overlay_root_of (struct overlay_act *act, unsigned slot, inode_t **ret_root, struct iatt *ret_buf)
@@ -177,6 +179,26 @@ overlay_probe_lowers (struct overlay_act *act)
     return r;
 }
 
+/* --- a read-only mount ------------------------------------------------------------------------ */
+
+/* Which marks this daemon would write: that is to be read. Replacing an attribute that is not there
+ * tells whether it may, and changes nothing. */
+static int
+overlay_read_prefix (struct overlay_act *act)
+{
+    overlay_private_t *priv = overlay_priv (act->this);
+    g_autoptr (dict_t) dict = dict_new ();
+    loc_t loc = { .inode = itable_root (FIRST_CHILD (act->this)->realm->itable) };
+    int r;
+
+    dict_set (dict, "trusted.overlay.windlass.none", "", 0);
+    r = sync_setxattr (overlay_daemon (act, OVERLAY_UPPER), &loc, dict, XATTR_REPLACE, NULL, NULL);
+    loc_wipe_path (&loc);
+    priv->prefix = r == -ENODATA || (r == -EROFS && geteuid () == 0) ? "trusted.overlay."
+                                                                     : "user.overlay.";
+    return r == -ENOTCONN ? r : 0;
+}
+
 /* --- claims ----------------------------------------------------------------------------------- */
 
 static int
@@ -200,7 +222,7 @@ overlay_claim_one (struct overlay_act *act, unsigned which, const char *option,
     return r == -EAGAIN ? -EBUSY : r;
 }
 
-/* The file beside the upper, in the upper's parent. */
+/* The file beside the upper, in the upper's parent. A read-only mount makes neither. */
 static int
 overlay_claim_upper (struct overlay_act *act)
 {
@@ -210,8 +232,11 @@ overlay_claim_upper (struct overlay_act *act)
     g_autofree char *name = g_strconcat (names[last], ".lock", NULL);
     g_autoptr (inode_t) directory = NULL;
     struct iatt buf;
-    const int r = overlay_walk_child (act, OVERLAY_UPPER, names, last, true, &directory, &buf);
+    const bool makes = !xlator_is_read_only (act->this);
+    const int r = overlay_walk_child (act, OVERLAY_UPPER, names, last, makes, &directory, &buf);
 
+    if (r == -ENOENT && !makes)
+        return 0;
     if (r < 0)
         option_refuse (act->this, "upper", "must be in a directory of volume '%s', got '%s': %s",
                        priv->layers[OVERLAY_UPPER].xlator->name, priv->upper, g_strerror (-r));
@@ -224,8 +249,11 @@ overlay_prepare_work (struct overlay_act *act, inode_t **ret_work)
 {
     const overlay_private_t *priv = overlay_priv (act->this);
     struct iatt buf;
-    const int r = overlay_find (act, OVERLAY_UPPER, priv->work_directory, true, ret_work, &buf);
+    const bool makes = !xlator_is_read_only (act->this);
+    const int r = overlay_find (act, OVERLAY_UPPER, priv->work_directory, makes, ret_work, &buf);
 
+    if (r == -ENOENT && !makes)
+        return 0;
     if (r < 0 && r != -ENOTCONN)
         option_refuse (act->this, "work-directory",
                        "must be a directory of volume '%s', got '%s': %s",
@@ -239,6 +267,7 @@ static int
 overlay_prepare_layers (struct overlay_act *act)
 {
     overlay_private_t *priv = overlay_priv (act->this);
+    const bool read_only = xlator_is_read_only (act->this);
     g_autoptr (inode_t) work = NULL;
     int r = overlay_layers_find (act);
 
@@ -248,17 +277,17 @@ overlay_prepare_layers (struct overlay_act *act)
         r = overlay_prepare_work (act, &work);
     if (r == 0)
         r = overlay_probe_upper (act);
-    if (r == 0)
+    if (r == 0 && work)
         r = overlay_claim_one (act, 0, "work-directory", &(struct overlay_claim){ work, "lock" });
     if (r == 0)
         r = overlay_claim_upper (act);
     if (r == 0 && !priv->parts->prefix) {
-        r = overlay_probe_in (act, work);
+        r = read_only ? overlay_read_prefix (act) : overlay_probe_in (act, work);
         if (r == 0)
             priv->parts->prefix = priv->prefix;
     }
     priv->prefix = priv->parts->prefix;
-    return r < 0 ? r : overlay_records_open (act, work);
+    return r < 0 || read_only ? r : overlay_records_open (act, work);
 }
 
 int
@@ -300,7 +329,8 @@ overlay_clean_work (struct overlay_act *act, inode_t *work)
     const struct fd_maker *fds = overlay_fds (act, OVERLAY_UPPER);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
-    if (!overlay_priv (act->this)->cleans || sync_names_list (client, fds, work, names) < 0)
+    if (!overlay_priv (act->this)->cleans || xlator_is_read_only (act->this)
+        || sync_names_list (client, fds, work, names) < 0)
         return;
     for (guint i = 0; i < names->len; i++)
         if (g_str_has_prefix (names->pdata[i], "copy."))
@@ -355,7 +385,8 @@ overlay_start_index (struct overlay_act *act, inode_t *work)
     g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) index = NULL;
     struct iatt buf;
-    int r = overlay_walk (act, OVERLAY_UPPER, work, names, 1, true, &index, &buf);
+    int r = overlay_walk (act, OVERLAY_UPPER, work, names, 1, !xlator_is_read_only (act->this),
+                          &index, &buf);
 
     if (r == 0)
         r = sync_names_list (overlay_daemon (act, OVERLAY_UPPER),
@@ -380,21 +411,36 @@ overlay_layer_root (struct overlay_act *act, unsigned slot, inode_t **ret_root,
 }
 
 static int
-overlay_start_upper (struct overlay_act *act, const struct overlay_model *lower)
+overlay_start_work (struct overlay_act *act, inode_t **ret_work)
 {
     const overlay_private_t *priv = overlay_priv (act->this);
-    g_autoptr (inode_t) work = NULL, upper = NULL;
+    const bool makes = !xlator_is_read_only (act->this);
     struct iatt buf;
-    int r = overlay_find (act, OVERLAY_UPPER, priv->work_directory, true, &work, &buf);
+    int r = overlay_find (act, OVERLAY_UPPER, priv->work_directory, makes, ret_work, &buf);
 
     if (r < 0)
         return r;
-    overlay_clean_work (act, work);
-    realm_slot_set_root (act->this, priv->n, work);
-    r = overlay_start_index (act, work);
-    if (r < 0)
+    overlay_clean_work (act, *ret_work);
+    realm_slot_set_root (act->this, priv->n, *ret_work);
+    return overlay_start_index (act, *ret_work);
+}
+
+/* A read-only mount whose upper was never made shows the lowers. */
+static int
+overlay_start_upper (struct overlay_act *act, const struct overlay_model *lower)
+{
+    const bool makes = !xlator_is_read_only (act->this);
+    g_autoptr (inode_t) work = NULL, upper = NULL;
+    struct iatt buf;
+    int r = overlay_start_work (act, &work);
+
+    if (r < 0 && (makes || r != -ENOENT))
         return r;
     r = overlay_layer_root (act, OVERLAY_UPPER, &upper, &buf);
+    if (r == -ENOENT && !makes) {
+        overlay_priv (act->this)->layers[OVERLAY_UPPER].dev = overlay_priv (act->this)->folder_dev;
+        return 0;
+    }
     if (r == -ENOENT)
         r = overlay_make_upper (act, work, lower, &upper);
     if (r == 0)
