@@ -40,17 +40,23 @@ if [ "$(id -u)" = 0 ]; then
     user mkdir place/many
     echo text >place/many/old
     chown 1234:1234 place/many/old
+    mkdir -m 777 place/many/shared
     user mkdir place/many/acl
+    user sh -c 'echo text >place/many/shared/file'
     user sh -c 'echo text >place/many/acl/file'
     setfacl -m u:1234:r,g:1234:rw place/many/acl place/many/acl/file
     setfacl -d -m u:1234:rwx place/many/acl
     run --keep others place/many -- sh -c "cd '$TEST_DIR/place/many' && rm old &&
-        echo new >>acl/file && mkdir acl/sub && rm acl/file" >told 2>&1 </dev/null ||
+        echo new >>acl/file && mkdir acl/sub && rm acl/file &&
+        echo new >>shared/file" >told 2>&1 </dev/null ||
         fail "changes beside other users' files: $(cat told)"
     expect_match "the changes" "^added +/acl/sub/" "$(cat told)"
     expect_ok user "$WINDLASS" overlay apply others old acl/file
-    expect "the directory" acl "$(ls place/many | xargs)"
+    expect "the directory" "acl shared" "$(ls place/many | xargs)"
     expect "the directory with the ACL" "" "$(ls place/many/acl)"
+    expect_ok user "$WINDLASS" overlay apply others /
+    expect "a file in another user's directory" "text new" "$(xargs <place/many/shared/file)"
+    expect "the owner of that" 0 "$(stat -c %u place/many/shared)"
 fi
 
 # --- frozen layers --------------------------------------------------------------------------------

@@ -127,13 +127,19 @@ base_drop_xattrs (struct apply *apply, const struct apply_item *item)
     return r == -EOPNOTSUPP ? 0 : error_or_0 (r);
 }
 
+/* With option owner daemon the copy has another owner than the base's object because it had to:
+ * that is no change, where the base refuses it. */
 static int
 base_attributes (struct apply *apply, const struct apply_item *item)
 {
-    const int r = base_drop_xattrs (apply, item);
+    const bool forced = item->what == DIFF_OWNER
+                        && overlay_priv (apply->act.this)->owner == OVERLAY_OWNER_DAEMON;
+    int r = base_drop_xattrs (apply, item);
 
-    return r < 0 ? r : overlay_copy_attributes_to (&apply->act, apply->from, item->upper,
-                                                   &item->upper_buf, apply->base, item->base);
+    if (r == 0)
+        r = overlay_copy_attributes_to (&apply->act, apply->from, item->upper, &item->upper_buf,
+                                        apply->base, item->base);
+    return r == -EPERM && forced ? 0 : r;
 }
 
 static int
