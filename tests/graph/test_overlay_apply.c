@@ -187,7 +187,7 @@ view_overwrite (struct view *view, inode_t *directory, const char *name, const c
 static void
 view_remove (struct view *view, inode_t *directory, const char *name)
 {
-    g_autoptr (inode_t) inode = view_look (view, directory, name);
+    G_GNUC_UNUSED g_autoptr (inode_t) inode = view_look (view, directory, name);
 
     ck_assert_int_eq (sync_name_remove_tree (view->client, &view->graph->fd_maker, directory,
                                              name), 0);
@@ -404,7 +404,7 @@ cut_apply_after (const struct cut_case *one, unsigned n, const char *wanted)
     g_autofree char *rules = g_strdup_printf (
         "mknod,mkdir,symlink,link,unlink,rmdir,rename,setattr,setxattr,removexattr,writev,"
         "ftruncate,fallocate,copy_file_range,fsync,fsyncdir after %u -> error EIO\n", n);
-    g_autofree char *error = NULL, *shown = NULL, *again = NULL, *applied = NULL, *left = NULL;
+    g_autofree char *error = NULL, *shown = NULL, *again = NULL, *applied = NULL;
     struct view view;
     bool all;
 

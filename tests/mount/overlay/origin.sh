@@ -61,7 +61,7 @@ for directory in . dir dir/sub pure pure/new; do
     expect "whether $directory is impure" "$(mark impure "$UPPER/kernel/$directory")" \
         "$(mark impure "$upper/$directory")"
 done
-expect "marks of ours" "" "$(getfattr -Rhm windlass "$upper" 2>/dev/null)"
+expect "marks of ours, but for that of the layer's root" "" "$(getfattr -Rhm windlass "$upper"/* 2>/dev/null)"
 
 # A rename and a link make their directory impure.
 mkdir "$MNT/one" "$MNT/two"
