@@ -69,7 +69,7 @@ void roots_set_mountpoint (struct roots *roots, const char *mountpoint);
 /* Says what the mount is, once it is made, and before the first request. */
 void roots_set_device (struct roots *roots, dev_t device);
 
-/* Says that the mount is read-only: before the graph is activated. */
+/* Notes that the mount is read-only. Call it before the graph is activated. */
 void roots_set_read_only (struct roots *roots);
 
 /* Returns the root of a path, or NULL if there is none. */

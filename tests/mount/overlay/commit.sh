@@ -231,31 +231,7 @@ mkdir "$UPPER"
 # --- while programs work --------------------------------------------------------------------------
 
 mount_volfile "$VOL"
-cat >works.py <<'EOF_PY'
-import os, sys, time
-path = "%s/work-%s" % (sys.argv[1], sys.argv[2])
-end = time.time() + 60
-n = 0
-with open(path, "w") as file:
-    while not os.path.exists("stop") and time.time() < end:
-        file.write("%d\n" % n)
-        file.flush()
-        n += 1
-        with open(path + ".new", "w") as other:
-            other.write(str(n))
-        os.rename(path + ".new", path + ".moved")
-        with open(path + ".moved") as other:
-            assert other.read() == str(n)
-        os.mkdir(path + ".dir")
-        with open(path + ".dir/in", "w") as other:
-            other.write(str(n))
-        with open(path + ".dir/in") as other:
-            assert other.read() == str(n)
-        os.unlink(path + ".dir/in")
-        os.rmdir(path + ".dir")
-with open("counted-" + sys.argv[2], "w") as file:
-    file.write(str(n))
-EOF_PY
+make_works
 workers=()
 for number in 1 2 3; do
     python3 works.py "$MNT" $number &

@@ -36,3 +36,33 @@ overlay () {
 changes () {
     overlay diff --name-status "$MNT" "$@" | sort
 }
+
+# Writes the program works.py MOUNT NUMBER: until the file `stop` is there it appends lines to a file
+# that it keeps open, and makes, renames and removes others. counted-NUMBER then has the lines.
+make_works () {
+cat >works.py <<'EOF_PY'
+import os, sys, time
+path = "%s/work-%s" % (sys.argv[1], sys.argv[2])
+end = time.time() + 60
+n = 0
+with open(path, "w") as file:
+    while not os.path.exists("stop") and time.time() < end:
+        file.write("%d\n" % n)
+        file.flush()
+        n += 1
+        with open(path + ".new", "w") as other:
+            other.write(str(n))
+        os.rename(path + ".new", path + ".moved")
+        with open(path + ".moved") as other:
+            assert other.read() == str(n)
+        os.mkdir(path + ".dir")
+        with open(path + ".dir/in", "w") as other:
+            other.write(str(n))
+        with open(path + ".dir/in") as other:
+            assert other.read() == str(n)
+        os.unlink(path + ".dir/in")
+        os.rmdir(path + ".dir")
+with open("counted-" + sys.argv[2], "w") as file:
+    file.write(str(n))
+EOF_PY
+}
