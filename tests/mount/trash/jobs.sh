@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A shorter `settle` holds at once, also for what was removed before. The making of entries is a job:
-# windlass jobs shows it with its progress, and stops it; what it has not made is not lost.
+# windlass jobs shows it with its progress, and stops it; what it has not made is not lost. A command
+# waits for it.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 
@@ -31,3 +32,10 @@ made=$(entries "$UID" | wc -w)
 # The end makes the rest.
 unmount
 expect "entries" 20 "$(ls "$BACK/.Trash-$UID/files" | wc -l)"
+
+# A command that comes while entries are made waits for all of them.
+mount_volfile "$VOL"
+touch "$MNT"/dir/{a,b,c,d,e,f}
+rm "$MNT"/dir/*
+wait_until 'jobs_list | grep -q settle'
+expect "list" 26 "$("$WINDLASS" trash list "$MNT" | wc -l)"

@@ -172,7 +172,8 @@ typedef struct {
     GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
                              * lock */
     GQueue loose;           /* stages that no removal finds any more, with references; lock */
-    unsigned count;         /* of both; atomic, written under lock */
+    unsigned taken;         /* stages whose entries are being made; lock */
+    unsigned count;         /* of all three; atomic, written under lock */
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
     int64_t timer_due;      /* on clock_now; lock */
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
@@ -262,8 +263,10 @@ enum trash_quiet {
     TRASH_PAUSED,  /* nothing was removed in the directory for a fifth of that: for a listing */
     TRASH_ALL,     /* whatever was removed when: at the end */
 };
-/* Takes out a stage whose entries are to be made; NULL: there is none. */
+/* Takes out a stage whose entries are to be made; NULL: there is none. It counts in private->count
+ * until trash_stage_done, which drops the reference. */
 struct trash_stage *trash_stage_next (xlator_t *this, enum trash_quiet quiet);
+void trash_stage_done (xlator_t *this, struct trash_stage *stage);
 /* Has a stage tried again that trash_stage_next has taken out, not before so many nanoseconds. */
 void trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later);
 /* Has the entries made that are due, now and later. */

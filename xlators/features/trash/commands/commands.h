@@ -71,12 +71,14 @@ struct visit {
     GPtrArray *entries; /* struct entry_seen, owned: by path; those without a path come last */
     GPtrArray *chosen;  /* struct entry_seen: those that the order is about, in the same order */
     unsigned unknown;   /* arguments that no entry fits */
+    bool unsettled;     /* some of what was removed has no entry yet */
 };
 
 /* Makes entries of what was just removed, and reads all entries. Returns 0, or a negative errno.
- * visit_end frees what it has, also after a failure. */
+ * visit_end frees what it has, also after a failure. It returns r, the result of the command so
+ * far, or -EAGAIN with a message if the command could not see all. */
 int visit_begin (struct visit *visit, struct trash_order *order, struct job *job);
-void visit_end (struct visit *visit);
+int visit_end (struct visit *visit, int r);
 /* Fills in visit->chosen: the entries that the arguments name, or all if there are none. newest: of
  * entries with one path only the newest. Prints a line for each argument that no entry fits. */
 int visit_choose (struct visit *visit, bool newest);

@@ -192,7 +192,5 @@ trash_empty (struct job *job, struct trash_order *order)
         r = visit_choose (&visit, false);
     if (r == 0)
         r = empty_all (&emptying);
-    r = empty_result (&emptying, r);
-    visit_end (&visit);
-    return r;
+    return visit_end (&visit, empty_result (&emptying, r));
 }

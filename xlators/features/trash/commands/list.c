@@ -123,6 +123,5 @@ trash_list (struct job *job, struct trash_order *order)
         job_refuse (job, "no entry for %u of the arguments", visit.unknown);
         r = -ENOENT;
     }
-    visit_end (&visit);
-    return r;
+    return visit_end (&visit, r);
 }

@@ -337,6 +337,5 @@ trash_restore (struct job *job, struct trash_order *order)
     r = restore_result (&restoring, r);
     g_free (restoring.folder);
     inode_unref (restoring.inode);
-    visit_end (&visit);
-    return r;
+    return visit_end (&visit, r);
 }

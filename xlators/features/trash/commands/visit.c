@@ -14,7 +14,7 @@
 #define WAIT_STEP 10000         /* microseconds between two looks at what is waited for */
 #define SETTLE_STEPS 300        /* steps for which nothing becomes an entry, since a user goes on
                                  * removing, or storage is slow */
-#define SETTLE_ROUNDS 100       /* times that more entries are made: 500 ms each, at most */
+#define SETTLE_ROUNDS 1200      /* times that more entries are made: 500 ms each, at most */
 #define NOTICE_STEPS 500        /* steps for which the kernel may take its time */
 
 /* --- identities ------------------------------------------------------------------------------- */
@@ -223,7 +223,8 @@ static int
 visit_settle (struct visit *visit)
 {
     trash_private_t *priv = trash_priv (visit->this);
-    uint64_t made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED), before;
+    const uint64_t first = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
+    uint64_t made = first, before;
     unsigned steps = 0, rounds = 0;
     int r = 0;
 
@@ -232,10 +233,12 @@ visit_settle (struct visit *visit)
         made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
         if (made != before && ++rounds < SETTLE_ROUNDS)
             steps = 0;
+        job_progress (visit->job, made - first, 0);
         r = line_await (visit, &priv->entries, settling_run, &steps, SETTLE_STEPS);
         if (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0)
             r = visit_wait (visit, &steps);
     }
+    visit->unsettled = __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0;
     return r;
 }
 
@@ -382,13 +385,18 @@ visit_begin (struct visit *visit, struct trash_order *order, struct job *job)
     return visit_read (visit);
 }
 
-void
-visit_end (struct visit *visit)
+int
+visit_end (struct visit *visit, int r)
 {
     g_ptr_array_unref (visit->chosen);
     g_ptr_array_unref (visit->entries);
     g_ptr_array_unref (visit->bins);
     g_ptr_array_unref (visit->clients);
+    if (r < 0 || !visit->unsettled)
+        return r;
+    job_refuse (visit->job, "what was removed last is not among the entries yet; they are made in "
+                "the background: ask again in a moment");
+    return -EAGAIN;
 }
 
 int

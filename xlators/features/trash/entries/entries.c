@@ -454,7 +454,7 @@ trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until)
         r = trash_entries_of (this, &trash_priv (this)->entries.work, stage, until);
         if (r < 0 && quiet != TRASH_ALL)
             trash_stage_again (this, stage, r == -EAGAIN ? 0 : TRASH_OLDEST);
-        trash_stage_unref (this, stage);
+        trash_stage_done (this, stage);
     }
     return r == -EAGAIN;
 }

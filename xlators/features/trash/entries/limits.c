@@ -275,7 +275,7 @@ hold_free_of_stages (struct limits_look *look, inode_t *root, uint64_t least)
         r = stage_discard (look, stage);
         if (r < 0)
             trash_stage_again (look->this, stage, TRASH_OLDEST);
-        trash_stage_unref (look->this, stage);
+        trash_stage_done (look->this, stage);
     }
 }
 

@@ -164,7 +164,8 @@ trash_stage_unref (xlator_t *this, struct trash_stage *stage)
 static void
 stages_count_locked (trash_private_t *priv)
 {
-    __atomic_store_n (&priv->count, g_hash_table_size (priv->stages) + priv->loose.length,
+    __atomic_store_n (&priv->count,
+                      g_hash_table_size (priv->stages) + priv->loose.length + priv->taken,
                       __ATOMIC_RELAXED);
 }
 
@@ -276,9 +277,22 @@ trash_stage_next (xlator_t *this, enum trash_quiet quiet)
             found = stage;
             g_hash_table_iter_remove (&at);
         }
-    stages_count_locked (priv);
+    if (found)
+        priv->taken++;
     pthread_mutex_unlock (&priv->lock);
     return found;
+}
+
+void
+trash_stage_done (xlator_t *this, struct trash_stage *stage)
+{
+    trash_private_t *priv = this->private;
+
+    pthread_mutex_lock (&priv->lock);
+    priv->taken--;
+    stages_count_locked (priv);
+    pthread_mutex_unlock (&priv->lock);
+    trash_stage_unref (this, stage);
 }
 
 void
