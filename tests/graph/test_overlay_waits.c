@@ -150,6 +150,31 @@ waits_work_is_clean (const struct world *w)
     return clean;
 }
 
+/* A caller of its own, which makes or renames a directory. */
+struct waits_namer {
+    struct world w;
+    inode_t *directory; /* in which "a" is made; NULL: "e" is renamed to "d" */
+    pthread_t thread;
+    int r;
+    bool done; /* atomic */
+};
+
+static void *
+waits_name (void *data)
+{
+    struct waits_namer *namer = data;
+
+    namer->w.client = client_new (namer->w.graph->top);
+    if (namer->directory)
+        inode_unref (world_mkdir (&namer->w, namer->directory, "a", 0755));
+    else
+        world_rename (&namer->w, namer->w.root, "e", namer->w.root, "d", 0);
+    namer->r = namer->w.r;
+    client_free (namer->w.client);
+    __atomic_store_n (&namer->done, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
 /* --- tests ------------------------------------------------------------------------------------ */
 
 #define WRITERS 64
@@ -290,6 +315,35 @@ START_TEST (the_next_graph_waits_for_a_copy_that_runs)
 }
 END_TEST
 
+/* The name would be lost with the directory. A rename that does not wait ends within the time that
+ * it gets here. */
+START_TEST (a_directory_in_which_a_name_is_being_made_is_not_replaced)
+{
+    struct world w = overlay_world_new ();
+    struct waits_namer maker = { 0 }, renamer = { 0 };
+    inode_t *e;
+
+    overlay_world_start (&w, &waits_graph);
+    maker.directory = world_mkdir (&w, w.root, "d", 0755);
+    e = world_mkdir (&w, w.root, "e", 0755);
+    g_free (overlay_tell (&w, "fault", "rules", "mkdir times 1 -> hang"));
+    maker.w = renamer.w = w;
+    ck_assert_int_eq (thread_new (&maker.thread, "maker", waits_name, &maker), 0);
+    WAITS_UNTIL (waits_copy_hangs (&w));
+    ck_assert_int_eq (thread_new (&renamer.thread, "renamer", waits_name, &renamer), 0);
+    for (unsigned ms = 0; ms < 100 && !__atomic_load_n (&renamer.done, __ATOMIC_ACQUIRE); ms++)
+        g_usleep (1000);
+    WAITS_UNTIL (waits_release (&w));
+    pthread_join (maker.thread, NULL);
+    pthread_join (renamer.thread, NULL);
+    ck_assert_int_eq (maker.r, 0);
+    ck_assert_int_eq (renamer.r, -ENOTEMPTY);
+    inode_unref (maker.directory);
+    inode_unref (e);
+    overlay_world_end (&w);
+}
+END_TEST
+
 TEST_PROGRAM (test_overlay_waits)
 {
     Suite *suite = suite_create ("overlay waits");
@@ -300,6 +354,7 @@ TEST_PROGRAM (test_overlay_waits)
     tcase_add_test (tcase, an_interrupted_writer_ends_at_once);
     tcase_add_test (tcase, a_writer_that_comes_later_gets_its_copy);
     tcase_add_test (tcase, a_lower_that_changes_while_it_is_copied_fails_the_change);
+    tcase_add_test (tcase, a_directory_in_which_a_name_is_being_made_is_not_replaced);
     tcase_add_test (tcase, the_next_graph_waits_for_a_copy_that_runs);
     tcase_set_timeout (tcase, 120);
     suite_add_tcase (suite, tcase);

@@ -32,7 +32,8 @@
  *   apply      changes of the base
  *
  * Order: a thread that holds turns waits for no copy. A thread that copies holds no turn, except to
- * give the finished copy its name.
+ * give the finished copy its name. A rename of a directory takes the turn of the work directory
+ * before those of its directories; otherwise no thread that holds a turn waits for another one.
  */
 #ifndef WINDLASS_OVERLAY_H
 #define WINDLASS_OVERLAY_H

@@ -20,6 +20,7 @@ struct overlay_renaming {
     struct overlay_name at, over;
     struct iatt buf; /* of the subject */
     bool alone;      /* a directory is renamed */
+    inode_t *replaced; /* the victim, if it is a directory whose turn is taken */
     bool again;      /* what the caller takes the names for was wrong */
 };
 
@@ -341,16 +342,21 @@ overlay_rename_prepare (struct overlay_renaming *renaming)
     return r < 0 ? r : overlay_copy_up (act->this, to->parent);
 }
 
-/* The turn of the work directory is that of renames of directories. */
+/* The turn of the work directory is that of renames of directories. The turn of a directory that is
+ * replaced keeps names from being made in it meanwhile. */
 static void
 overlay_rename_alone (struct overlay_renaming *renaming)
 {
-    const inode_t *victim = renaming->flags & RENAME_EXCHANGE ? renaming->victim : NULL;
+    inode_t *victim = renaming->victim;
+    const bool directory = victim && victim->ia_type == IA_IFDIR;
+    const bool exchange = renaming->flags & RENAME_EXCHANGE;
 
-    renaming->alone = renaming->subject->ia_type == IA_IFDIR
-                      || (victim && victim->ia_type == IA_IFDIR);
+    renaming->alone = renaming->subject->ia_type == IA_IFDIR || (exchange && directory);
+    if (directory && !exchange && victim != renaming->from->parent
+        && victim != renaming->to->parent) /* those are not replaced: overlay_rename_circle */
+        renaming->replaced = victim;
     if (renaming->alone)
-        overlay_turns_take (renaming->act->this, overlay_work (renaming->act), NULL);
+        overlay_turns_take (renaming->act->this, overlay_work (renaming->act), renaming->replaced);
 }
 
 static void
@@ -381,7 +387,7 @@ overlay_rename_try (struct overlay_renaming *renaming, struct overlay_parent *ol
     overlay_parent_after (act, new);
     overlay_turns_give (act->this, from, to);
     if (renaming->alone)
-        overlay_turns_give (act->this, overlay_work (act), NULL);
+        overlay_turns_give (act->this, overlay_work (act), renaming->replaced);
     return r;
 }
 
@@ -391,6 +397,7 @@ overlay_renaming_clear (struct overlay_renaming *renaming)
     overlay_name_clear (&renaming->at);
     overlay_name_clear (&renaming->over);
     renaming->at = renaming->over = (struct overlay_name){ 0 };
+    renaming->replaced = NULL;
     g_clear_pointer (&renaming->subject, inode_unref);
     g_clear_pointer (&renaming->victim, inode_unref);
 }
