@@ -6,6 +6,7 @@
 #include <linux/xattr.h>
 #include <sys/xattr.h>
 
+#define XATTR_FIRST 1024   /* bytes that are asked for at first */
 #define XATTR_ATTEMPTS 16 /* an attribute may grow between the query of its length and the read */
 
 /* The target of an operation: the descriptor of an open file if there is one, else a path, since
@@ -118,10 +119,9 @@ xattr_set (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const 
     return r;
 }
 
-/* Reads an attribute or, without a name, the list of names. Returns the length, and *ret_bytes, to
- * be freed with g_free. */
+/* Reads what does not fit into the first buffer. */
 static ssize_t
-xattr_read (const struct xattr_target *target, const char *name, char **ret_bytes)
+xattr_read_long (const struct xattr_target *target, const char *name, char **ret_bytes)
 {
     ssize_t n;
 
@@ -144,6 +144,21 @@ xattr_read (const struct xattr_target *target, const char *name, char **ret_byte
             return -errno;
     }
     return -ERANGE;
+}
+
+/* Reads an attribute or, without a name, the list of names. Returns the length, and *ret_bytes, to
+ * be freed with g_free. Most are short, and then one system call is enough. */
+static ssize_t
+xattr_read (const struct xattr_target *target, const char *name, char **ret_bytes)
+{
+    char bytes[XATTR_FIRST + 1];
+    const ssize_t n = xattr_query (target, name, bytes, XATTR_FIRST);
+
+    if (n < 0)
+        return errno == ERANGE ? xattr_read_long (target, name, ret_bytes) : -errno;
+    bytes[n] = '\0';
+    *ret_bytes = g_memdup2 (bytes, (size_t) n + 1);
+    return n;
 }
 
 static void
