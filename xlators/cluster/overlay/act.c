@@ -115,8 +115,9 @@ overlay_files_have_marks (xlator_t *this, inode_t *directory, unsigned slot)
 {
     const struct overlay_inode *ctx = overlay_inode_get (this, directory);
 
-    return slot != OVERLAY_UPPER
-           && __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED) & overlay_slot_bit (slot);
+    return slot == OVERLAY_UPPER
+               ? __atomic_load_n (&ctx->impure, __ATOMIC_ACQUIRE)
+               : (__atomic_load_n (&ctx->marked, __ATOMIC_RELAXED) & overlay_slot_bit (slot)) != 0;
 }
 
 bool
@@ -127,7 +128,7 @@ overlay_hides (struct overlay_act *act, unsigned slot, inode_t *directory, inode
     struct overlay_marks marks = { 0 };
     struct getxattr_reply reply;
 
-    if (buf->ia_type != IA_IFREG || buf->ia_size > 0
+    if (buf->ia_type != IA_IFREG || buf->ia_size > 0 || slot == OVERLAY_UPPER
         || !overlay_files_have_marks (act->this, directory, slot))
         return overlay_is_whiteout (buf);
     if (sync_getxattr (overlay_daemon (act, slot), &loc, NULL, NULL, &reply) >= 0)

@@ -81,15 +81,13 @@ static int
 overlay_entry_number (struct overlay_reading *reading, unsigned slot, const gf_dirent_t *from,
                       uint64_t *ret_number)
 {
-    const struct overlay_inode *ctx = overlay_inode_get (reading->act->this, reading->directory);
-    const bool impure = __atomic_load_n (&ctx->impure, __ATOMIC_RELAXED);
-    const uint64_t marked = __atomic_load_n (&ctx->marked, __ATOMIC_RELAXED);
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf;
     int r;
 
     *ret_number = overlay_number (reading->act->this, slot, from->d_ino);
-    if (!reading->view || !(slot == OVERLAY_UPPER ? impure : marked & overlay_slot_bit (slot))) {
+    if (!reading->view
+        || !overlay_files_have_marks (reading->act->this, reading->directory, slot)) {
         overlay_number_applied (reading->act->this, reading->directory, from->d_name, ret_number);
         return 0;
     }
@@ -107,9 +105,9 @@ overlay_entry_hides (struct overlay_reading *reading, unsigned slot, const gf_di
     inode_t *directory = realm_below (reading->act->this, reading->directory, slot);
     struct iatt buf;
 
-    return (from->d_type == DT_CHR || from->d_type == DT_REG)
-           && (from->d_type == DT_CHR
-               || overlay_files_have_marks (reading->act->this, reading->directory, slot))
+    return (from->d_type == DT_CHR
+            || (from->d_type == DT_REG && slot != OVERLAY_UPPER
+                && overlay_files_have_marks (reading->act->this, reading->directory, slot)))
            && sync_name_look (overlay_daemon (reading->act, slot), directory, from->d_name, &inode,
                               &buf) == 0
            && overlay_hides (reading->act, slot, reading->directory, inode, &buf);

@@ -360,7 +360,7 @@ void overlay_name_clear (struct overlay_name *name);
 typedef struct overlay_name overlay_name_t;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (overlay_name_t, overlay_name_clear)
 
-/* Whether files of a directory above may have marks in a lower. */
+/* Whether files of a directory above may have marks in a layer. */
 bool overlay_files_have_marks (xlator_t *this, inode_t *directory, unsigned slot);
 /* Whether an object that a slot has in a directory above is a whiteout, also one that was made
  * without a device: an empty file with a mark. */

@@ -72,14 +72,33 @@ overlay_mark_name (const xlator_t *this, enum overlay_mark mark)
 
 /* --- of a layer ------------------------------------------------------------------------------- */
 
+/* Returns OVERLAY_MARKS if the attribute is no mark. */
+static enum overlay_mark
+mark_of (const xlator_t *this, const char *name)
+{
+    const char *prefix = overlay_priv (this)->prefix;
+    enum overlay_mark mark = 0;
+
+    if (!g_str_has_prefix (name, prefix))
+        return OVERLAY_MARKS;
+    while (mark < OVERLAY_MARKS && strcmp (name + strlen (prefix), mark_words[mark]) != 0)
+        mark++;
+    return mark;
+}
+
 void
 overlay_marks_list (const xlator_t *this, unsigned slot, const dict_t *names,
                     struct overlay_marks *marks)
 {
-    for (enum overlay_mark mark = 0; mark < OVERLAY_MARKS; mark++) {
-        g_autofree char *key = overlay_mark_name (this, mark);
+    enum overlay_mark mark;
+    const void *value;
+    const char *name;
+    size_t size;
 
-        if (dict_has (names, key))
+    for (size_t i = 0; i < dict_count (names); i++) {
+        dict_nth (names, i, &name, &value, &size);
+        mark = mark_of (this, name);
+        if (mark < OVERLAY_MARKS)
             marks->has |= 1u << mark;
     }
     if (overlay_has (marks, OVERLAY_OPAQUE) || slot == OVERLAY_UPPER)

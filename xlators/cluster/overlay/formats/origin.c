@@ -113,7 +113,7 @@ overlay_impure_set (struct overlay_act *act, inode_t *directory)
     r = overlay_mark_set (act, realm_below (act->this, directory, OVERLAY_UPPER), OVERLAY_IMPURE,
                           "y", 1);
     if (r == 0)
-        __atomic_store_n (&ctx->impure, true, __ATOMIC_RELAXED);
+        __atomic_store_n (&ctx->impure, true, __ATOMIC_RELEASE); /* before a copy is there */
     return r;
 }
 

@@ -326,13 +326,13 @@ look_marked (struct overlay_local *local)
     return last ? look_take (local) : look_descend (local);
 }
 
-/* Files of a lower have marks only in a directory that says so. */
+/* Files have marks only in a directory that says so. */
 static bool
 look_may_have_marks (const struct overlay_local *local)
 {
     const struct overlay_look *look = &local->look;
 
-    return local->slot == OVERLAY_UPPER || look->found_buf.ia_type == IA_IFDIR || look->wants_data
+    return look->found_buf.ia_type == IA_IFDIR || look->wants_data
            || overlay_files_have_marks (look_overlay (local), look->loc.parent, local->slot);
 }
 
