@@ -84,6 +84,27 @@ expect "the second" 2 "$(cat "$MNT/name")"
 out=$(restore name nothing 2>&1) && fail "what is not there was restored"
 expect_match "nothing" "no entry of the trash has the path or the name 'nothing'" "$out"
 
+# Of those that were removed within one second, too.
+rm -f "$MNT"/{first,second,third,name}
+"$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
+for text in 3 4 5; do
+    echo $text >"$MNT/name"
+    rm "$MNT/name"
+    listed >/dev/null
+done
+sed -i 's/^DeletionDate=.*/DeletionDate=2026-01-01T00:00:00/' "$BACK/.Trash-0/info/"name*
+for text in 3 4 5; do
+    entry=name.$((text - 2))
+    [ $text != 3 ] || entry=name
+    touch -d "2026-01-01 00:00:00.$text" "$BACK/.Trash-0/info/$entry.trashinfo"
+done
+expect "restore" "restored 1 entry" "$(restore name)"
+expect "the newest" 5 "$(cat "$MNT/name")"
+"$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
+rm "$MNT/name"
+listed >/dev/null
+"$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
+
 # An information file without a file is an error only for who asks for it.
 printf '[Trash Info]\nPath=ghost/file\nDeletionDate=2026-01-01T00:00:00\n' >"$BACK/.Trash-0/info/ghost.trashinfo"
 echo >"$BACK/.Trash-0/info/blank.trashinfo"

@@ -149,7 +149,7 @@ mount_volfile "$VOL"
 as 1234 touch "$MNT/of1234/last"
 as 1234 rm "$MNT/of1234/last"
 expect "nothing" "" "$(theirs 1234)"
-expect_match "the log" "'/.windlass-trash' is not used: it must be a directory of user 0" "$(cat "$LOG")"
+expect_match "the log" "'/.windlass-trash' is not used, .* it must be a directory of user 0" "$(cat "$LOG")"
 expect_match "explain" "removed for good instead, lastly for EACCES" "$("$WINDLASS" explain "$MNT")"
 expect "the planted file" planted "$(ls "$BACK/.windlass-trash/0123456789abcdef/1234/1")"
 unmount
@@ -160,4 +160,36 @@ ls "$MNT" >/dev/null
 wait_until '[ "$("$WINDLASS" jobs list "$MNT")" = "" ]'
 expect "a folder of another user" planted "$(ls "$BACK/.windlass-trash/0123456789abcdef/1234/1")"
 expect "nothing" "" "$(theirs 1234)"
+unmount
+
+# A daemon of another user over the same directory has a folder of its own beside.
+rm -rf "$BACK"/.Trash* "$BACK"/.windlass-trash
+stack features/trash,settle=1h
+mount_volfile "$VOL"
+touch "$MNT/of1234/roots"
+rm "$MNT/of1234/roots"
+[ -d "$BACK/.windlass-trash" ] || fail "root's daemon has no stage"
+install -d -o 1234 -g 1234 own own/mnt
+as 1234 "$WINDLASS" -f "$VOL" -l "$TEST_DIR/own/log" -p "$TEST_DIR/own/pid" "$TEST_DIR/own/mnt" ||
+    fail "no mount of user 1234"
+as 1234 touch own/mnt/of1234/theirs
+as 1234 rm own/mnt/of1234/theirs
+expect "hidden from both" "" "$(find "$MNT" own/mnt -maxdepth 1 -name '.windlass-trash*' 2>/dev/null)"
+expect "of the user's daemon" of1234/theirs \
+    "$(as 1234 "$WINDLASS" trash list own/mnt | cut -c 35- | cut -f 1)"
+as 1234 "$WINDLASS" umount own/mnt || fail "not unmounted"
+expect "of root's" of1234/roots "$("$WINDLASS" trash list "$MNT" | cut -c 35- | cut -f 1)"
+unmount
+
+# A .Trash that a user has made could be renamed with all trashes in it: it is not used.
+rm -rf "$BACK"/.Trash*
+mkdir "$BACK/.Trash"
+chown 1234 "$BACK/.Trash"
+chmod 1777 "$BACK/.Trash"
+mount_volfile "$VOL"
+touch "$MNT/file"
+rm "$MNT/file"
+asked
+expect "the shared trash" "" "$(ls "$BACK/.Trash")"
+expect "the own one" file "$(ls "$BACK/.Trash-0/files")"
 unmount

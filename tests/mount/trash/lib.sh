@@ -8,8 +8,8 @@ entries () {
 
 # settled: no stage waits to become entries.
 settled () {
-    wait_until '[ ! -d "$BACK/.windlass-trash" ] ||
-        [ -z "$(find "$BACK/.windlass-trash" -mindepth 3 ! -path "*/trashes/*")" ]'
+    wait_until '[ -z "$(find "$BACK" -mindepth 4 -path "*/.windlass-trash*" \
+        ! -path "*/trashes/*")" ]'
 }
 
 # asked: asks for what was removed, which becomes entries at once, whatever `settle` says. So a busy

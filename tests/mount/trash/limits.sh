@@ -119,3 +119,24 @@ for op in writev mkdir setxattr; do
 done
 expect_ok "$WINDLASS" fault "$MNT" - <<<""
 unmount
+
+# The oldest go first, also of those that were removed in one second. A time to come makes an entry
+# no younger than the last change of its information file.
+rm -r "$BACK"/.Trash*
+stack features/trash,settle=300ms,max-total=300KB
+mount_volfile "$VOL"
+for name in z y x q b a; do
+    head -c 90K /dev/zero >"$MNT/$name"
+    rm "$MNT/$name"
+    sleep 0.02 # the clock of a file system has a step of some milliseconds
+done
+wait_until '[ "$(entries)" = "a b q" ]'
+touch -d 2099-01-01 "$BACK/.Trash-0/info/q.trashinfo"
+sleep 0.02
+for name in 3 2 1; do
+    head -c 90K /dev/zero >"$MNT/$name"
+    rm "$MNT/$name"
+    sleep 0.02
+done
+wait_until '[ "$(entries)" = "1 2 3" ]'
+unmount

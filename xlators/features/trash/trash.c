@@ -45,7 +45,7 @@ static int
 directory_check (const char *text, char **ret_allowed)
 {
     if (*text && !strchr (text, '/') && strcmp (text, ".") != 0 && strcmp (text, "..") != 0
-        && strcmp (text, TRASH_STAGES) != 0 && !g_str_has_prefix (text, ".Trash"))
+        && !trash_name_is_top (text) && !g_str_has_prefix (text, ".Trash"))
         return 0;
     *ret_allowed = g_strdup ("must be the name of a directory in the root, without a slash, and "
                              "none of the other layout's: .trashcan");
@@ -202,7 +202,7 @@ trash_release (xlator_t *this, fd_t *fd)
 static bool
 trash_hides (xlator_t *this, inode_t *directory, const char *name)
 {
-    return *name == '.' && strcmp (name, TRASH_STAGES) == 0
+    return *name == '.' && trash_name_is_top (name)
         && gfid_equal (&directory->gfid, &gfid_root);
 }
 
@@ -234,8 +234,13 @@ trash_unkept (xlator_t *this, inode_t *directory, const char *name)
 static void
 lines_init (xlator_t *this, trash_private_t *priv)
 {
+    const uid_t user = geteuid ();
+    g_autofree char *own = g_strdup_printf ("/" TRASH_STAGES "-%u", user);
+    const char *about = g_intern_string (user == 0 ? "/" TRASH_STAGES : own);
+
+    priv->top_name = about + 1;
     priv->maker = (struct trash_line){ .name = "stage" };
-    priv->entries = (struct trash_line){ .name = "settle", .about = "/" TRASH_STAGES,
+    priv->entries = (struct trash_line){ .name = "settle", .about = about,
                                          .unit = "names", .pace = 100 };
     priv->notices = (struct trash_line){ .name = "invalidate" };
     trash_line_init (this, &priv->maker);

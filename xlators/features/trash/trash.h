@@ -66,7 +66,8 @@
 
 #include <errno.h>
 
-#define TRASH_STAGES ".windlass-trash"
+#define TRASH_STAGES ".windlass-trash" /* folder of root's daemons; TRASH_STAGES-1000: of those of
+                                        * user 1000 */
 #define TRASH_OLDEST (60 * G_GINT64_CONSTANT (1000000000)) /* age of a stage, in nanoseconds, from
                                                               which its entries are made though its
                                                               user goes on removing */
@@ -179,7 +180,7 @@ typedef struct {
     GHashTable *last_of;    /* uid -> int64_t: time of the user's last removal; lock */
     bool ending;            /* lock */
     bool settled;           /* no task may begin any more; lock */
-    bool top_is_there;      /* TRASH_STAGES is in the root, as far as is known; atomic */
+    bool top_is_there;      /* top_name is in the root, as far as is known; atomic */
     inode_t *root;          /* NULL before the first lookup or removal; no reference is needed;
                              * atomic */
     bool limits_are_due;    /* trash_limits_soon has a task; atomic */
@@ -192,12 +193,12 @@ typedef struct {
     struct trash_line maker, entries, notices;
 
     /* used by maker alone */
-    inode_t *top, *instance; /* TRASH_STAGES and the folder in it, or NULL; with references */
+    inode_t *top, *instance; /* top_name and the folder in it, or NULL; with references */
     fd_t *mine;              /* the lock file of instance, open and locked; or NULL */
     char *instance_name;     /* written with lock */
     fd_t *links;             /* TRASH_LINKS, open; or NULL */
     bool refuge_is_told;     /* that a user's trash can't be used; atomic */
-    bool top_is_told;        /* why the folder of stages is not used */
+    bool top_is_told;        /* why the folder of stages is not used; atomic */
     GHashTable *users;       /* uid -> inode of its folder */
     uint64_t stage_number;
 
@@ -205,6 +206,9 @@ typedef struct {
     uint64_t kept;           /* removed names in a stage or an entry */
     uint64_t made;           /* entries */
     uint64_t evicted;        /* entries that limits have removed */
+    int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more. `entries`
+                              * only */
+    const char *top_name;    /* TRASH_STAGES, or that of this user; interned. Constant after init */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
     uint64_t refused;        /* removals, since no trash can be made */
@@ -305,7 +309,11 @@ int trash_folder_like (struct client *client, inode_t *directory, const char *na
 void trash_folders_leave (xlator_t *this);
 /* Has that done in the line, unless this graph has an instance; on any thread. */
 void trash_folders_tidy (xlator_t *this);
-/* Remembers whether TRASH_STAGES is in the root, whose link count that changes; on any thread. */
+/* Returns whether the name is that of a folder of stages, of whichever user's daemons. */
+bool trash_name_is_top (const char *name);
+/* Tells, once, that another object than an own folder has the name. Returns -EACCES. */
+int trash_top_is_taken (xlator_t *this);
+/* Remembers whether top_name is in the root, whose link count that changes; on any thread. */
 void trash_top_is_there (xlator_t *this, bool is_there);
 /* xlator_api.uncount. */
 void trash_uncount (xlator_t *this, struct iatt *buf);
@@ -383,7 +391,7 @@ int trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stag
 inode_t *trash_shared (struct client *client, inode_t *root);
 /* Returns the folder of the trashes that only windlass trash shows, with a reference; NULL: there
  * is none. The client meets the hidden names. */
-inode_t *trash_refuges (struct client *client, inode_t *root);
+inode_t *trash_refuges (struct client *client, inode_t *root, const char *top_name);
 /* Has the kernel and the translators above learn, in the line `notices`, that a name in a directory
  * has come or gone. They may have listed the directory, or may know that the name isn't there. Of
  * an unkept directory (trash_unkept) they keep nothing: there is no notice of it. */
@@ -414,6 +422,8 @@ struct trash_info {
     uint32_t mtime_nsec;
 };
 void trash_info_note (struct trash_info *ret_info, const struct iatt *buf);
+/* Returns below 0 if the first one is older, above 0 if the second one is. */
+int trash_info_age (const struct trash_info *one, const struct trash_info *other);
 /* Looks the information file up, and returns 0 with a reference if it is still the same; -ESTALE:
  * another one has the name; or another negative errno. */
 int trash_info_look (struct client *client, inode_t *folder, const char *name,

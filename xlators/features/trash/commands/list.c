@@ -11,7 +11,9 @@ oldest_first (gconstpointer a, gconstpointer b)
     const struct entry_seen *one = *(struct entry_seen *const *) a;
     const struct entry_seen *other = *(struct entry_seen *const *) b;
 
-    return (one->when > other->when) - (one->when < other->when);
+    if (one->when != other->when)
+        return one->when < other->when ? -1 : 1;
+    return trash_info_age (&one->info, &other->info);
 }
 
 /* The date as information files have it, or with a blank in the middle. */

@@ -113,7 +113,8 @@ bins_of_user (struct visit *visit, uid_t uid)
     struct client *outside = client_of_user (visit, uid, false);
     struct client *inside = client_of_user (visit, uid, true);
     g_autoptr (inode_t) shared = trash_shared (outside, visit->root);
-    g_autoptr (inode_t) refuges = trash_refuges (inside, visit->root);
+    g_autoptr (inode_t) refuges = trash_refuges (inside, visit->root,
+                                                trash_priv (visit->this)->top_name);
     g_autofree char *name = g_strdup_printf ("%u", uid);
     g_autofree char *own = g_strdup_printf (TRASH_OWN "%u", uid);
 
@@ -147,7 +148,8 @@ bins_of_all (struct visit *visit)
 {
     struct client *client = client_of_user (visit, visit->order->uid, true);
     g_autoptr (inode_t) shared = trash_shared (client, visit->root);
-    g_autoptr (inode_t) refuges = trash_refuges (client, visit->root);
+    g_autoptr (inode_t) refuges = trash_refuges (client, visit->root,
+                                                trash_priv (visit->this)->top_name);
     g_autoptr (GHashTable) users = g_hash_table_new (NULL, NULL);
     GHashTableIter at;
     gpointer uid;
@@ -334,6 +336,7 @@ entries_compare (gconstpointer a, gconstpointer b)
     const struct entry_seen *one = *(struct entry_seen *const *) a;
     const struct entry_seen *other = *(struct entry_seen *const *) b;
     const int by_path = g_strcmp0 (one->path, other->path);
+    int by_age;
 
     if (!one->path != !other->path)
         return one->path ? -1 : 1;
@@ -341,7 +344,8 @@ entries_compare (gconstpointer a, gconstpointer b)
         return by_path;
     if (one->when != other->when)
         return one->when < other->when ? 1 : -1;
-    return strcmp (one->name, other->name);
+    by_age = trash_info_age (&other->info, &one->info);
+    return by_age != 0 ? by_age : strcmp (one->name, other->name);
 }
 
 static int

@@ -117,15 +117,18 @@ bin_folder (struct making *making, struct client *as, inode_t *directory, const 
     return r;
 }
 
+/* Another user's could be renamed, with all trashes in it. */
 inode_t *
 trash_shared (struct client *client, inode_t *root)
 {
     inode_t *inode = NULL;
-    struct iatt buf;
+    struct iatt buf, above;
 
     if (sync_name_look (client, root, TRASH_SHARED, &inode, &buf) < 0)
         return NULL;
-    if (buf.ia_type == IA_IFDIR && buf.ia_prot & S_ISVTX)
+    if (buf.ia_type == IA_IFDIR && buf.ia_prot & S_ISVTX
+        && (buf.ia_uid == 0 || buf.ia_uid == geteuid ()
+            || (sync_name_stat (client, root, &above) == 0 && buf.ia_uid == above.ia_uid)))
         return inode;
     inode_unref (inode);
     return NULL;
@@ -147,12 +150,12 @@ folder_of_daemons (struct client *client, inode_t *directory, const char *name,
 }
 
 inode_t *
-trash_refuges (struct client *client, inode_t *root)
+trash_refuges (struct client *client, inode_t *root, const char *name)
 {
     g_autoptr (inode_t) top = NULL;
     inode_t *refuges = NULL;
 
-    if (folder_of_daemons (client, root, TRASH_STAGES, &top) == 0)
+    if (folder_of_daemons (client, root, name, &top) == 0)
         folder_of_daemons (client, top, TRASH_REFUGES, &refuges);
     return refuges;
 }
@@ -161,7 +164,8 @@ static int
 bin_refuges (struct making *making, inode_t *root, inode_t **ret_inode)
 {
     g_autoptr (inode_t) top = NULL;
-    int r = folder_of_daemons (making->daemon, root, TRASH_STAGES, &top);
+    const char *name = trash_priv (making->this)->top_name;
+    int r = folder_of_daemons (making->daemon, root, name, &top);
 
     if (r == 0)
         r = trash_folder_make (making->daemon, top, TRASH_REFUGES, 0711, NULL, ret_inode);
@@ -395,6 +399,44 @@ entry_in_time (struct making *making, const char *name)
     return clock_now () < making->until ? entry_of_name (making, name) : -EAGAIN;
 }
 
+#define ORDERED_NAMES 1000 /* of more names, which cost a lookup each, the order does not count */
+
+struct staged {
+    char *name;
+    int64_t since; /* when it was removed: nanoseconds since 1970 */
+};
+
+static int
+staged_compare (const void *a, const void *b)
+{
+    const struct staged *one = a, *other = b;
+
+    return (one->since > other->since) - (one->since < other->since);
+}
+
+/* Puts the oldest first: its information file is the oldest then, too. */
+static void
+names_order (struct making *making, GPtrArray *names)
+{
+    g_autofree struct staged *staged = NULL;
+
+    if (names->len < 2 || names->len > ORDERED_NAMES)
+        return;
+    staged = g_new0 (struct staged, names->len);
+    for (guint i = 0; i < names->len; i++) {
+        g_autoptr (inode_t) inode = NULL;
+        struct iatt buf;
+
+        staged[i].name = names->pdata[i];
+        if (sync_name_look (making->daemon, making->stage->folder, names->pdata[i], &inode, &buf)
+            == 0)
+            staged[i].since = buf.ia_ctime * 1000000000 + buf.ia_ctime_nsec;
+    }
+    qsort (staged, names->len, sizeof *staged, staged_compare);
+    for (guint i = 0; i < names->len; i++)
+        names->pdata[i] = staged[i].name;
+}
+
 /* Makes the entries of a stage, and removes its folder. What can't become an entry stays there, and
  * is tried again. */
 static int
@@ -409,6 +451,7 @@ stage_empty (struct making *making)
 
     if (r == 0 && names->len > 0)
         r = bin_open (making);
+    names_order (making, names);
     trash_work_progress (making->work, 0, names->len);
     for (guint i = 0; r == 0 && i < names->len; i++) {
         int one = entry_in_time (making, names->pdata[i]);
@@ -435,9 +478,9 @@ trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *s
     r = stage_empty (&making);
     if (r < 0 && r != -EAGAIN && r != -EINTR && stage->not_before == 0)
         gf_log (this, GF_LOG_WARNING,
-                "what was removed from '%s' stays in '/" TRASH_STAGES "', since it can't go to the "
-                "trash of user %u: %s",
-                stage->path, stage->who.uid, g_strerror (-r));
+                "what was removed from '%s' stays in '/%s', since it can't go to the trash of user "
+                "%u: %s",
+                stage->path, trash_priv (this)->top_name, stage->who.uid, g_strerror (-r));
     inode_unref (making.bin.info);
     inode_unref (making.bin.files);
     client_free (making.owner);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Limits of what lies in trashes. An entry is as old as its information file, which is made with
- * it. The size of a tree is that of its files, counted when it is looked at.
+ * it. Its owner can make it older, and not younger than the last change of that file. The size of a
+ * tree is that of its files, counted when it is looked at.
  *
  * The owner of a trash may have moved there what others own. So entries are removed with the rights
  * of the owner, and what he can't remove stays.
@@ -15,7 +16,7 @@
 
 struct trashed {
     char *name;       /* without the suffix */
-    int64_t since;    /* seconds since 1970 */
+    int64_t since;    /* nanoseconds since 1970 */
     struct trash_info seen;
     uint64_t size;    /* bytes; only if there is a limit of them */
     uid_t uid;        /* of the trash */
@@ -27,7 +28,12 @@ struct limits_look {
     struct client *client;
     bool sizes;         /* are wanted */
     GPtrArray *trashed; /* struct trashed */
+    uint64_t lack;      /* bytes that have to become free */
+    uint64_t gone;      /* bytes of what was removed for that */
 };
+
+#define LATE_SPACE (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds: a file system may tell this
+                                                          * late that space is free, as btrfs */
 
 static void
 trashed_free (gpointer data)
@@ -70,6 +76,12 @@ tree_size (struct limits_look *look, inode_t *directory, const char *name)
     return size;
 }
 
+static int64_t
+nanoseconds (int64_t seconds, uint32_t rest)
+{
+    return seconds * 1000000000 + rest;
+}
+
 static void
 look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t uid,
                const char *name)
@@ -83,7 +95,8 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
         return;
     trashed = g_new0 (struct trashed, 1);
     trashed->name = g_strndup (name, strlen (name) - strlen (TRASH_INFO_SUFFIX));
-    trashed->since = buf.ia_mtime;
+    trashed->since = MIN (nanoseconds (buf.ia_mtime, buf.ia_mtime_nsec),
+                          nanoseconds (buf.ia_ctime, buf.ia_ctime_nsec));
     trash_info_note (&trashed->seen, &buf);
     trashed->uid = uid;
     trashed->info = inode_ref (info);
@@ -212,8 +225,9 @@ hold_total_and_age (struct limits_look *look)
 {
     const trash_private_t *priv = trash_priv (look->this);
     const uint64_t most = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED);
-    const int64_t age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED) / 1000000000;
-    const int64_t now = clock_today ().tv_sec;
+    const int64_t age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED);
+    const struct timespec today = clock_today ();
+    const int64_t now = nanoseconds (today.tv_sec, (uint32_t) today.tv_nsec);
     uint64_t total = 0;
 
     g_ptr_array_sort (look->trashed, older_first);
@@ -229,17 +243,31 @@ hold_total_and_age (struct limits_look *look)
     }
 }
 
-static bool
-free_is_short (struct limits_look *look, inode_t *root, uint64_t least)
+/* Returns how many bytes are missing. */
+static uint64_t
+free_lacks (struct limits_look *look, inode_t *root)
 {
+    const uint64_t least = __atomic_load_n (&trash_priv (look->this)->min_free, __ATOMIC_RELAXED);
     loc_t loc = { .inode = root };
     struct statfs_reply reply;
     const int r = sync_statfs (look->client, &loc, NULL, &reply);
-    const bool is_short = r >= 0 && (uint64_t) reply.buf.f_bavail * reply.buf.f_frsize < least;
+    const uint64_t there = r >= 0 ? (uint64_t) reply.buf.f_bavail * reply.buf.f_frsize : least;
 
     statfs_reply_drop (&reply);
     loc_wipe_path (&loc);
-    return is_short;
+    return there < least ? least - there : 0;
+}
+
+/* Once enough was removed, no more is, also if the file system doesn't tell yet that it is free. */
+static bool
+free_is_short (struct limits_look *look, inode_t *root)
+{
+    if (free_lacks (look, root) == 0)
+        return false;
+    if (look->gone < look->lack)
+        return true;
+    trash_priv (look->this)->space_is_late = clock_now () + LATE_SPACE;
+    return false;
 }
 
 /* Removes what lies in a stage, and its folder. Returns 0 or a negative errno: then some of it is
@@ -254,6 +282,7 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
     int r = sync_names_list (look->client, this->fd_maker, stage->folder, names);
 
     for (guint i = 0; r == 0 && i < names->len; i++) {
+        look->gone += tree_size (look, stage->folder, names->pdata[i]);
         r = sync_name_remove_tree (look->client, this->fd_maker, stage->folder, names->pdata[i]);
         if (r == 0)
             trash_count_for_good (this, ENOSPC, names->pdata[i]);
@@ -265,12 +294,12 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
 
 /* What has no entry yet: it is younger than all that has one, and an entry needs space, too. */
 static void
-hold_free_of_stages (struct limits_look *look, inode_t *root, uint64_t least)
+hold_free_of_stages (struct limits_look *look, inode_t *root)
 {
     struct trash_stage *stage;
     int r = 0;
 
-    while (r == 0 && free_is_short (look, root, least)
+    while (r == 0 && free_is_short (look, root)
            && (stage = trash_stage_next (look->this, TRASH_ALL))) {
         r = stage_discard (look, stage);
         if (r < 0)
@@ -283,9 +312,10 @@ hold_free_of_stages (struct limits_look *look, inode_t *root, uint64_t least)
 static void
 hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *refuges)
 {
-    const uint64_t least = __atomic_load_n (&trash_priv (look->this)->min_free, __ATOMIC_RELAXED);
-
-    if (least == 0 || !free_is_short (look, root, least))
+    if (clock_now () < trash_priv (look->this)->space_is_late)
+        return;
+    look->lack = free_lacks (look, root);
+    if (look->lack == 0)
         return;
     look->sizes = false;
     trashes_each (look, root, ".Trash-", NULL);
@@ -294,9 +324,13 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
     if (refuges)
         trashes_each (look, refuges, "", NULL);
     g_ptr_array_sort (look->trashed, older_first);
-    for (guint i = 0; i < look->trashed->len && free_is_short (look, root, least); i++)
-        trashed_remove (look, look->trashed->pdata[i]);
-    hold_free_of_stages (look, root, least);
+    for (guint i = 0; i < look->trashed->len && free_is_short (look, root); i++) {
+        const struct trashed *one = look->trashed->pdata[i];
+
+        look->gone += tree_size (look, one->files, one->name);
+        trashed_remove (look, one);
+    }
+    hold_free_of_stages (look, root);
 }
 
 void
@@ -315,7 +349,7 @@ trash_limits_hold (xlator_t *this)
     shared = trash_shared (look.client, root);
     if (shared)
         trashes_each (&look, shared, "", hold_total_and_age);
-    refuges = trash_refuges (look.client, root);
+    refuges = trash_refuges (look.client, root, priv->top_name);
     if (refuges)
         trashes_each (&look, refuges, "", hold_total_and_age);
     hold_free (&look, root, shared, refuges);

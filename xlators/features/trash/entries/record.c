@@ -85,7 +85,7 @@ is_place (const char *path)
     for (char **part = parts; *part; part++)
         if (!**part || name_is_dots (*part) || strlen (*part) > NAME_MAX)
             return false;
-    return *parts && strcmp (*parts, TRASH_STAGES) != 0 && strcmp (*parts, TRASH_SHARED) != 0
+    return *parts && !trash_name_is_top (*parts) && strcmp (*parts, TRASH_SHARED) != 0
         && !g_str_has_prefix (*parts, TRASH_OWN);
 }
 
@@ -122,6 +122,14 @@ void
 trash_info_note (struct trash_info *ret_info, const struct iatt *buf)
 {
     *ret_info = (struct trash_info){ buf->ia_gfid, buf->ia_mtime, buf->ia_mtime_nsec };
+}
+
+int
+trash_info_age (const struct trash_info *one, const struct trash_info *other)
+{
+    if (one->mtime != other->mtime)
+        return one->mtime < other->mtime ? -1 : 1;
+    return (one->mtime_nsec > other->mtime_nsec) - (one->mtime_nsec < other->mtime_nsec);
 }
 
 int

@@ -82,6 +82,31 @@ trash_folder_is_own (const struct iatt *buf, uid_t owner)
         && (buf->ia_prot & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool
+trash_name_is_top (const char *name)
+{
+    const size_t length = strlen (TRASH_STAGES);
+
+    if (strncmp (name, TRASH_STAGES, length) != 0)
+        return false;
+    name += length;
+    return !*name
+        || (*name == '-' && name[1] && strspn (name + 1, "0123456789") == strlen (name + 1));
+}
+
+int
+trash_top_is_taken (xlator_t *this)
+{
+    trash_private_t *priv = this->private;
+
+    if (!__atomic_exchange_n (&priv->top_is_told, true, __ATOMIC_RELAXED))
+        gf_log (this, GF_LOG_WARNING,
+                "'/%s' is not used, so what is removed is removed for good: it must be a directory "
+                "of user %u in which no other user may write; remove it, or give it to that user",
+                priv->top_name, geteuid ());
+    return -EACCES;
+}
+
 /* Another daemon over the same storage may make the folder, or remove it: then the count is wrong
  * until this one looks. */
 void
@@ -90,7 +115,7 @@ trash_top_is_there (xlator_t *this, bool is_there)
     trash_private_t *priv = this->private;
 
     if (__atomic_exchange_n (&priv->top_is_there, is_there, __ATOMIC_RELAXED) != is_there)
-        trash_notice (this, priv->root, TRASH_STAGES);
+        trash_notice (this, priv->root, priv->top_name);
 }
 
 /* Some file systems do not count the folders of a directory: then it has one link. */
@@ -114,23 +139,17 @@ folder_top (xlator_t *this, inode_t *root)
     if (priv->top)
         return 0;
     __atomic_store_n (&priv->root, root, __ATOMIC_RELEASE); /* a removal may come before a lookup */
-    r = trash_folder_make (priv->maker.client, root, TRASH_STAGES, 0711, NULL, &priv->top);
+    r = trash_folder_make (priv->maker.client, root, priv->top_name, 0711, NULL, &priv->top);
     if (r == 0)
         trash_top_is_there (this, true);
     if (r != -EEXIST)
         return r;
-    r = sync_name_look (priv->maker.client, root, TRASH_STAGES, &priv->top, &buf);
+    r = sync_name_look (priv->maker.client, root, priv->top_name, &priv->top, &buf);
     if (r == 0)
         trash_top_is_there (this, buf.ia_type == IA_IFDIR);
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ())) {
         g_clear_pointer (&priv->top, inode_unref);
-        if (!priv->top_is_told)
-            gf_log (this, GF_LOG_WARNING,
-                    "'/" TRASH_STAGES "' is not used: it must be a directory of user %u in which "
-                    "no other user may write; remove it, or give it to that user",
-                    geteuid ());
-        priv->top_is_told = true;
-        r = -EACCES;
+        r = trash_top_is_taken (this);
     }
     return r;
 }
@@ -453,7 +472,7 @@ trash_folders_leave (xlator_t *this)
     if (priv->instance)
         sync_name_remove (client, priv->top, priv->instance_name, priv->instance);
     links_leave (this);
-    r = sync_name_remove (client, itable_root (priv->top->table), TRASH_STAGES, priv->top);
+    r = sync_name_remove (client, itable_root (priv->top->table), priv->top_name, priv->top);
     trash_top_is_there (this, r < 0 && r != -ENOENT);
     folders_forget (priv);
 }

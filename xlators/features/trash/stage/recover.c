@@ -130,7 +130,7 @@ instance_recover (struct recovery *recovery, inode_t *top, const char *name)
         return r;
     gf_log (recovery->this, GF_LOG_INFO,
             "making entries of what a daemon or graph that ended has left in '/%s/%s'",
-            TRASH_STAGES, name);
+            trash_priv (recovery->this)->top_name, name);
     r = users_recover (recovery, instance);
     if (r == 0)
         r = sync_name_remove (recovery->work.client, instance, TRASH_LOCK, lock->inode);
@@ -150,7 +150,8 @@ recovery_pass (struct recovery *recovery)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) top = NULL;
     struct iatt buf;
-    int r = sync_name_look (recovery->work.client, recovery->root, TRASH_STAGES, &top, &buf);
+    int r = sync_name_look (recovery->work.client, recovery->root,
+                            trash_priv (recovery->this)->top_name, &top, &buf);
 
     if (r == -ENOENT)
         return 0;
@@ -159,7 +160,7 @@ recovery_pass (struct recovery *recovery)
     if (xlator_is_read_only (recovery->this))
         return 0; /* the next daemon that may write makes the entries */
     if (r == 0 && !trash_folder_is_own (&buf, geteuid ()))
-        r = -EACCES;
+        r = trash_top_is_taken (recovery->this);
     if (r == 0)
         r = sync_names_list (recovery->work.client, recovery->this->fd_maker, top, names);
     for (guint i = 0; r == 0 && i < names->len; i++)
@@ -216,7 +217,7 @@ trash_recover (xlator_t *this)
     *recovery = (struct recovery){ .this = this, .root = priv->root };
     recovery->work.client = client_new_internal (this, FIRST_CHILD (this));
     recovery->work.client->checked = true;
-    job_begin (this, &(struct job_plan){ .name = "recover", .about = "/" TRASH_STAGES,
+    job_begin (this, &(struct job_plan){ .name = "recover", .about = priv->entries.about,
                                          .unit = "names", .run = recovery_run,
                                          .free = recovery_free, .data = recovery, .pace = 100 });
     trash_stages_watch (this);
