@@ -7,7 +7,7 @@
 need_root
 need_fuse
 
-trash=features/trash,keep=ALL
+trash=features/trash,keep=ALL,copy=on,max-filesize=1GB
 audit=features/audit,log-directory=$TEST_DIR/logs
 sub=features/subdirectory,path=/1/2
 caches="performance/write-behind performance/readdir-ahead performance/open-behind
