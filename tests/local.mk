@@ -101,6 +101,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     %D%/graph/test_open_behind.c \
     %D%/graph/test_overlay_apply.c \
     %D%/graph/test_overlay_claims.c \
+    %D%/graph/test_overlay_commit.c \
     %D%/graph/test_overlay_diff.c \
     %D%/graph/test_overlay_names.c \
     %D%/graph/test_overlay_steps.c \

@@ -24,6 +24,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/commit/commit.c \
     %D%/commit/commit.h \
     %D%/commit/drop.c \
+    %D%/commit/renames.c \
     %D%/copy/data.c \
     %D%/copy/empty.c \
     %D%/copy/up.c \
@@ -39,6 +40,8 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/diff/who.c \
     %D%/diff/who.h \
     %D%/formats/marks.c \
+    %D%/formats/moves.c \
+    %D%/formats/moves.h \
     %D%/formats/origin.c \
     %D%/formats/records.c \
     %D%/formats/records.h \

@@ -418,6 +418,8 @@ char *overlay_attribute_unescape (const char *name); /* g_free it */
 char *overlay_mark_name (const xlator_t *this, enum overlay_mark mark);
 int overlay_mark_set (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
                       const void *value, size_t size);
+/* Succeeds also where there is none. */
+int overlay_mark_remove (struct overlay_act *act, inode_t *below, enum overlay_mark mark);
 /* Reads a mark of the upper: 0 and NULL if there is none. g_free *ret_value, which has a NUL behind
  * its *ret_size bytes. */
 int overlay_mark_get (struct overlay_act *act, inode_t *below, enum overlay_mark mark,

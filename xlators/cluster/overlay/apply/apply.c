@@ -12,6 +12,7 @@ apply_item_free (void *data)
     inode_unref (item->base_directory);
     inode_unref (item->base);
     inode_unref (item->made);
+    inode_unref (item->moves);
     g_free (item->path);
     g_free (item->name);
     g_free (item->from);
@@ -25,6 +26,7 @@ apply_begin (struct apply *apply, struct job *job, struct overlay_order *order)
 {
     *apply = (struct apply){ .job = job, .order = order, .from = order->from,
                              .between = order->from + 1, .done = "applied",
+                             .nothing = "nothing was applied",
                              .base = overlay_priv (order->this)->n - 1 };
     order->equal = true;
     apply->items = g_ptr_array_new_with_free_func (apply_item_free);

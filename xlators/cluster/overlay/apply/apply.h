@@ -22,6 +22,10 @@
 #include "../commands/commands.h"
 #include "../formats/records.h"
 
+/* Begins names in the base's root of directories that a commit moves (commit/renames.c). A gfid
+ * follows. */
+#define STAGED_NAME ".windlass-commit."
+
 /* A change, and what becomes of it. Inodes have references; texts are owned. */
 struct apply_item {
     char kind;      /* as in struct diff_change; an 'M' without differences was applied before */
@@ -41,6 +45,13 @@ struct apply_item {
     inode_t *base_directory;          /* NULL: the base does not have it */
     inode_t *base;                    /* NULL: the base has nothing */
     struct iatt base_buf;
+    bool vacated;                     /* that is, but for a directory that moves away, or that
+                                       * was in one */
+    inode_t *moves;                   /* of an 'R': the base's directory that gets the name; NULL:
+                                       * the base does not have it */
+    struct iatt moves_buf;
+    unsigned between;                 /* of an 'R': slot of a layer between that has the directory,
+                                       * too; 0: none has */
     unsigned names;                   /* that were found of the base's file; 0: none was searched */
 
     char *temporary;      /* name in base_directory of the new object; NULL: it has no such name */
@@ -60,6 +71,10 @@ struct apply {
     unsigned between;      /* first slot of those that may not have an item, too, up to the base */
     unsigned base;         /* slot */
     const char *done;      /* what the command does, as sentences have it: "applied" */
+    const char *nothing;   /* the end of the sentence of a failure that has changed nothing */
+    GHashTable *moved;     /* set of directories of the layers below that the upper has renamed,
+                            * which are moved in the base before it changes otherwise; references.
+                            * NULL: no renamed directory can be applied */
     GPtrArray *items;      /* of struct apply_item, a directory before what is in it */
     GHashTable *by_path;   /* path -> struct apply_item */
     GHashTable *links;     /* gfid of an upper's file with several names -> inode_t made of it */
@@ -77,6 +92,19 @@ apply_makes (const struct apply_item *item)
 {
     return item->kind == 'A' || item->kind == 'T'
         || (item->kind == 'M' && item->what != 0 && item->upper_buf.ia_type != IA_IFDIR);
+}
+
+/* The directory of the base that stays and becomes the item. */
+static inline inode_t *
+apply_stays_inode (const struct apply_item *item)
+{
+    return item->kind == 'R' ? item->moves : item->base;
+}
+
+static inline const struct iatt *
+apply_stays_buf (const struct apply_item *item)
+{
+    return item->kind == 'R' ? &item->moves_buf : &item->base_buf;
 }
 
 /* Whether the directory of the item is made as well, under its temporary name. */
@@ -97,6 +125,14 @@ int apply_plan (struct apply *apply);
 int apply_make_objects (struct apply *apply);
 int apply_to_base (struct apply *apply);
 int apply_drop (struct apply *apply);
+
+/* Looks the item's name up in the base, as it is once the directories of apply->moved are moved:
+ * item->vacated tells whether it has one of those, or has had it above.
+ * Returns 0 or a negative errno. */
+int apply_look_base (struct apply *apply, struct apply_item *item, inode_t **ret_inode,
+                     struct iatt *ret_buf);
+/* Returns the path in the base of an item's name, under which the records have it. g_free it. */
+char *apply_base_path (const struct apply_item *item);
 
 /* Removes temporary names, also those that a killed apply has left. */
 int apply_clean (struct apply *apply);

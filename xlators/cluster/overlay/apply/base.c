@@ -13,12 +13,24 @@
 static struct iatt
 directory_after (const struct apply_item *item)
 {
-    struct iatt after = item->base_buf;
+    struct iatt after = *apply_stays_buf (item);
 
     after.ia_prot = item->upper_buf.ia_prot;
     after.ia_uid = item->upper_buf.ia_uid;
     after.ia_gid = item->upper_buf.ia_gid;
     return after;
+}
+
+/* A record of two states may be one of an apply or a commit before, of which the base has the
+ * second: it is to tell that one before it gets another. */
+static void
+base_settle (struct apply *apply, const struct apply_item *item, const char *path)
+{
+    const struct iatt *now = apply_stays_buf (item);
+
+    if (apply_stays_inode (item)
+        && overlay_record_judge (apply->act.this, path, now) == RECORD_SAME)
+        overlay_record_settle (apply->act.this, path, now);
 }
 
 static int
@@ -27,10 +39,13 @@ base_announce (struct apply *apply)
     for (guint i = 0; i < apply->items->len; i++) {
         const struct apply_item *item = apply->items->pdata[i];
         const struct iatt after = item->made ? item->made_buf : directory_after (item);
+        g_autofree char *path = item->kind == 'R' ? inode_path (item->moves, NULL)
+                                                  : apply_base_path (item);
 
-        if (item->kind == 'M' && item->what == 0)
+        if ((item->kind == 'M' || item->kind == 'R') && item->what == 0)
             continue;
-        overlay_record_applies (apply->act.this, item->path, item->kind == 'D' ? NULL : &after);
+        base_settle (apply, item, path);
+        overlay_record_applies (apply->act.this, path, item->kind == 'D' ? NULL : &after);
     }
     return store_sync (overlay_priv (apply->act.this)->records);
 }
@@ -105,7 +120,7 @@ base_removal (struct apply *apply, const struct apply_item *item)
 static int
 base_drop_xattrs (struct apply *apply, const struct apply_item *item)
 {
-    loc_t before = { .inode = item->base }, after = { .inode = item->upper };
+    loc_t before = { .inode = apply_stays_inode (item) }, after = { .inode = item->upper };
     struct getxattr_reply old, new;
     const void *value;
     const char *name;
@@ -138,7 +153,7 @@ base_attributes (struct apply *apply, const struct apply_item *item)
 
     if (r == 0)
         r = overlay_copy_attributes_to (&apply->act, apply->from, item->upper, &item->upper_buf,
-                                        apply->base, item->base);
+                                        apply->base, apply_stays_inode (item));
     return r == -EPERM && forced ? 0 : r;
 }
 
@@ -154,8 +169,21 @@ base_item (struct apply *apply, const struct apply_item *item)
     return item->what != 0 ? base_attributes (apply, item) : 0;
 }
 
+/* What a renamed directory replaces. Afterwards the records there are those of that directory. */
+static int
+base_make_room (struct apply *apply, const struct apply_item *item)
+{
+    g_autofree char *path = apply_base_path (item);
+    const int r = base_removal (apply, item);
+
+    if (r == 0 && item->base)
+        overlay_records_drop_below (apply->act.this, path);
+    return r;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
+/* New objects and attributes come first; then what goes. A renamed directory has both. */
 static int
 base_items (struct apply *apply, bool removals)
 {
@@ -163,9 +191,9 @@ base_items (struct apply *apply, bool removals)
         struct apply_item *item = apply->items->pdata[i];
         int r;
 
-        if ((item->kind == 'D') != removals)
+        if (item->kind != 'R' && (item->kind == 'D') != removals)
             continue;
-        r = base_item (apply, item);
+        r = item->kind == 'R' && removals ? base_make_room (apply, item) : base_item (apply, item);
         if (r < 0) {
             job_refuse (apply->job, "'%s': %s; changes before it were %s", item->path,
                         r == -EBUSY || r == -EEXIST ? "it was changed below the view meanwhile"
@@ -196,8 +224,9 @@ base_sync (struct apply *apply)
 
         if (item->done)
             r = base_sync_one (apply, synced, item->base_directory);
-        if (r == 0 && item->done && item->kind == 'M' && item->what != 0 && !item->made)
-            r = base_sync_one (apply, synced, item->base);
+        if (r == 0 && item->done && (item->kind == 'M' || item->kind == 'R') && item->what != 0
+            && !item->made)
+            r = base_sync_one (apply, synced, apply_stays_inode (item));
     }
     if (r < 0)
         job_refuse (apply->job, "directories of the base can't be synced: %s; the view keeps its "
@@ -211,8 +240,8 @@ apply_to_base (struct apply *apply)
     int r = base_announce (apply), s;
 
     if (r < 0) {
-        job_refuse (apply->job, "the records can't be written: %s; nothing was %s",
-                    g_strerror (-r), apply->done);
+        job_refuse (apply->job, "the records can't be written: %s; %s", g_strerror (-r),
+                    apply->nothing);
         return r;
     }
     r = base_items (apply, false);

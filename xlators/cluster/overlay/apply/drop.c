@@ -58,18 +58,6 @@ drop_swap (struct apply *apply, const struct apply_item *item, bool gone)
 
 /* --- one item --------------------------------------------------------------------------------- */
 
-static int
-drop_opaque (struct apply *apply, const struct apply_item *item)
-{
-    g_autofree char *mark = overlay_mark_name (apply->act.this, OVERLAY_OPAQUE);
-    loc_t loc = { .inode = item->upper };
-    const int r = sync_removexattr (overlay_daemon (&apply->act, OVERLAY_UPPER), &loc, mark, NULL,
-                                    NULL);
-
-    loc_wipe_path (&loc);
-    return r == -ENODATA ? 0 : error_or_0 (r);
-}
-
 /* A directory in which something has changed meanwhile stays, and is merged with the base's. */
 static int
 drop_directory (struct apply *apply, struct apply_item *item)
@@ -145,7 +133,7 @@ drop_prepare (struct apply *apply)
         if (!drop_may (apply, item) || item->upper_buf.ia_type != IA_IFDIR)
             continue;
         if (item->opaque)
-            r = drop_opaque (apply, item);
+            r = overlay_mark_remove (&apply->act, item->upper, OVERLAY_OPAQUE);
         drop_swap (apply, item, false);
     }
     return r;

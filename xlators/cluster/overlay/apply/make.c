@@ -15,8 +15,7 @@ static int
 apply_refuse (struct apply *apply, const struct apply_item *item, int r)
 {
     if (r < 0)
-        job_refuse (apply->job, "'%s': %s; nothing was %s", item->path, g_strerror (-r),
-                    apply->done);
+        job_refuse (apply->job, "'%s': %s; %s", item->path, g_strerror (-r), apply->nothing);
     return r;
 }
 
@@ -116,26 +115,36 @@ iatt_same (const struct iatt *one, const struct iatt *other)
                 && one->ia_ctime_nsec == other->ia_ctime_nsec));
 }
 
+/* found: the error of a look at the name, or 0. */
 static int
-same_in (struct client *client, inode_t *directory, const char *name, const inode_t *was,
-         const struct iatt *buf)
+same_judge (int found, const struct iatt *now, const inode_t *was, const struct iatt *buf)
 {
-    g_autoptr (inode_t) now = NULL;
-    struct iatt now_buf;
-    const int r = directory ? sync_name_look (client, directory, name, &now, &now_buf) : -ENOENT;
-
-    if (r < 0)
-        return r == -ENOENT ? (was ? -EBUSY : 0) : r;
-    return was && iatt_same (buf, &now_buf) ? 0 : -EBUSY;
+    if (found < 0)
+        return found == -ENOENT ? (was ? -EBUSY : 0) : found;
+    return was && iatt_same (buf, now) ? 0 : -EBUSY;
 }
 
 int
 apply_is_same (struct apply *apply, const struct apply_item *item)
 {
     const struct apply_item *at = item->link_of ? item->link_of : item;
+    g_autoptr (inode_t) now = NULL;
+    struct iatt buf;
+    const int r = at->upper_directory ? sync_name_look (apply_upper_client (apply),
+                                                        at->upper_directory, at->name, &now, &buf)
+                                      : -ENOENT;
 
-    return same_in (apply_upper_client (apply), at->upper_directory, at->name,
-                    item->upper, &item->upper_buf);
+    return same_judge (r, &buf, item->upper, &item->upper_buf);
+}
+
+static int
+base_is_same (struct apply *apply, struct apply_item *item)
+{
+    g_autoptr (inode_t) now = NULL;
+    struct iatt buf;
+    const int r = apply_look_base (apply, item, &now, &buf);
+
+    return same_judge (r, &buf, item->base, &item->base_buf);
 }
 
 /* A change in the tick of the file system's clock in which the last one was would not be seen. A
@@ -278,11 +287,9 @@ apply_compare (struct apply *apply)
         int r = apply_is_same (apply, item);
 
         if (r == 0)
-            r = same_in (apply_client (apply), item->base_directory, item->name, item->base,
-                         &item->base_buf);
+            r = base_is_same (apply, item);
         if (r == -EBUSY)
-            job_refuse (apply->job, "'%s' was changed meanwhile; nothing was %s", item->path,
-                        apply->done);
+            job_refuse (apply->job, "'%s' was changed meanwhile; %s", item->path, apply->nothing);
         else if (r < 0)
             return apply_refuse (apply, item, r);
         if (r < 0)

@@ -23,6 +23,18 @@ apply_hinder (struct apply *apply, const char *format, ...)
 
 /* --- the changes of the view ------------------------------------------------------------------ */
 
+/* Where the layers below have a renamed directory. merged: as struct diff_change has it. */
+static void
+item_add_source (struct apply *apply, struct apply_item *item, inode_t *const *merged)
+{
+    const unsigned first = apply->from + 1;
+
+    item->moves = merged[apply->base - first] ? inode_ref (merged[apply->base - first]) : NULL;
+    for (unsigned slot = apply->between; slot < apply->base; slot++)
+        if (merged[slot - first])
+            item->between = slot;
+}
+
 static struct apply_item *
 item_new (struct apply *apply, const struct diff_change *change)
 {
@@ -37,10 +49,41 @@ item_new (struct apply *apply, const struct diff_change *change)
     item->upper_directory = inode_ref (change->directory);
     item->base_directory = inode_ref (change->last);
     item->parent = g_hash_table_lookup (apply->by_path, above);
+    if (change->kind == 'R')
+        item_add_source (apply, item, change->merged);
     item->moved = change->kind == 'R' || (item->parent && item->parent->moved);
     g_ptr_array_add (apply->items, item);
     g_hash_table_insert (apply->by_path, item->path, item);
     return item;
+}
+
+int
+apply_look_base (struct apply *apply, struct apply_item *item, inode_t **ret_inode,
+                 struct iatt *ret_buf)
+{
+    int r = item->base_directory ? sync_name_look (apply_client (apply), item->base_directory,
+                                                   item->name, ret_inode, ret_buf) : -ENOENT;
+
+    item->vacated = !item->base_directory && item->parent && item->parent->vacated;
+    if (r == 0 && apply->moved && g_hash_table_contains (apply->moved, *ret_inode)) {
+        item->vacated = true;
+        g_clear_pointer (ret_inode, inode_unref);
+        r = -ENOENT;
+    }
+    return r;
+}
+
+char *
+apply_base_path (const struct apply_item *item)
+{
+    g_autofree char *above = NULL;
+
+    if (item->base_directory)
+        return inode_path (item->base_directory, item->name);
+    if (!item->parent)
+        return g_strdup (item->path);
+    above = apply_base_path (item->parent);
+    return g_build_filename (above, item->name, NULL);
 }
 
 static int
@@ -52,22 +95,45 @@ item_look (struct apply *apply, struct apply_item *item)
 
     if (r == -ENOENT)
         r = 0;
-    if (r == 0 && item->base_directory)
-        r = sync_name_look (apply_client (apply), item->base_directory, item->name, &item->base,
-                            &item->base_buf);
-    return r == -ENOENT ? 0 : r;
+    if (r == 0)
+        r = apply_look_base (apply, item, &item->base, &item->base_buf);
+    if (r == -ENOENT)
+        r = 0;
+    if (r == 0 && item->moves)
+        r = sync_name_stat (apply_client (apply), item->moves, &item->moves_buf);
+    return r;
+}
+
+/* A renamed directory of which nothing is left below the view. */
+static int
+plan_tell_lost (struct apply *apply, const struct diff_change *change)
+{
+    g_autofree char *redirect = NULL;
+    const int r = diff_redirect (change->after, &redirect);
+
+    if (r == 0 && redirect && !apply->order->force)
+        apply_hinder (apply, "'%s' is a directory that the view has renamed, and somebody has "
+                             "moved or removed what was in it below the view: --force takes what "
+                             "the view still shows of it", change->path);
+    return r;
 }
 
 static int
 plan_add (const struct diff_change *change, void *data)
 {
     struct apply *apply = data;
-    struct apply_item *item = item_new (apply, change);
-    int opaque = change->after && change->after->buf.ia_type == IA_IFDIR
-                     ? diff_is_opaque (change->after) : 0;
+    const bool directory = change->after && change->after->buf.ia_type == IA_IFDIR;
+    struct apply_item *item;
+    int r;
 
-    item->opaque = opaque > 0;
-    return opaque < 0 ? opaque : item_look (apply, item);
+    if (apply->moved && change->kind == 'D' && g_str_has_prefix (change->path, "/" STAGED_NAME))
+        return 0;
+    item = item_new (apply, change);
+    r = directory ? diff_is_opaque (change->after) : 0;
+    item->opaque = r > 0;
+    if (r >= 0 && directory && change->kind == 'A' && apply->moved)
+        r = plan_tell_lost (apply, change);
+    return r < 0 ? r : item_look (apply, item);
 }
 
 /* --- which of them are meant ------------------------------------------------------------------ */
@@ -244,6 +310,27 @@ conflict_tell (struct apply *apply, const char *path, enum overlay_verdict verdi
                              "when the view changed it: --force replaces it", path);
 }
 
+/* Whether an object of the base is a directory that the view has renamed, or below one: it
+ * stays. */
+static bool
+conflict_is_moved (const struct apply *apply, inode_t *inode, inode_t *directory)
+{
+    g_autoptr (inode_t) at = inode_ref (directory);
+    bool is = apply->moved && g_hash_table_contains (apply->moved, inode);
+
+    while (apply->moved && !is && at) {
+        g_autofree char *name = NULL;
+        inode_t *parent = NULL;
+
+        is = g_hash_table_contains (apply->moved, at);
+        if (gfid_equal (&at->gfid, &gfid_root) || !inode_a_name (at, &parent, &name))
+            parent = NULL;
+        inode_unref (at);
+        at = parent;
+    }
+    return is;
+}
+
 static int
 conflict_in_tree (const struct sync_tree *tree, inode_t *directory, const char *name,
                   inode_t *inode, const struct iatt *buf)
@@ -251,7 +338,8 @@ conflict_in_tree (const struct sync_tree *tree, inode_t *directory, const char *
     struct apply *apply = tree->data;
     g_autofree char *path = inode_path (directory, name);
 
-    conflict_tell (apply, path, overlay_record_judge (apply->act.this, path, buf), true);
+    if (!conflict_is_moved (apply, inode, directory))
+        conflict_tell (apply, path, overlay_record_judge (apply->act.this, path, buf), true);
     return 0;
 }
 
@@ -265,33 +353,34 @@ conflict_below (struct apply *apply, const struct apply_item *item)
     return sync_tree_each (&tree, item->base_directory, item->name);
 }
 
-/* Returns the path of the record that tells how the base's object was. That of a file stands under
- * the name by which it was changed, and a name that was renamed is a removed one as well. */
-static const char *
+/* Returns the path of the record that tells how the base's object was; g_free it. That of a file
+ * stands under the name by which it was changed, and a name that was renamed is a removed one as
+ * well. */
+static char *
 item_recorded (const struct apply *apply, const struct apply_item *item)
 {
     const struct apply_item *removed =
         item->link_of ? plan_removed_with (apply, &item->base->gfid) : NULL;
 
-    if (removed)
-        return removed->path;
-    return item->link_of ? item->link_of->path : item->path;
+    return apply_base_path (removed ? removed : item->link_of ? item->link_of : item);
 }
 
 /* A directory that stays is compared by its own attributes alone. */
 static int
 item_conflicts (struct apply *apply, const struct apply_item *item)
 {
-    const bool goes = item->kind == 'D' || item->kind == 'T';
+    const bool goes = item->kind == 'D' || item->kind == 'R';
+    g_autofree char *recorded = NULL;
 
     if (item->kind == 'M' && item->what == 0)
         return 0;
-    if (goes && item->base && item->base_buf.ia_type == IA_IFDIR)
+    if ((goes || item->kind == 'T') && item->base && item->base_buf.ia_type == IA_IFDIR)
         return conflict_below (apply, item);
-    if (item->kind == 'D' && !item->base)
+    if (!item->base && (goes || item->vacated))
         return 0;
+    recorded = item_recorded (apply, item);
     conflict_tell (apply, item->path,
-                   overlay_record_judge (apply->act.this, item_recorded (apply, item),
+                   overlay_record_judge (apply->act.this, recorded,
                                          item->base ? &item->base_buf : NULL),
                    item->base != NULL);
     return 0;
@@ -369,17 +458,66 @@ item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
     }
 }
 
+/* The directory of the base that is to get the item's name. */
+static int
+item_check_source (struct apply *apply, const struct apply_item *item)
+{
+    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
+    struct iatt buf = { 0 };
+    const int r = sync_name_stat (apply_client (apply), root, &buf);
+    g_autofree char *path = inode_path (item->moves, NULL);
+
+    if (r < 0)
+        return r;
+    if (item->moves_buf.ia_dev != buf.ia_dev)
+        apply_hinder (apply, "'%s', which the view has renamed to '%s', is on a file system that "
+                             "is mounted in the last subvolume, so its directories can't be "
+                             "moved: copy the directory in the view and remove the old one", path,
+                      item->path);
+    if (item->what != 0)
+        conflict_tell (apply, path, overlay_record_judge (apply->act.this, path, &item->moves_buf),
+                       true);
+    return 0;
+}
+
+static int
+item_check_renamed (struct apply *apply, const struct apply_item *item)
+{
+    const struct overlay_layer *between = &overlay_priv (apply->act.this)->layers[item->between];
+    struct iatt buf = { 0 };
+    int r = 0;
+
+    if (item->between > 0)
+        apply_hinder (apply, "'%s' is a renamed directory that a layer between has, too: volume "
+                             "'%s'", item->path, between->xlator->name);
+    if (item->base_directory)
+        r = sync_name_stat (apply_client (apply), item->base_directory, &buf);
+    if (r == 0 && item->base_directory && item->moves && buf.ia_dev != item->moves_buf.ia_dev)
+        apply_hinder (apply, "'%s' was renamed to another file system that is mounted in the last "
+                             "subvolume, where it can't be moved: copy the directory in the view "
+                             "and remove the old one", item->path);
+    else if (r == 0 && item->moves)
+        r = item_check_source (apply, item);
+    return r;
+}
+
 static int
 item_check (struct apply *apply, const struct apply_item *item)
 {
-    int r;
+    int r = 0;
 
-    item_is_shown_elsewhere (apply, item);
-    if (item->moved) {
+    if (!apply->moved)
+        item_is_shown_elsewhere (apply, item);
+    if (item->moved && !apply->moved) {
         apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "
-                             "can't be %s", item->path, apply->done);
+                             "can't be %s: 'windlass overlay commit' moves it", item->path,
+                      apply->done);
         return 0;
     }
+    if (item->kind == 'R')
+        r = item_check_renamed (apply, item);
+    if (r < 0)
+        return r;
     item_has_links (apply, item);
     r = item_is_between (apply, item);
     return r < 0 ? r : item_conflicts (apply, item);
@@ -396,8 +534,7 @@ plan_check (struct apply *apply)
         if (item->chosen)
             r = item_check (apply, item);
         if (r < 0)
-            job_refuse (apply->job, "'%s': %s; nothing was %s", item->path, g_strerror (-r),
-                        apply->done);
+            job_refuse (apply->job, "'%s': %s; %s", item->path, g_strerror (-r), apply->nothing);
     }
     return r;
 }
@@ -424,7 +561,7 @@ plan_refuse (struct apply *apply)
     if (apply->n_hindrances > HINDRANCES_MAX)
         g_string_append_printf (apply->hindrances, "; and %u more",
                                 apply->n_hindrances - HINDRANCES_MAX);
-    job_refuse (apply->job, "%s; nothing was %s", apply->hindrances->str, apply->done);
+    job_refuse (apply->job, "%s; %s", apply->hindrances->str, apply->nothing);
     return -EBUSY;
 }
 

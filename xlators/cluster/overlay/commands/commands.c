@@ -200,6 +200,7 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
                                     .folder_dev = priv->folder_dev,
                                     .folder_ino = priv->folder_ino,
                                     .paths = order->equal ? NULL : order->paths,
+                                    .renames = order->renames, .moved = order->moved,
                                     .equal = order->equal, .job = job, .fn = fn, .data = data };
     int r;
 

@@ -11,6 +11,7 @@ struct commit {
     struct overlay_order *order;
     unsigned layers;  /* that were committed */
     unsigned changes; /* of the base, that were made */
+    GHashTable *moved; /* as struct apply has it, of all layers that were looked at */
     int64_t held;     /* nanoseconds for which requests waited, in the longest pause */
 };
 
@@ -78,9 +79,23 @@ static void
 commit_apply_begin (struct commit *commit, struct apply *apply, unsigned slot)
 {
     commit->order->from = slot;
+    commit->order->moved = commit->moved;
     apply_begin (apply, commit->job, commit->order);
     apply->done = "committed";
+    apply->nothing = "nothing was committed";
+    apply->moved = commit->moved;
     apply->between = overlay_priv (commit->act.this)->frozen + 1;
+}
+
+static int
+commit_plan (struct apply *apply)
+{
+    const int r = commit_renames_find (apply);
+
+    if (r < 0)
+        job_refuse (apply->job, "the changes can't be read: %s; %s", g_strerror (-r),
+                    apply->nothing);
+    return r < 0 ? r : apply_plan (apply);
 }
 
 /* Conflicts of each layer, before anything is done. The frozen layers are compared with the base as
@@ -92,7 +107,7 @@ commit_check_layer (struct commit *commit, unsigned slot)
     int r;
 
     commit_apply_begin (commit, &apply, slot);
-    r = apply_plan (&apply);
+    r = commit_plan (&apply);
     apply_end (&apply);
     return r;
 }
@@ -130,9 +145,11 @@ commit_replay (struct commit *commit, struct apply *apply)
     int r = apply_clean (apply), cleaned;
 
     if (r == 0)
-        r = apply_plan (apply);
+        r = commit_plan (apply);
     if (r == 0)
         r = apply_make_objects (apply);
+    if (r == 0)
+        r = commit_stage (apply);
     if (r < 0) {
         (void) apply_clean (apply);
         return r;
@@ -171,6 +188,7 @@ commit_layer (struct commit *commit, unsigned slot)
 
     if (r <= 0)
         return r;
+    g_hash_table_remove_all (commit->moved);
     commit_apply_begin (commit, &apply, slot);
     r = commit_replay (commit, &apply);
     commit->held = MAX (commit->held, apply.held);
@@ -207,8 +225,10 @@ static int
 commit_carry_out (struct commit *commit)
 {
     bool freezes;
-    int r = commit_check (commit, &freezes);
+    int r = commit_renames_finish (&commit->act, commit->job);
 
+    if (r == 0)
+        r = commit_check (commit, &freezes);
     if (r == 0 && freezes)
         r = overlay_freeze_now (commit->job, commit->order, &commit->held);
     for (unsigned slot = overlay_priv (commit->act.this)->frozen; r == 0 && slot > 0; slot--)
@@ -231,9 +251,12 @@ overlay_commit (struct job *job, struct overlay_order *order)
     g_strfreev (order->paths);
     order->paths = g_strdupv ((char **) all);
     overlay_act_begin (&commit.act, order->this, NULL, realm_root_above (order->this));
+    commit.moved = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     r = commit_carry_out (&commit);
     if (r == 0)
         commit_print (&commit);
+    order->moved = NULL;
+    g_hash_table_unref (commit.moved);
     overlay_act_end (&commit.act);
     return r;
 }

@@ -8,6 +8,8 @@
  *                            new one, and stays a change
  *   replay   apply/          of each frozen layer, the oldest first, the changes are made in the
  *                            base, as an apply does, while the view still has the layer
+ *            renames.c       renamed directories get temporary names before, and their new ones at
+ *                            the drop
  *   drop     drop.c          in a pause the layer loses its names: the view shows those of the base
  *
  * A layer over a base that has its changes shows what it showed over the base of before. So the
@@ -20,6 +22,23 @@
 #define WINDLASS_OVERLAY_COMMIT_H
 
 #include "../apply/apply.h"
+#include "../formats/moves.h"
+
+/* --- renames.c: directories of the base that the layer of slot apply->from has renamed --- */
+
+/* Fills apply->moved, before the plan. Returns 0 or a negative errno. */
+int commit_renames_find (struct apply *apply);
+/* After the new objects were made: gives the directories temporary names in the base. Returns 0, or
+ * a negative errno after job_refuse. */
+int commit_stage (struct apply *apply);
+/* Adds the moves that give them their new names. */
+void commit_place (struct apply *apply, struct overlay_moves *moves);
+/* Tells which move of a pause failed. */
+void commit_tell_moves (struct apply *apply, const struct overlay_moves *moves,
+                        const struct overlay_move_of *failed, int r, const char *outcome);
+/* Finishes moves that an earlier commit has begun. Returns 0, or a negative errno after
+ * job_refuse. */
+int commit_renames_finish (struct overlay_act *act, struct job *job);
 
 /* The base has all that the layer of slot apply->from has: drops it. Returns 0, or a negative errno
  * after job_refuse. */

@@ -15,6 +15,7 @@ struct layer_drop {
     GPtrArray *names;   /* of the root */
     GPtrArray *away;    /* their names in work */
     bool last;          /* no layer above has a change of the base */
+    struct overlay_moves moves; /* renamed directories get their new names */
     struct pause *pause;
 };
 
@@ -28,6 +29,10 @@ layer_drop_look (struct layer_drop *drop, struct apply_item *item)
     struct apply *apply = drop->apply;
     inode_t *directory = item->base_directory, *found = NULL;
 
+    if (item->kind == 'R') {
+        item->base_buf = item->moves_buf;
+        return item->moves ? inode_ref (item->moves) : NULL;
+    }
     if (item->parent && g_hash_table_contains (drop->below, item->parent->upper))
         directory = g_hash_table_lookup (drop->below, item->parent->upper);
     if (!directory
@@ -160,6 +165,20 @@ layer_drop_find_last (struct layer_drop *drop)
 }
 
 static int
+layer_drop_place (struct layer_drop *drop)
+{
+    struct apply *apply = drop->apply;
+    const struct overlay_move_of *failed;
+    const int r = overlay_moves_run (&apply->act, &drop->moves, &failed);
+
+    if (r < 0)
+        commit_tell_moves (apply, &drop->moves, failed, r,
+                           "the base has the other changes, and the view still has the layer: give "
+                           "the command again");
+    return r;
+}
+
+static int
 layer_drop_in_pause (struct pause *pause, void *data)
 {
     struct layer_drop *drop = data;
@@ -170,6 +189,8 @@ layer_drop_in_pause (struct pause *pause, void *data)
 
     if (r == 0)
         r = layer_drop_find_last (drop);
+    if (r == 0)
+        r = layer_drop_place (drop);
     if (r < 0)
         return r;
     drop->pause = pause;
@@ -189,8 +210,10 @@ static int
 layer_drop_remove (struct layer_drop *drop, int r)
 {
     struct apply *apply = drop->apply;
-    const int synced = drop->away->len > 0 ? overlay_sync_all (&apply->act) : 0;
+    int synced = overlay_moves_end (&apply->act, &drop->moves);
 
+    if (synced == 0 && drop->away->len > 0)
+        synced = overlay_sync_all (&apply->act);
     for (guint i = 0; synced == 0 && i < drop->away->len; i++)
         overlay_work_remove (&apply->act, drop->away->pdata[i]);
     if (synced < 0 && r == 0)
@@ -217,6 +240,9 @@ layer_drop_carry_out (struct layer_drop *drop)
 
     if (r == 0)
         r = layer_drop_learn (drop);
+    commit_place (apply, &drop->moves);
+    if (r == 0)
+        r = overlay_moves_write (apply->act.this, &drop->moves);
     if (r == 0)
         r = overlay_pause_run (apply->act.this, &wanted);
     apply->held += wanted.held;
@@ -235,8 +261,11 @@ commit_drop (struct apply *apply)
         .names = g_ptr_array_new_with_free_func (g_free),
         .away = g_ptr_array_new_with_free_func (g_free),
     };
-    const int r = layer_drop_carry_out (&drop);
+    int r;
 
+    overlay_moves_begin (&drop.moves);
+    r = layer_drop_carry_out (&drop);
+    overlay_moves_clear (&drop.moves);
     g_hash_table_unref (drop.below);
     g_hash_table_unref (drop.numbers);
     g_ptr_array_unref (drop.names);

@@ -15,6 +15,7 @@ struct walk {
     const struct diff_plan *plan;
     const struct diff_layer *below; /* the layers below the topmost one */
     unsigned n;                     /* their number */
+    GHashTable *moved;              /* of the plan; NULL on the way of a redirect */
 };
 
 /* --- places in the layers below --------------------------------------------------------------- */
@@ -66,13 +67,19 @@ static int place_look_below (const struct walk *walk, const struct place *at, co
 static int place_resolve (const struct walk *walk, const struct place *beside,
                           const char *redirect, unsigned from, struct place *place);
 
+static bool
+place_is_moved (const struct walk *walk, inode_t *inode)
+{
+    return walk->moved && g_hash_table_contains (walk->moved, inode);
+}
+
 /* Enters what a layer has under the name. Returns 1 if the layers below it still count; 0 if not;
  * or a negative errno. */
 static int
 place_enter (const struct walk *walk, unsigned layer, const struct diff_object *object,
              struct place *place)
 {
-    const int whiteout = diff_is_whiteout (object);
+    const int whiteout = place_is_moved (walk, object->inode) ? 1 : diff_is_whiteout (object);
 
     if (whiteout != 0)
         return MIN (whiteout, 0);
@@ -138,12 +145,13 @@ static int
 place_resolve (const struct walk *walk, const struct place *beside, const char *redirect,
                unsigned from, struct place *place)
 {
+    const struct walk all = { walk->plan, walk->below, walk->n, NULL };
     g_auto (GStrv) names = g_strsplit (redirect, "/", -1);
     struct place at;
     int r = 0;
 
     if (*redirect != '/')
-        return place_look_below (walk, beside, redirect, from, place);
+        return place_look_below (&all, beside, redirect, from, place);
     place_root (walk, &at);
     for (char **name = names; r == 0 && *name; name++) {
         struct place next = { 0 };
@@ -154,7 +162,7 @@ place_resolve (const struct walk *walk, const struct place *beside, const char *
             last &= !**rest;
         if (!**name)
             continue;
-        r = place_look_below (walk, &at, *name, from, last ? place : &next);
+        r = place_look_below (&all, &at, *name, from, last ? place : &next);
         if (last)
             break;
         place_clear (walk, &at);
@@ -211,24 +219,36 @@ struct walk_directory {
     bool opaque; /* names of the place that the topmost layer lacks are removed */
 };
 
-/* A change of an object that both sides have, or the object comes or goes. */
 static int
-walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, const char *path,
-           const char *from, const struct diff_object *before, const struct diff_object *after)
+walk_tell_change (const struct walk *walk, const struct walk_directory *in,
+                  struct diff_change *change)
 {
-    struct diff_change change = { kind, path, from, 0, before, after, in->upper.inode,
-                                  walk->n > 0 && in->place.merged
-                                      ? in->place.merged[walk->n - 1] : NULL, NULL };
+    const bool compares = change->kind == 'M' || change->kind == 'R';
     bool below;
     int r = 0;
 
-    if (!walk_wants (walk, path, &below) && !(from && walk_wants (walk, from, &below)))
+    if (!walk_wants (walk, change->path, &below)
+        && !(change->from && walk_wants (walk, change->from, &below)))
         return 0;
-    if (kind == 'M' || kind == 'R')
-        r = diff_compare (before, after, &change.what);
-    if (r < 0 || (kind == 'M' && change.what == 0 && !walk->plan->equal))
+    if (walk->plan->renames && change->kind != 'R')
+        return 0;
+    change->directory = in->upper.inode;
+    change->last = walk->n > 0 && in->place.merged ? in->place.merged[walk->n - 1] : NULL;
+    if (compares && !walk->plan->renames)
+        r = diff_compare (change->before, change->after, &change->what);
+    if (r < 0 || (change->kind == 'M' && change->what == 0 && !walk->plan->equal))
         return r;
-    return walk->plan->fn (&change, walk->plan->data);
+    return walk->plan->fn (change, walk->plan->data);
+}
+
+/* A change of an object that both sides have, or the object comes or goes. */
+static int
+walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, const char *path,
+           const struct diff_object *before, const struct diff_object *after)
+{
+    struct diff_change change = { .kind = kind, .path = path, .before = before, .after = after };
+
+    return walk_tell_change (walk, in, &change);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -273,9 +293,11 @@ walk_renamed (const struct walk *walk, const struct walk_directory *in,
     int r = place_resolve (walk, &in->place, redirect, 0, &place);
 
     if (r == 0 && place_is_directory (&place))
-        r = walk_tell (walk, in, 'R', path, from, &place.top, upper);
+        r = walk_tell_change (walk, in, &(struct diff_change){
+            .kind = 'R', .path = path, .from = from, .before = &place.top, .after = upper,
+            .merged = place.merged });
     else if (r == 0)
-        r = walk_tell (walk, in, 'A', path, NULL, NULL, upper);
+        r = walk_tell (walk, in, 'A', path, NULL, upper);
     if (r == 0)
         r = walk_enter (walk, upper, path, false, &place, found);
     place_clear (walk, &place);
@@ -296,7 +318,7 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
     if (redirect)
         return walk_renamed (walk, in, upper, path, redirect, found);
     r = walk_tell (walk, in, !place->top.inode ? 'A' : place_is_directory (place) ? 'M' : 'T',
-                   path, NULL, place->top.inode ? &place->top : NULL, upper);
+                   path, place->top.inode ? &place->top : NULL, upper);
     if (r == 0 && !place_is_directory (place))
         place_clear (walk, place);
     return r < 0 ? r : walk_enter (walk, upper, path, opaque, place, found);
@@ -311,7 +333,7 @@ walk_object (const struct walk *walk, const struct walk_directory *in,
 
     return walk_tell (walk, in,
                       !before ? 'A' : before->buf.ia_type == upper->buf.ia_type ? 'M' : 'T', path,
-                      NULL, before, upper);
+                      before, upper);
 }
 
 /* A name that the topmost layer has, as it is now. */
@@ -335,7 +357,7 @@ walk_name_now (const struct walk *walk, const struct walk_directory *in, const c
         r = whiteout;
     else if (whiteout)
         r = place.top.inode || walk->plan->equal
-                ? walk_tell (walk, in, 'D', path, NULL, place.top.inode ? &place.top : NULL, NULL)
+                ? walk_tell (walk, in, 'D', path, place.top.inode ? &place.top : NULL, NULL)
                 : 0;
     else if (upper.buf.ia_type == IA_IFDIR)
         r = walk_folder (walk, in, &upper, path, &place, found);
@@ -372,7 +394,7 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
     int r = place_look_below (walk, &in->place, name, 0, &place);
 
     if (r == 0 && place.top.inode)
-        r = walk_tell (walk, in, 'D', path, NULL, &place.top, NULL);
+        r = walk_tell (walk, in, 'D', path, &place.top, NULL);
     place_clear (walk, &place);
     return r;
 }
@@ -424,7 +446,7 @@ walk_directory (const struct walk *walk, const struct walk_directory *in, GQueue
 int
 diff_walk (const struct diff_plan *plan)
 {
-    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1 };
+    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1, plan->moved };
     struct diff_object root = { .layer = plan->layers, .inode = plan->layers[0].root };
     GQueue todo = G_QUEUE_INIT, found = G_QUEUE_INIT;
     struct walk_directory *directory;

@@ -43,6 +43,8 @@ struct diff_change {
     const struct diff_object *before, *after; /* NULL: not there */
     inode_t *directory; /* of the topmost layer, in which the name is, or would be */
     inode_t *last;      /* the same of the last layer; NULL: that has no such directory */
+    inode_t *const *merged; /* R: the directory in each layer below, the upper ones first; NULL
+                             * where it is not. Else NULL */
     const char *const *programs; /* names of those that have changed it, ending with NULL; NULL: not
                                   * known. The walk leaves it NULL */
 };
@@ -52,6 +54,9 @@ struct diff_plan {
     unsigned n_layers;               /* at least one */
     uint64_t folder_dev, folder_ino; /* a directory that the layers below do not show */
     char **paths;                    /* only these and what is below; NULL or empty: all */
+    bool renames;                    /* tells renamed directories alone */
+    GHashTable *moved;               /* set of directories of the layers below that names no longer
+                                      * find there, but redirects do; NULL: none */
     bool equal;                      /* tells what equals the layers below, too, as an 'M' without
                                       * differences; and as a 'D' what they don't have either */
     struct job *job;                 /* on whose thread the walk runs; NULL: none */

@@ -173,6 +173,17 @@ overlay_mark_set (struct overlay_act *act, inode_t *below, enum overlay_mark mar
 }
 
 int
+overlay_mark_remove (struct overlay_act *act, inode_t *below, enum overlay_mark mark)
+{
+    g_autofree char *key = overlay_mark_name (act->this, mark);
+    loc_t loc = { .inode = below };
+    const int r = sync_removexattr (overlay_daemon (act, OVERLAY_UPPER), &loc, key, NULL, NULL);
+
+    loc_wipe_path (&loc);
+    return r == -ENODATA ? 0 : error_or_0 (r);
+}
+
+int
 overlay_mark_get (struct overlay_act *act, inode_t *below, enum overlay_mark mark,
                   char **ret_value, size_t *ret_size)
 {

@@ -238,6 +238,43 @@ overlay_records_drop_below (xlator_t *this, const char *path)
     store_each (overlay_priv (this)->records, path[1] ? prefix : "/", record_drop_one, this);
 }
 
+/* --- moves of directories --------------------------------------------------------------------- */
+
+struct records_move {
+    xlator_t *this;
+    const char *begins; /* of the keys: TEMPORARY, or "" */
+    const char *from, *to;
+};
+
+static void
+records_move_one (const char *key, GBytes *value, void *data)
+{
+    const struct records_move *move = data;
+    const char *rest = key + strlen (move->begins) + strlen (move->from);
+    g_autofree char *moved = g_strconcat (move->begins, move->to, rest, NULL);
+    struct store *records = overlay_priv (move->this)->records;
+    gsize size;
+    const void *bytes = g_bytes_get_data (value, &size);
+
+    if (*rest != '\0' && *rest != '/')
+        return;
+    store_set (records, moved, bytes, size);
+    store_remove (records, key);
+}
+
+void
+overlay_records_move (xlator_t *this, const char *from, const char *to)
+{
+    static const char *const begins[] = { "", TEMPORARY };
+
+    for (size_t i = 0; i < G_N_ELEMENTS (begins); i++) {
+        struct records_move move = { this, begins[i], from, to };
+        g_autofree char *prefix = g_strconcat (begins[i], from, NULL);
+
+        store_each (overlay_priv (this)->records, prefix, records_move_one, &move);
+    }
+}
+
 /* --- temporary names -------------------------------------------------------------------------- */
 
 void

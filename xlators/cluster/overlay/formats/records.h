@@ -47,6 +47,10 @@ gfid_t overlay_record_applied (xlator_t *this, const char *path);
 void overlay_record_drop (xlator_t *this, const char *path);
 void overlay_records_drop_below (xlator_t *this, const char *path);
 
+/* A directory of the base was moved: the records of it and of all below it, and the temporary names
+ * there, move along. */
+void overlay_records_move (xlator_t *this, const char *from, const char *to);
+
 /* Temporary names in the base, which are removed after a kill. */
 void overlay_temporary_add (xlator_t *this, const char *path);
 void overlay_temporary_drop (xlator_t *this, const char *path);

@@ -2,6 +2,7 @@
 /* Init tries what the upper's file system must be able to do. The first call looks up the roots of
  * the layers, and makes the root of a new upper. */
 #include "layers.h"
+#include "../formats/moves.h"
 #include "../formats/records.h"
 
 #include <sys/stat.h>
@@ -474,6 +475,18 @@ overlay_start_layers (struct overlay_act *act, const char **ret_who)
     return r;
 }
 
+/* Directories that a commit was moving when it was killed. */
+static int
+overlay_start_moves (struct overlay_act *act)
+{
+    const int r = overlay_moves_finish (act);
+
+    if (r < 0 && r != overlay_priv (act->this)->start_error)
+        gf_log (act->this, GF_LOG_ERROR, "directories that a commit was moving in the last "
+                "subvolume can't be moved: %s", g_strerror (-r));
+    return r;
+}
+
 static int
 overlay_start_now (xlator_t *this, inode_t *any)
 {
@@ -490,10 +503,12 @@ overlay_start_now (xlator_t *this, inode_t *any)
         return priv->refused ? priv->refused : -ENOTCONN;
     overlay_act_begin (&act, this, NULL, any);
     r = overlay_start_layers (&act, &who);
-    overlay_act_end (&act);
     if (r < 0 && r != priv->start_error)
         gf_log (this, GF_LOG_ERROR, "the root of volume '%s' can't be looked up: %s", who,
                 g_strerror (-r));
+    if (r == 0 && priv->cleans && priv->records)
+        r = overlay_start_moves (&act);
+    overlay_act_end (&act);
     priv->start_error = r;
     return r;
 }
