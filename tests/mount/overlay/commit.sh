@@ -98,9 +98,18 @@ expect "what was applied" more "$(tail -n 1 "$BACK/file")"
 overlay discard "$MNT" >/dev/null || fail "a discard after a commit"
 expect_error "No such file" cat "$MNT/dir/gone"
 unmount
+ls "$UPPER/layers" | grep -qx 3 || fail "layers went while they were in use: $(ls "$UPPER/layers")"
+mkdir -p "$UPPER/users" reader
+ln -s "$TEST_DIR/reader" "$UPPER/users/reader"
+mount_volfile "$VOL"
+expect "the layers that a view reads" 5 "$(ls "$UPPER/layers" | grep -vc lock)"
+unmount
+rm -r "$UPPER/users"
 mount_volfile "$VOL"
 expect "the next mount" "$(listing "$BACK")" "$(listing "$MNT")"
 expect "changes in the next mount" "" "$(changes)"
+expect "layers in the next mount: the first and the upper" 2 \
+    "$(ls "$UPPER/layers" | grep -vc lock)"
 
 # --- conflicts ------------------------------------------------------------------------------------
 
@@ -203,10 +212,22 @@ expect_error "the view has changed 1 files of which the directory below has seve
 overlay discard "$MNT" >/dev/null
 echo more >>"$MNT/file"
 mkdir -p "$UPPER/users"
+mkdir other
 ln -s "$TEST_DIR/other" "$UPPER/users/other"
 expect_error "the view 'other' was begun with the frozen layers of this one .--from., and needs" \
     commit
+rm "$UPPER/users/other"
+ln -s "$TEST_DIR/unmounted/views/away" "$UPPER/users/away"
+expect_error "the view 'away' was begun with the frozen layers" commit
+rm "$UPPER/users/away"
+mkdir views
+ln -s "$TEST_DIR/views/removed" "$UPPER/users/removed"
+mkdir views/removed
+expect_error "the view 'removed' was begun with the frozen layers" commit
+rmdir views/removed
+commit >/dev/null || fail "a commit after a view was removed by hand"
 rm -r "$UPPER/users"
+echo more >>"$MNT/file"
 exec 5<>"$MNT/file"
 sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
@@ -215,6 +236,10 @@ exec 5>&-
 commits_again () { commit >again 2>/dev/null; }
 wait_until commits_again
 expect "the same after a reload" "$(listing "$BACK")" "$(listing "$MNT")"
+unmount
+mount_volfile "$VOL"
+expect "the next mount after a reload" "$(listing "$BACK")" "$(listing "$MNT")"
+expect "layers after a reload" 2 "$(ls "$UPPER/layers" | grep -vc lock)"
 unmount
 mount_volfile "$VOL" -o ro
 expect_error "the mount is read-only .-o ro.: its changes stay as they are" commit

@@ -47,6 +47,8 @@
 
 #define OVERLAY_UPPER 0 /* slot of the upper */
 #define OVERLAY_INDEX "index" /* directory of work: names/links.c */
+#define OVERLAY_USERS "users" /* directory of the first child, with the names of views that read the
+                               * frozen layers: `windlass run overlay --from` */
 #define OVERLAY_SENTENCES_MAX 100 /* about wrong marks, that a graph writes to its log */
 
 struct overlay_layer {

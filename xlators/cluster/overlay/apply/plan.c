@@ -315,10 +315,11 @@ conflict_tell (struct apply *apply, const char *path, enum overlay_verdict verdi
 static bool
 conflict_is_moved (const struct apply *apply, inode_t *inode, inode_t *directory)
 {
+    const bool any = apply->moved && g_hash_table_size (apply->moved) > 0;
     g_autoptr (inode_t) at = inode_ref (directory);
-    bool is = apply->moved && g_hash_table_contains (apply->moved, inode);
+    bool is = any && g_hash_table_contains (apply->moved, inode);
 
-    while (apply->moved && !is && at) {
+    while (any && !is && at) {
         g_autofree char *name = NULL;
         inode_t *parent = NULL;
 

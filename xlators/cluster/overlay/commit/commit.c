@@ -3,7 +3,7 @@
 #include "commit.h"
 #include "../start/layers.h"
 
-#define USERS "users" /* directory of the first child: windlass run overlay --from */
+#include <sys/stat.h>
 
 struct commit {
     struct overlay_act act;
@@ -11,11 +11,22 @@ struct commit {
     struct overlay_order *order;
     unsigned layers;  /* that were committed */
     unsigned changes; /* of the base, that were made */
+    char *nothing;    /* ends the sentence of a failure that has changed nothing more; owned */
     GHashTable *moved; /* as struct apply has it, of all layers that were looked at */
     int64_t held;     /* nanoseconds for which requests waited, in the longest pause */
 };
 
 /* --- what hinders ----------------------------------------------------------------------------- */
+
+/* Something of the view's folder can't be read. */
+static int
+commit_refuse (struct commit *commit, const char *what, int r)
+{
+    if (r < 0)
+        job_refuse (commit->job, "'%s' of volume '%s' can't be read: %s; %s", what,
+                    FIRST_CHILD (commit->act.this)->name, g_strerror (-r), commit->nothing);
+    return r;
+}
 
 /* A layer that another program made may have what the view shows otherwise than the replay makes
  * it. */
@@ -30,14 +41,44 @@ commit_check_made (struct commit *commit, unsigned slot)
                                                  itable_root (commit->act.above), slot),
                                     OVERLAY_LAYER, &mark, &size);
 
-    if (r < 0 || mark)
-        return r;
+    if (r < 0)
+        return commit_refuse (commit, layer->path, r);
+    if (mark)
+        return 0;
     job_refuse (commit->job, "'%s' of volume '%s' was there before the overlay first used it, so "
                 "another program has made it, such as the kernel's overlayfs: it can't be "
                 "committed%s; nothing was committed",
                 layer->path, layer->xlator->name,
                 slot == OVERLAY_UPPER ? "; 'windlass overlay apply' makes its changes" : "");
     return -EPERM;
+}
+
+/* Whether a view is gone: the directory that its link leads to was removed by hand, and not with
+ * the one that it is in, which may be a file system that is not mounted now. */
+static bool
+commit_user_is_gone (struct commit *commit, inode_t *users, const char *name)
+{
+    struct client *client = overlay_daemon (&commit->act, OVERLAY_UPPER);
+    g_autofree char *above = NULL;
+    g_autoptr (inode_t) link = NULL;
+    loc_t loc = { 0 };
+    struct readlink_reply reply;
+    struct stat st;
+    struct iatt buf;
+    bool gone = false;
+
+    if (xlator_is_remote (FIRST_CHILD (commit->act.this))
+        || sync_name_look (client, users, name, &link, &buf) < 0 || buf.ia_type != IA_IFLNK)
+        return false;
+    loc.inode = link;
+    if (sync_readlink (client, &loc, PATH_MAX, NULL, &reply) >= 0
+        && g_path_is_absolute (reply.path)) {
+        above = g_path_get_dirname (reply.path);
+        gone = stat (reply.path, &st) < 0 && errno == ENOENT && stat (above, &st) == 0;
+    }
+    readlink_reply_drop (&reply);
+    loc_wipe_path (&loc);
+    return gone;
 }
 
 /* Views that were begun with the frozen layers of this one have names in a directory of the first
@@ -50,17 +91,23 @@ commit_check_users (struct commit *commit, const char *outcome)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) users = NULL;
     struct iatt buf;
-    int r = sync_name_look (client, root, USERS, &users, &buf);
+    int r = sync_name_look (client, root, OVERLAY_USERS, &users, &buf);
 
     if (r == 0 && buf.ia_type == IA_IFDIR)
         r = sync_names_list (client, overlay_fds (&commit->act, OVERLAY_UPPER), users, names);
-    if (r < 0 || names->len == 0)
-        return r == -ENOENT ? 0 : r;
-    job_refuse (commit->job, "the view '%s' was begun with the frozen layers of this one (--from), "
-                "and needs them: remove that view first, and if it is gone, its name in the "
-                "directory '" USERS "' beside 'layers'; %s",
-                (const char *) names->pdata[0], outcome);
-    return -EBUSY;
+    if (r < 0)
+        return r == -ENOENT ? 0 : commit_refuse (commit, OVERLAY_USERS, r);
+    for (guint i = 0; i < names->len; i++) {
+        const char *name = names->pdata[i];
+
+        if (commit_user_is_gone (commit, users, name))
+            continue;
+        job_refuse (commit->job, "the view '%s' was begun with the frozen layers of this one "
+                    "(--from), and needs them: remove that view first, and if it is gone, its name "
+                    "in the directory '" OVERLAY_USERS "' beside 'layers'; %s", name, outcome);
+        return -EBUSY;
+    }
+    return 0;
 }
 
 /* Returns 1 if the layer of a slot has a name; 0, or a negative errno. */
@@ -72,7 +119,8 @@ commit_has_names (struct commit *commit, unsigned slot)
     const int r = sync_names_list (overlay_daemon (&commit->act, slot),
                                    overlay_fds (&commit->act, slot), root, names);
 
-    return r < 0 ? r : names->len > 0;
+    return r < 0 ? commit_refuse (commit, overlay_priv (commit->act.this)->layers[slot].path, r)
+                 : names->len > 0;
 }
 
 static void
@@ -82,7 +130,7 @@ commit_apply_begin (struct commit *commit, struct apply *apply, unsigned slot)
     commit->order->moved = commit->moved;
     apply_begin (apply, commit->job, commit->order);
     apply->done = "committed";
-    apply->nothing = "nothing was committed";
+    apply->nothing = commit->nothing;
     apply->moved = commit->moved;
     apply->between = overlay_priv (commit->act.this)->frozen + 1;
 }
@@ -116,7 +164,7 @@ static int
 commit_check (struct commit *commit, bool *ret_freezes)
 {
     const unsigned frozen = overlay_priv (commit->act.this)->frozen;
-    int r = commit_check_users (commit, "nothing was committed"), has = 0;
+    int r = commit_check_users (commit, commit->nothing), has = 0;
 
     *ret_freezes = false;
     for (unsigned i = 0; r == 0 && i <= frozen; i++) {
@@ -180,6 +228,19 @@ commit_count (const struct apply *apply)
     return n;
 }
 
+/* Of the failures from now on. */
+static void
+commit_tell_layers (struct commit *commit)
+{
+    if (commit->layers == 0)
+        return;
+    g_free (commit->nothing);
+    commit->nothing = commit->layers == 1
+                          ? g_strdup ("an older layer was committed, and this one was not")
+                          : g_strdup_printf ("%u older layers were committed, and this one was not",
+                                             commit->layers);
+}
+
 static int
 commit_layer (struct commit *commit, unsigned slot)
 {
@@ -188,6 +249,7 @@ commit_layer (struct commit *commit, unsigned slot)
 
     if (r <= 0)
         return r;
+    commit_tell_layers (commit);
     g_hash_table_remove_all (commit->moved);
     commit_apply_begin (commit, &apply, slot);
     r = commit_replay (commit, &apply);
@@ -240,7 +302,8 @@ int
 overlay_commit (struct job *job, struct overlay_order *order)
 {
     static const char *const all[] = { "/", NULL };
-    struct commit commit = { .job = job, .order = order };
+    struct commit commit = { .job = job, .order = order,
+                             .nothing = g_strdup ("nothing was committed") };
     int r;
 
     if (*order->paths) {
@@ -257,6 +320,7 @@ overlay_commit (struct job *job, struct overlay_order *order)
         commit_print (&commit);
     order->moved = NULL;
     g_hash_table_unref (commit.moved);
+    g_free (commit.nothing);
     overlay_act_end (&commit.act);
     return r;
 }

@@ -16,7 +16,8 @@
  * replay may be repeated, as a whole or in part, and a kill or a power cut at any time leaves a
  * view that shows the same: the command is given again.
  *
- * A layer that was committed stays as an empty directory, as slots of layers keep their places.
+ * A layer that was committed stays as an empty directory, as slots of layers keep their places. The
+ * next mount removes it (start/layers.c).
  */
 #ifndef WINDLASS_OVERLAY_COMMIT_H
 #define WINDLASS_OVERLAY_COMMIT_H

@@ -21,6 +21,16 @@ struct layer_drop {
 
 /* --- before the pause ------------------------------------------------------------------------- */
 
+/* Something other than the layer's names hinders the drop. */
+static int
+layer_drop_refuse (struct layer_drop *drop, const char *what, int r)
+{
+    if (r < 0)
+        job_refuse (drop->apply->job, "%s: %s; the base has the changes, and the view still has "
+                    "the layer: give the command again", what, g_strerror (-r));
+    return r;
+}
+
 /* Returns what the base has of an item, with a reference; NULL: nothing. item->base_buf: as it is
  * now. */
 static inode_t *
@@ -54,7 +64,7 @@ layer_drop_learn (struct layer_drop *drop)
         if (item->kind == 'D' || !item->upper)
             continue;
         if (!job_next (drop->apply->job))
-            return -EINTR;
+            return layer_drop_refuse (drop, "the commit was stopped", -EINTR);
         below = layer_drop_look (drop, item);
         if (!below) {
             job_refuse (drop->apply->job, "'%s' was removed below the view meanwhile: the layer "
@@ -72,9 +82,11 @@ static int
 layer_drop_list (struct layer_drop *drop)
 {
     struct apply *apply = drop->apply;
+    const int r = sync_names_list (apply_upper_client (apply),
+                                   overlay_fds (&apply->act, apply->from), drop->root,
+                                   drop->names);
 
-    return sync_names_list (apply_upper_client (apply), overlay_fds (&apply->act, apply->from),
-                            drop->root, drop->names);
+    return layer_drop_refuse (drop, "the names of the layer can't be read", r);
 }
 
 /* --- in the pause ----------------------------------------------------------------------------- */
@@ -161,7 +173,7 @@ layer_drop_find_last (struct layer_drop *drop)
         r = sync_names_list (overlay_daemon (&apply->act, slot), overlay_fds (&apply->act, slot),
                              realm_below (apply->act.this, root, slot), names);
     drop->last = r == 0 && names->len == 0;
-    return r;
+    return layer_drop_refuse (drop, "the names of the layers above can't be read", r);
 }
 
 static int
@@ -242,7 +254,8 @@ layer_drop_carry_out (struct layer_drop *drop)
         r = layer_drop_learn (drop);
     commit_place (apply, &drop->moves);
     if (r == 0)
-        r = overlay_moves_write (apply->act.this, &drop->moves);
+        r = layer_drop_refuse (drop, "renamed directories can't be noted in the view's folder",
+                               overlay_moves_write (apply->act.this, &drop->moves));
     if (r == 0)
         r = overlay_pause_run (apply->act.this, &wanted);
     apply->held += wanted.held;

@@ -174,6 +174,7 @@ int
 commit_stage (struct apply *apply)
 {
     struct staging staging = { .apply = apply };
+    bool any = false;
     int r = 0;
 
     overlay_moves_begin (&staging.moves);
@@ -182,6 +183,7 @@ commit_stage (struct apply *apply)
 
         if (item->kind == 'R')
             r = staging_add (&staging, item);
+        any |= item->kind == 'R';
     }
     if (r < 0)
         job_refuse (apply->job, "marks of renamed directories can't be read: %s; %s",
@@ -189,6 +191,10 @@ commit_stage (struct apply *apply)
     g_ptr_array_sort (staging.moves.all, deepest_first);
     if (r == 0 && staging.moves.all->len > 0)
         r = staging_move (&staging);
+    if (r == 0 && any)
+        apply->nothing = "the layer is not committed, and its renamed directories have temporary "
+                         "names ('/" STAGED_NAME "...') in the last subvolume until the command is "
+                         "given again";
     overlay_moves_clear (&staging.moves);
     return r;
 }

@@ -340,15 +340,17 @@ overlay_moves_end (struct overlay_act *act, struct overlay_moves *moves)
 /* --- what a kill or a power cut has left ------------------------------------------------------ */
 
 /* Makes those that can be made. One may wait for another, which makes the directory that it goes
- * to. */
+ * to. Without the layer nothing needs a temporary name. */
 static int
 moves_finish_some (struct overlay_act *act, struct overlay_moves *moves, guint *ret_n)
 {
     *ret_n = 0;
     for (guint i = 0; i < moves->all->len; i++) {
         struct overlay_move_of *move = moves->all->pdata[i];
-        const int r = move->made ? 0 : move_make (act, moves, move);
+        const bool needless = *move->redirect && move_slot (act->this, move) == 0;
+        const int r = move->made || needless ? 0 : move_make (act, moves, move);
 
+        move->made |= needless;
         if (r < 0 && r != -ENOENT && r != -EEXIST)
             return r;
         *ret_n += r < 0;

@@ -245,6 +245,45 @@ overlay_layers_find (struct overlay_act *act)
     return r;
 }
 
+/* A view that reads the frozen layers reads the empty ones as well. */
+static bool
+layers_have_users (struct overlay_act *act)
+{
+    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (inode_t) users = NULL;
+    struct iatt buf;
+    int r = sync_name_look (client, root, OVERLAY_USERS, &users, &buf);
+
+    if (r == 0)
+        r = sync_names_list (client, overlay_fds (act, OVERLAY_UPPER), users, names);
+    return r != -ENOENT && (r < 0 || names->len > 0);
+}
+
+/* The directory of option upper stays: the names beside it count because of it. */
+int
+overlay_layers_clean (struct overlay_act *act)
+{
+    g_autoptr (inode_t) directory = NULL;
+    struct layer_list list;
+    int r = layer_list_read (act->this, overlay_daemon (act, OVERLAY_UPPER), &list);
+
+    if (r == 0 && list.numbers->len > 1 && !layers_have_users (act))
+        r = layer_list_look (&list, &directory);
+    for (guint i = 0; r == 0 && directory && i + 1 < list.numbers->len; i++) {
+        g_autofree char *name = g_strdup_printf ("%u", g_array_index (list.numbers, unsigned, i));
+        g_autoptr (inode_t) inode = NULL;
+        struct iatt buf;
+
+        r = sync_name_look (list.client, directory, name, &inode, &buf);
+        if (r == 0)
+            (void) sync_name_remove (list.client, directory, name, inode);
+    }
+    g_array_unref (list.numbers);
+    return r < 0 ? r : overlay_layers_find (act);
+}
+
 bool
 overlay_layers_have_room (xlator_t *this)
 {

@@ -10,6 +10,9 @@ void overlay_slots_make (xlator_t *this);
 /* Finds the layers that were frozen, before any slot is used. Returns 0, or a negative errno;
  * -ENFILE after a message. */
 int overlay_layers_find (struct overlay_act *act);
+/* Removes frozen layers in which a commit has left nothing, and finds the layers anew. This daemon
+ * has claimed the upper, and no slot is used yet. Returns as overlay_layers_find. */
+int overlay_layers_clean (struct overlay_act *act);
 /* Returns the path of the next layer, by the names that are there; NULL: the option upper does not
  * end with a number. g_free it. */
 int overlay_layer_next (struct overlay_act *act, char **ret_path);

@@ -282,6 +282,8 @@ overlay_prepare_layers (struct overlay_act *act)
         r = overlay_claim_one (act, 0, "work-directory", &(struct overlay_claim){ work, "lock" });
     if (r == 0)
         r = overlay_claim_upper (act);
+    if (r == 0 && priv->cleans && !read_only)
+        r = overlay_layers_clean (act);
     if (r == 0 && !priv->parts->prefix) {
         r = read_only ? overlay_read_prefix (act) : overlay_probe_in (act, work);
         if (r == 0)
