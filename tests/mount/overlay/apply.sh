@@ -280,5 +280,23 @@ for number in 1 2 3; do
 done
 expect "no changes after all" "" "$(changes)"
 expect "no temporary names" "" "$(find "$BACK" -name '.windlass-*')"
+
+# A file that was applied keeps its number, which no new file gets, although the file system of the
+# changes may use it again.
+mkdir "$MNT/numbers"
+python3 - "$WINDLASS" "$MNT" <<'EOF_PY' || fail "numbers of files"
+import os, subprocess, sys
+windlass, mnt = sys.argv[1:]
+files = [f"{mnt}/numbers/{i}" for i in range(20)]
+for file in files:
+    open(file, "w").close()
+kept = {os.stat(file).st_ino for file in files}
+subprocess.run([windlass, "overlay", "apply", mnt, "/"], check=True, stdout=subprocess.DEVNULL)
+new = [open(f"{mnt}/numbers/new{i}", "w") for i in range(100)]
+numbers = {os.fstat(file.fileno()).st_ino for file in new}
+assert len(numbers) == len(new) and not numbers & kept, numbers & kept
+assert kept == {os.stat(file).st_ino for file in files}
+assert numbers == {entry.inode() for entry in os.scandir(f"{mnt}/numbers") if entry.name[0] == "n"}
+EOF_PY
 unmount
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"

@@ -72,6 +72,9 @@ struct overlay_shared {
     pthread_cond_t changed;      /* a copy or a turn has ended */
     GHashTable *turns;           /* inodes of directories that threads change */
     GHashTable *inodes;          /* inode above -> its struct overlay_inode */
+    GHashTable *kept;            /* inode number -> inode above that has it, though its object was
+                                  * applied, so that the file system may use the number again */
+    unsigned n_kept;             /* of them. Atomic */
     GHashTable *unsynced;        /* directories of the upper, with references: copies got names in
                                   * them that may not outlast a power cut */
     unsigned n_unsynced;         /* of them. Atomic */
@@ -260,8 +263,8 @@ inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid
 void overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 /* Returns the gfid that an object of a layer has above: it is the same, or was applied. */
 gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
-/* Changes the inode number of a name to the one that its object kept when it was applied, if it was
- * and is known. */
+/* Changes the inode number of a name to the one that its object has above, if it is known, and
+ * objects were applied. */
 void overlay_number_applied (xlator_t *this, inode_t *directory, const char *name,
                              uint64_t *number);
 
@@ -284,6 +287,10 @@ int overlay_take_over_prepare (xlator_t *this, xlator_t *predecessor);
 struct overlay_inode *overlay_inode_get (xlator_t *this, inode_t *inode);
 struct overlay_inode *overlay_inode_known (xlator_t *this, inode_t *inode); /* or NULL */
 void overlay_inode_drop (struct overlay_inode *state); /* of one graph; frees the last one's */
+/* Has no other object get the number of an inode whose object was applied, until it is dropped. */
+void overlay_number_keep (struct overlay_inode *state);
+/* Returns whether another inode than this one keeps the number. */
+bool overlay_number_is_kept (struct overlay_shared *parts, uint64_t number, const inode_t *inode);
 void overlay_inode_forget (xlator_t *this, inode_t *inode); /* lookup/inodes.c */
 
 /* Returns an inode of the call that another graph has copied, which this graph does not know yet;

@@ -65,11 +65,11 @@ overlay_number_applied (xlator_t *this, inode_t *directory, const char *name, ui
     g_autoptr (inode_t) known = NULL;
     const struct overlay_inode *ctx;
 
-    if (__atomic_load_n (&priv->n_applied, __ATOMIC_ACQUIRE) == 0)
+    if (__atomic_load_n (&priv->parts->n_kept, __ATOMIC_ACQUIRE) == 0)
         return;
     known = inode_grep (directory, name);
     ctx = known ? inode_ctx_get (known, this) : NULL;
-    if (ctx && !gfid_is_null (&ctx->applied) && __atomic_load_n (&ctx->number, __ATOMIC_RELAXED))
+    if (ctx && __atomic_load_n (&ctx->number, __ATOMIC_RELAXED))
         *number = __atomic_load_n (&ctx->number, __ATOMIC_RELAXED);
 }
 
@@ -117,6 +117,7 @@ overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *b
     const bool shows = first == slot;
 
     applied_note (this, inode, shows ? below : realm_below (this, inode, first));
+    overlay_number_keep (ctx);
     if (shows) {
         overlay_links_applied (ctx);
         inode_unref (__atomic_exchange_n (&ctx->copy, NULL, __ATOMIC_ACQ_REL));
@@ -176,6 +177,20 @@ overlay_number (xlator_t *this, unsigned slot, uint64_t number)
     return OVERLAY_HASHED | (overlay_mix (number ^ overlay_mix (seed)) & (OVERLAY_HASHED - 1));
 }
 
+/* Returns the number of an object of a slot; another one if an applied object has kept that. */
+static uint64_t
+number_above (xlator_t *this, inode_t *inode, unsigned slot, uint64_t number)
+{
+    const uint64_t above = overlay_number (this, slot, number);
+    uint64_t other = above;
+
+    while (overlay_number_is_kept (overlay_priv (this)->parts, other, inode))
+        other = OVERLAY_HASHED | (overlay_mix (other) & (OVERLAY_HASHED - 1));
+    if (other != above)
+        __atomic_store_n (&overlay_inode_get (this, inode)->number, other, __ATOMIC_RELAXED);
+    return other;
+}
+
 /* --- attributes ------------------------------------------------------------------------------- */
 
 bool
@@ -220,7 +235,7 @@ overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct iatt *
     if (overlay_data_slot (this, inode, slot) != slot)
         iatt->ia_blocks = ctx->blocks;
     iatt->ia_nlink = overlay_links (this, inode, ctx, slot, iatt);
-    iatt->ia_ino = number ? number : overlay_number (this, slot, iatt->ia_ino);
+    iatt->ia_ino = number ? number : number_above (this, inode, slot, iatt->ia_ino);
     iatt->ia_dev = overlay_priv (this)->layers[OVERLAY_UPPER].dev;
     if (!gfid_is_null (&inode->gfid))
         iatt->ia_gfid = inode->gfid;

@@ -12,6 +12,7 @@ shared_parts_free (void *value)
     struct overlay_shared *parts = value;
 
     g_hash_table_unref (parts->unsynced);
+    g_hash_table_unref (parts->kept);
     g_hash_table_unref (parts->inodes);
     g_hash_table_unref (parts->turns);
     g_free (parts->instance);
@@ -31,6 +32,7 @@ shared_parts_new (void)
     thread_cond_init (&parts->changed);
     parts->turns = g_hash_table_new (NULL, NULL);
     parts->inodes = g_hash_table_new (NULL, NULL);
+    parts->kept = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
     parts->unsynced = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     parts->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     return parts;
@@ -85,6 +87,48 @@ overlay_inode_share (struct overlay_shared *parts, inode_t *inode)
     return state;
 }
 
+static void
+kept_count_locked (struct overlay_shared *parts)
+{
+    __atomic_store_n (&parts->n_kept, g_hash_table_size (parts->kept), __ATOMIC_RELEASE);
+}
+
+void
+overlay_number_keep (struct overlay_inode *state)
+{
+    struct overlay_shared *parts = state->parts;
+    const gint64 number = (gint64) __atomic_load_n (&state->number, __ATOMIC_RELAXED);
+
+    pthread_mutex_lock (&parts->lock);
+    if (number)
+        g_hash_table_replace (parts->kept, g_memdup2 (&number, sizeof number), state->inode);
+    kept_count_locked (parts);
+    pthread_mutex_unlock (&parts->lock);
+}
+
+bool
+overlay_number_is_kept (struct overlay_shared *parts, uint64_t number, const inode_t *inode)
+{
+    const inode_t *keeper;
+
+    if (__atomic_load_n (&parts->n_kept, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    pthread_mutex_lock (&parts->lock);
+    keeper = g_hash_table_lookup (parts->kept, &number);
+    pthread_mutex_unlock (&parts->lock);
+    return keeper && keeper != inode;
+}
+
+static void
+number_let_go_locked (struct overlay_inode *state)
+{
+    struct overlay_shared *parts = state->parts;
+
+    if (g_hash_table_lookup (parts->kept, &state->number) == state->inode)
+        g_hash_table_remove (parts->kept, &state->number);
+    kept_count_locked (parts);
+}
+
 void
 overlay_inode_drop (struct overlay_inode *state)
 {
@@ -93,8 +137,10 @@ overlay_inode_drop (struct overlay_inode *state)
 
     pthread_mutex_lock (&parts->lock);
     last = --state->graphs == 0;
-    if (last)
+    if (last) {
         g_hash_table_remove (parts->inodes, state->inode);
+        number_let_go_locked (state);
+    }
     pthread_mutex_unlock (&parts->lock);
     if (!last)
         return;
