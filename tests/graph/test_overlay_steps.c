@@ -270,6 +270,12 @@ part_discard (struct steps_run *run)
 }
 
 static int
+part_discard_all (struct steps_run *run)
+{
+    return overlay_job (&run->w, "discard", "");
+}
+
+static int
 part_freeze (struct steps_run *run)
 {
     return overlay_job (&run->w, "freeze", "");
@@ -363,6 +369,10 @@ static const struct overlay_operation operations[] = {
     { "rename of the other name of a changed file", prepare_linked,
       { { part_rename_other, false }, { part_sync_root, false }, { part_sync_dir, true } } },
     { "discard of a linked file", prepare_linked, { { part_discard_linked, true } } },
+    { "discard of everything", prepare_changes,
+      { { part_discard_all, true }, { part_chmod, false }, { part_open, false },
+        { part_fsync, true } } },
+    { "discard of everything, a linked file", prepare_linked, { { part_discard_all, true } } },
     { "freeze", prepare_changes,
       { { part_freeze, true }, { part_chmod, false }, { part_open, false },
         { part_fsync, true } } },

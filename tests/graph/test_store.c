@@ -120,6 +120,32 @@ START_TEST (test_values_survive)
 }
 END_TEST
 
+/* A key that was set after the number was taken stays. */
+START_TEST (test_removed_later)
+{
+    g_auto (world) w = posix_world_begin ("");
+    g_autoptr (GString) keys = g_string_new (NULL);
+    struct store *store = open_store (&w);
+    uint64_t then;
+
+    store_set_text (store, "/old", "1");
+    store_set_text (store, "/again", "1");
+    then = store_now (store);
+    store_set_text (store, "/again", "2");
+    store_set_text (store, "/new", "1");
+    store_remove_until (store, "/old", then);
+    store_remove_until (store, "/again", then);
+    store_remove_until (store, "/new", then);
+    store_close (store, w.graph->top);
+
+    store = open_store (&w);
+    store_remove_until (store, "/new", store_now (store)); /* as the file had it */
+    store_each (store, "/", add_key, keys);
+    ck_assert_str_eq (keys->str, "/again=2 ");
+    store_close (store, w.graph->top);
+}
+END_TEST
+
 START_TEST (test_torn_at_each_byte)
 {
     g_auto (world) w = posix_world_begin ("");
@@ -391,6 +417,7 @@ TEST_PROGRAM (test_store)
 
     tcase_set_timeout (all, 240);
     tcase_add_test (all, test_values_survive);
+    tcase_add_test (all, test_removed_later);
     tcase_add_test (all, test_torn_at_each_byte);
     tcase_add_test (all, test_damaged_at_each_byte);
     tcase_add_test (all, test_compaction);

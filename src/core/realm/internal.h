@@ -9,7 +9,8 @@
 struct realm_slot {
     xlator_t *child;
     char *path;    /* of the root directory in the child's realm; constant */
-    inode_t *root; /* with a reference; NULL: not looked up yet. Atomic, set once */
+    inode_t *root; /* with a reference; NULL: not looked up yet. Atomic; another one only in
+                    * a pause */
     bool same_root; /* whether the boundary's predecessor has the same root; set before root */
     int failed;    /* errno of the last look-up of the root that failed, for the log. Atomic */
 };

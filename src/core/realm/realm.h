@@ -93,6 +93,10 @@ void realm_replace (xlator_t *this, inode_t *inode, unsigned slot, inode_t *belo
  * that. */
 void realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root);
 
+/* In a pause (core/work/pause.h): another directory is the root of the slot from now on. Returns
+ * the one before, with a reference for the caller. */
+inode_t *realm_slot_replace_root (xlator_t *this, unsigned slot, inode_t *root);
+
 /* Returns the root of the table above, lent as long as the graph is active. */
 inode_t *realm_root_above (const xlator_t *this);
 

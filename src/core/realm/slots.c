@@ -150,6 +150,18 @@ realm_slot_set_root (xlator_t *this, unsigned slot, inode_t *root)
         inode_unref_by_core (root);
 }
 
+inode_t *
+realm_slot_replace_root (xlator_t *this, unsigned slot, inode_t *root)
+{
+    inode_t *old;
+
+    inode_ref_by_core (root);
+    old = __atomic_exchange_n (&realm_slot_of (this, slot)->root, root, __ATOMIC_ACQ_REL);
+    inode_ref (old);
+    inode_unref_by_core (old);
+    return old;
+}
+
 void
 realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {

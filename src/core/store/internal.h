@@ -13,10 +13,15 @@ struct store_way {
     struct client *client;
 };
 
+struct store_value {
+    GBytes *bytes;
+    uint64_t number; /* of the change that has set it (store.taken); 0: it was read */
+};
+
 struct store {
     pthread_mutex_t lock;    /* guards what follows, but for what the writer alone uses */
     pthread_cond_t changed;  /* the writer has ended */
-    GTree *table;            /* key: char *, owned; value: GBytes */
+    GTree *table;            /* key: char *, owned; value: struct store_value */
     GByteArray *pending;     /* records that were not written */
     uint64_t taken, written, synced; /* numbers of changes: made, in the file, durable */
     uint64_t live;           /* bytes of a file that has each key once */
@@ -39,6 +44,7 @@ struct store {
 enum store_kind { STORE_SET = 1, STORE_REMOVED = 2 };
 
 GTree *store_table_new (void);
+struct store_value *store_value_new (const void *bytes, size_t size, uint64_t number);
 void store_record_append (GByteArray *bytes, enum store_kind kind, const char *key,
                           const void *value, size_t size);
 /* Returns the size of the record of a key and a value. */

@@ -103,10 +103,22 @@ store_key_order (gconstpointer a, gconstpointer b, gpointer data)
     return strcmp (a, b);
 }
 
-static void
-store_value_free (gpointer value)
+struct store_value *
+store_value_new (const void *bytes, size_t size, uint64_t number)
 {
-    g_bytes_unref (value);
+    struct store_value *value = g_new (struct store_value, 1);
+
+    *value = (struct store_value){ g_bytes_new (bytes, size), number };
+    return value;
+}
+
+static void
+store_value_free (gpointer data)
+{
+    struct store_value *value = data;
+
+    g_bytes_unref (value->bytes);
+    g_free (value);
 }
 
 GTree *
@@ -126,7 +138,8 @@ store_record_enter (const GByteArray *bytes, uint64_t at, const struct store_hea
         g_tree_remove (table, name);
     else
         g_tree_replace (table, g_steal_pointer (&name),
-                        g_bytes_new (key + head->key_length, head->length - head->key_length));
+                        store_value_new (key + head->key_length, head->length - head->key_length,
+                                         0));
 }
 
 /* Bytes that are no record count as damaged if a record follows, else as torn. */
@@ -156,7 +169,7 @@ static gboolean
 store_record_add (gpointer key, gpointer value, gpointer bytes)
 {
     gsize size;
-    const void *data = g_bytes_get_data (value, &size);
+    const void *data = g_bytes_get_data (((const struct store_value *) value)->bytes, &size);
 
     store_record_append (bytes, STORE_SET, key, data, size);
     return FALSE;

@@ -189,22 +189,23 @@ store_sync (struct store *store)
 GBytes *
 store_get (struct store *store, const char *key)
 {
-    GBytes *value;
+    const struct store_value *value;
+    GBytes *bytes;
 
     pthread_mutex_lock (&store->lock);
     value = g_tree_lookup (store->table, key);
-    value = value ? g_bytes_ref (value) : NULL;
+    bytes = value ? g_bytes_ref (value->bytes) : NULL;
     pthread_mutex_unlock (&store->lock);
-    return value;
+    return bytes;
 }
 
 static void
 store_forget_locked (struct store *store, const char *key)
 {
-    GBytes *old = g_tree_lookup (store->table, key);
+    const struct store_value *old = g_tree_lookup (store->table, key);
 
     if (old)
-        store->live -= store_record_size (key, g_bytes_get_size (old));
+        store->live -= store_record_size (key, g_bytes_get_size (old->bytes));
 }
 
 void
@@ -212,24 +213,49 @@ store_set (struct store *store, const char *key, const void *value, size_t size)
 {
     pthread_mutex_lock (&store->lock);
     store_forget_locked (store, key);
-    g_tree_replace (store->table, g_strdup (key), g_bytes_new (value, size));
+    g_tree_replace (store->table, g_strdup (key), store_value_new (value, size, ++store->taken));
     store->live += store_record_size (key, size);
     store_record_append (store->pending, STORE_SET, key, value, size);
-    store->taken++;
     pthread_mutex_unlock (&store->lock);
 }
 
-void
-store_remove (struct store *store, const char *key)
+uint64_t
+store_now (struct store *store)
 {
+    uint64_t now;
+
     pthread_mutex_lock (&store->lock);
-    if (g_tree_lookup (store->table, key)) {
+    now = store->taken;
+    pthread_mutex_unlock (&store->lock);
+    return now;
+}
+
+void
+store_remove_until (struct store *store, const char *key, uint64_t until)
+{
+    const struct store_value *value;
+
+    pthread_mutex_lock (&store->lock);
+    value = g_tree_lookup (store->table, key);
+    if (value && value->number <= until) {
         store_forget_locked (store, key);
         g_tree_remove (store->table, key);
         store_record_append (store->pending, STORE_REMOVED, key, NULL, 0);
         store->taken++;
     }
     pthread_mutex_unlock (&store->lock);
+}
+
+void
+store_remove (struct store *store, const char *key)
+{
+    store_remove_until (store, key, UINT64_MAX);
+}
+
+static GBytes *
+store_node_bytes (GTreeNode *node)
+{
+    return ((const struct store_value *) g_tree_node_value (node))->bytes;
 }
 
 void
@@ -244,7 +270,7 @@ store_each (struct store *store, const char *prefix,
     for (GTreeNode *at = g_tree_lower_bound (store->table, prefix);
          at && g_str_has_prefix (g_tree_node_key (at), prefix); at = g_tree_node_next (at)) {
         g_ptr_array_add (keys, g_strdup (g_tree_node_key (at)));
-        g_ptr_array_add (values, g_bytes_ref (g_tree_node_value (at)));
+        g_ptr_array_add (values, g_bytes_ref (store_node_bytes (at)));
     }
     pthread_mutex_unlock (&store->lock);
     for (guint i = 0; i < keys->len; i++)
@@ -311,7 +337,8 @@ store_free (struct store *store)
 static gboolean
 store_count (gpointer key, gpointer value, gpointer live)
 {
-    *(uint64_t *) live += store_record_size (key, g_bytes_get_size (value));
+    *(uint64_t *) live +=
+        store_record_size (key, g_bytes_get_size (((const struct store_value *) value)->bytes));
     return FALSE;
 }
 

@@ -62,6 +62,12 @@ GBytes *store_get (struct store *store, const char *key);
 void store_set (struct store *store, const char *key, const void *value, size_t size);
 void store_remove (struct store *store, const char *key);
 
+/* store_now returns the number of the last change. store_remove_until removes a key, unless a
+ * change after number `until` has set it. So a thread that may not take long notes the number, and
+ * later removes what there was then. */
+uint64_t store_now (struct store *store);
+void store_remove_until (struct store *store, const char *key, uint64_t until);
+
 /* Calls fn for each key that begins with prefix, in the order of the keys. The table may be changed
  * meanwhile: fn sees it as it was at the begin. */
 void store_each (struct store *store, const char *prefix,

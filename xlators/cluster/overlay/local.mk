@@ -18,7 +18,9 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/apply/plan.c \
     %D%/commands/commands.c \
     %D%/commands/commands.h \
+    %D%/commands/discard-all.c \
     %D%/commands/discard.c \
+    %D%/commands/discard.h \
     %D%/commands/freeze.c \
     %D%/commands/pausing.c \
     %D%/commit/commit.c \

@@ -113,6 +113,7 @@ overlay_init (xlator_t *this)
     pthread_mutex_init (&priv->lock, NULL);
     thread_cond_init (&priv->changed);
     g_queue_init (&priv->swept);
+    priv->old_roots = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
     priv->applied = g_hash_table_new_full (gfid_hash, gfid_same, g_free, g_free);
     priv->held = held_new (overlay_held_go_on);
     work_use ();
@@ -143,6 +144,7 @@ overlay_notify (xlator_t *this, enum xlator_event event, void *data)
         overlay_sweep_forget (overlay_priv (this));
         overlay_sync_ending (this);
         overlay_records_close (this);
+        g_ptr_array_set_size (overlay_priv (this)->old_roots, 0);
         overlay_unclaim (this);
     }
     realm_notify (this, event, data);
@@ -163,6 +165,7 @@ overlay_fini (xlator_t *this)
             if (slot->daemon)
                 client_free (slot->daemon);
         g_hash_table_unref (priv->applied);
+        g_ptr_array_unref (priv->old_roots);
         g_free (priv->slots);
         pthread_cond_destroy (&priv->changed);
         pthread_mutex_destroy (&priv->lock);

@@ -79,6 +79,7 @@ struct overlay_shared {
                                   * them that may not outlast a power cut */
     unsigned n_unsynced;         /* of them. Atomic */
     unsigned freezes;            /* layers that were frozen since. Changes in a pause. Atomic */
+    unsigned discards;           /* discards since. Changes in a pause. Atomic */
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
     bool has_index;              /* the index has, or has had, a name. Atomic */
@@ -118,6 +119,8 @@ typedef struct {
     unsigned sentences;           /* about wrong marks, in the log. Atomic */
     GQueue swept;                 /* of names/sweep.c: what is removed from work next */
     bool sweeping;                /* a job removes it */
+    GPtrArray *old_roots;         /* inode_t, with references, of uppers that were thrown away; used
+                                   * by one pause at a time, and at the end */
     unsigned applies;             /* jobs that apply */
     bool freezes;                 /* a job freezes or commits: none applies meanwhile */
     GHashTable *applied;          /* gfid in a layer -> gfid above, of inodes that were applied and
@@ -133,6 +136,7 @@ struct overlay_inode {
     inode_t *inode;      /* above; no reference is needed */
     unsigned graphs;     /* whose context this is */
     unsigned freezes;    /* parts->freezes when what follows was true of the upper. Atomic */
+    unsigned discards;   /* parts->discards when lost_names and links were true. Atomic */
     inode_t *copy;       /* in the upper, with a reference, once it was made here. Atomic */
     uint64_t number;     /* st_ino; 0: that of the first slot's object. Atomic */
     uint64_t marked;     /* of a directory: the slots in which files may have marks. Atomic */

@@ -40,6 +40,8 @@ int overlay_commit (struct job *job, struct overlay_order *order);  /* commit/co
  * Return 0, or a negative errno after job_refuse. */
 int overlay_freeze_check (struct job *job, struct overlay_order *order);
 int overlay_freeze_now (struct job *job, struct overlay_order *order, int64_t *ret_held);
+/* Whether no other graph of the mount has the layers. */
+bool overlay_is_only_graph (const xlator_t *this);
 /* Returns 0, or -EBUSY after job_refuse: an old graph, which files use that were open at a reload,
  * has the layers of then. outcome ends the sentence. */
 int overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windlass overlay discard: the view shows what the lowers have, for all names or for some.
+ * windlass overlay discard: the view shows what the lowers have, for all names or for some. Here
+ * are those for some; discard-all.c discards everything.
  *
  * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each,
  * and the inodes that had a part in it are detached: files that programs have open go on as removed
  * ones. What moved to work is removed afterwards. All names are looked up before the first one
  * moves, so a path that can't be discarded costs nothing.
  */
-#include "commands.h"
+#include "discard.h"
 #include "../names/links.h"
 #include "../names/names.h"
 #include "../formats/records.h"
@@ -27,6 +28,7 @@ struct discard {
     const struct overlay_order *order;
     GPtrArray *names;  /* of struct discard_name */
     bool all;          /* also what has changed of the root itself */
+    uint64_t records;  /* overlay_records_now of the pause */
     struct pause *pause;
 };
 
@@ -41,6 +43,16 @@ discard_name_free (void *data)
     g_free (name->name);
     g_free (name->away);
     g_free (name);
+}
+
+static bool
+discard_is_of_all (char *const *paths)
+{
+    bool all = !*paths;
+
+    for (; *paths; paths++)
+        all |= strcmp (*paths, "/") == 0;
+    return all;
 }
 
 /* --- which names ------------------------------------------------------------------------------ */
@@ -134,10 +146,7 @@ discard_find (struct discard *discard)
     char **const paths = discard->order->paths;
     int r = 0;
 
-    for (char **path = paths; *path; path++)
-        if (strcmp (*path, "/") == 0)
-            return discard_add_all (discard);
-    if (!*paths)
+    if (discard_is_of_all (paths))
         return discard_add_all (discard);
     for (char **path = paths; r == 0 && *path; path++)
         if (!discard_is_below_another (paths, *path))
@@ -147,42 +156,49 @@ discard_find (struct discard *discard)
 
 /* --- in the pause ----------------------------------------------------------------------------- */
 
-/* todo: of inode_t, with references. */
+/* todo: of directories, with references. */
 static void
 discard_dead_child (inode_t *parent, const char *name, void *todo)
 {
     inode_t *child = inode_grep (parent, name);
 
-    if (child)
+    if (child && child->ia_type == IA_IFDIR)
         g_queue_push_tail (todo, child);
+    else
+        inode_unref (child);
 }
 
 /* No name can be made in directories that are detached. */
 static void
-discard_mark_dead (const struct discard *discard, inode_t *inode)
+discard_mark_dead (xlator_t *this, inode_t *inode)
 {
     GQueue todo = G_QUEUE_INIT;
 
-    g_queue_push_tail (&todo, inode_ref (inode));
+    if (inode->ia_type == IA_IFDIR)
+        g_queue_push_tail (&todo, inode_ref (inode));
     while ((inode = g_queue_pop_head (&todo))) {
-        if (inode->ia_type == IA_IFDIR) {
-            overlay_die (discard->act.this, inode, true);
-            inode_each_child (inode, discard_dead_child, &todo);
-        }
+        overlay_die (this, inode, true);
+        inode_each_child (inode, discard_dead_child, &todo);
         inode_unref (inode);
     }
+}
+
+void
+discard_inode (const struct discarding *discarding, inode_t *inode)
+{
+    discard_mark_dead (discarding->this, inode);
+    pause_detach (discarding->pause, inode);
 }
 
 static void
 discard_forget (struct discard *discard, const struct discard_name *name)
 {
+    const struct discarding discarding = { discard->act.this, discard->pause };
     inode_t *parent;
     g_autoptr (inode_t) inode = overlay_known_inode (discard->act.above, name->path, &parent);
 
-    if (inode) {
-        discard_mark_dead (discard, inode);
-        pause_detach (discard->pause, inode);
-    }
+    if (inode)
+        discard_inode (&discarding, inode);
     if (parent)
         pause_invalidate (discard->pause,
                           &(struct invalidation){ .inode = parent, .name = name->name,
@@ -194,26 +210,27 @@ discard_forget (struct discard *discard, const struct discard_name *name)
 static void
 discard_other_name (inode_t *parent, const char *name, void *data)
 {
-    const struct discard *discard = data;
+    const struct discarding *discarding = data;
 
-    pause_invalidate (discard->pause,
+    pause_invalidate (discarding->pause,
                       &(struct invalidation){ .inode = parent, .name = name,
                                               .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES });
 }
 
 /* A hard-linked file of a lower: all its names show the lower's file again. */
-static void
+void
 discard_linked (inode_t *above, void *data)
 {
-    const struct discard *discard = data;
+    const struct discarding *discarding = data;
 
     inode_each_name (above, discard_other_name, data);
-    pause_detach (discard->pause, above);
+    pause_detach (discarding->pause, above);
 }
 
 static int
 discard_move (struct discard *discard, struct discard_name *name)
 {
+    struct discarding discarding = { discard->act.this, discard->pause };
     int r = overlay_move_to_work (&discard->act, name->upper, name->name, name->inode, 0,
                                   &name->away);
 
@@ -221,9 +238,7 @@ discard_move (struct discard *discard, struct discard_name *name)
         return r;
     if (!discard->all)
         r = overlay_index_discard (&discard->act, name->upper, name->away, discard_linked,
-                                   discard);
-    if (overlay_priv (discard->act.this)->n == 2) /* else the record tells of a layer between */
-        overlay_records_drop_below (discard->act.this, name->path);
+                                   &discarding);
     discard_forget (discard, name);
     return r;
 }
@@ -247,6 +262,7 @@ discard_root (struct discard *discard)
 static int
 discard_move_all (struct discard *discard)
 {
+    struct discarding discarding = { discard->act.this, discard->pause };
     int r = 0;
 
     for (guint i = 0; r == 0 && i < discard->names->len; i++) {
@@ -259,7 +275,7 @@ discard_move_all (struct discard *discard)
     }
     if (r == 0 && discard->all)
         r = overlay_index_discard (&discard->act, discard_upper_root (discard), NULL,
-                                   discard_linked, discard);
+                                   discard_linked, &discarding);
     return r == 0 && discard->all ? discard_root (discard) : r;
 }
 
@@ -272,28 +288,43 @@ discard_in_pause (struct pause *pause, void *data)
     discard->pause = pause;
     r = discard_find (discard);
     overlay_links_forget (discard->act.this);
+    discard->records = overlay_records_now (discard->act.this);
     return r < 0 ? r : discard_move_all (discard);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* What was discarded does not come back after a power cut. */
-static int
-discard_sync (struct discard *discard)
+int
+discard_sync (struct overlay_act *act, struct job *job)
 {
-    int r;
+    const int r = overlay_sync_all (act);
 
+    if (r < 0)
+        job_refuse (job, "the names were discarded, but a power cut may bring them back: %s",
+                    g_strerror (-r));
+    return r;
+}
+
+/* If there are layers between, the records tell of them. */
+void
+discard_records (xlator_t *this, const char *path, uint64_t until)
+{
+    if (overlay_priv (this)->n == 2)
+        overlay_records_drop_until (this, path, until);
+}
+
+static int
+discard_settle (struct discard *discard)
+{
     for (guint i = 0; i < discard->names->len; i++) {
         const struct discard_name *name = discard->names->pdata[i];
 
-        if (name->away)
-            overlay_unsynced (discard->act.this, name->upper);
+        if (!name->away)
+            continue;
+        overlay_unsynced (discard->act.this, name->upper);
+        discard_records (discard->act.this, name->path, discard->records);
     }
-    r = overlay_sync_all (&discard->act);
-    if (r < 0)
-        job_refuse (discard->job, "the names were discarded, but a power cut may bring them back: "
-                    "%s", g_strerror (-r));
-    return r;
+    return discard_sync (&discard->act, discard->job);
 }
 
 static unsigned
@@ -312,8 +343,14 @@ discard_clean (struct discard *discard)
     return n;
 }
 
-int
-overlay_discard (struct job *job, struct overlay_order *order)
+void
+discard_print (struct job *job, unsigned n, int64_t held)
+{
+    job_print (job, "%u names discarded; requests waited for %.1f ms\n", n, (double) held / 1e6);
+}
+
+static int
+discard_names (struct job *job, const struct overlay_order *order)
 {
     struct discard discard = { .job = job, .order = order,
                                .names = g_ptr_array_new_with_free_func (discard_name_free) };
@@ -325,12 +362,21 @@ overlay_discard (struct job *job, struct overlay_order *order)
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
     r = overlay_pause_run (order->this, &wanted);
     if (r == 0)
-        r = discard_sync (&discard);
+        r = discard_settle (&discard);
     n = discard_clean (&discard);
     if (r == 0)
-        job_print (job, "%u names discarded; requests waited for %.1f ms\n", n,
-                   (double) wanted.held / 1e6);
+        discard_print (job, n, wanted.held);
     overlay_act_end (&discard.act);
     g_ptr_array_unref (discard.names);
     return r;
+}
+
+int
+overlay_discard (struct job *job, struct overlay_order *order)
+{
+    int r = DISCARD_BY_NAMES;
+
+    if (discard_is_of_all (order->paths) && overlay_is_only_graph (order->this))
+        r = discard_all (job, order);
+    return r == DISCARD_BY_NAMES ? discard_names (job, order) : r;
 }

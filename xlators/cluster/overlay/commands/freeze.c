@@ -17,7 +17,8 @@ struct freeze {
     const struct overlay_order *order;
     char *path;        /* of the new upper, in the first child */
     char *name;        /* of it in work, before the pause */
-    inode_t *root;     /* of the upper that is frozen; lent */
+    inode_t *root;     /* of the upper that is frozen; lent. A discard may replace it until the
+                        * pause */
     struct iatt buf;   /* of it, as the new root has it */
     inode_t *made;     /* the new root, with a reference; NULL: none was made */
     inode_t *directory; /* where the new upper is, with a reference */
@@ -46,12 +47,20 @@ freeze_check_index (struct freeze *freeze)
     return -EMLINK;
 }
 
-int
-overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome)
+bool
+overlay_is_only_graph (const xlator_t *this)
 {
     const struct shared *claims = overlay_priv (this)->claims; /* of all graphs */
 
-    if (__atomic_load_n (&claims->refs, __ATOMIC_ACQUIRE) == 1)
+    return __atomic_load_n (&claims->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
+int
+overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome)
+{
+    g_autofree char *file = NULL;
+
+    if (overlay_is_only_graph (this))
         return 0;
     job_refuse (job, "files that were opened before the last 'windlass reload' still use the graph "
                 "of then, or a reload is under way: the log names the files; %s", outcome);
@@ -106,14 +115,22 @@ freeze_make_root (struct freeze *freeze)
 
 /* --- in the pause ----------------------------------------------------------------------------- */
 
+static void
+freeze_find_root (struct freeze *freeze)
+{
+    freeze->root = realm_below (freeze->act.this, itable_root (freeze->act.above), OVERLAY_UPPER);
+}
+
 /* The root may have changed since the new one was made. */
 static int
 freeze_root_again (struct freeze *freeze)
 {
     struct overlay_act *act = &freeze->act;
     struct iatt now;
-    int r = sync_name_stat (overlay_daemon (act, OVERLAY_UPPER), freeze->root, &now);
+    int r;
 
+    freeze_find_root (freeze);
+    r = sync_name_stat (overlay_daemon (act, OVERLAY_UPPER), freeze->root, &now);
     if (r < 0)
         return r;
     if (now.ia_ctime == freeze->buf.ia_ctime && now.ia_ctime_nsec == freeze->buf.ia_ctime_nsec)
@@ -210,7 +227,7 @@ freeze_begin (struct freeze *freeze, struct job *job, const struct overlay_order
 {
     *freeze = (struct freeze){ .job = job, .order = order };
     overlay_act_begin (&freeze->act, order->this, NULL, realm_root_above (order->this));
-    freeze->root = realm_below (order->this, itable_root (freeze->act.above), OVERLAY_UPPER);
+    freeze_find_root (freeze);
 }
 
 static void

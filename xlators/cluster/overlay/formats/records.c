@@ -223,19 +223,39 @@ overlay_record_drop (xlator_t *this, const char *path)
     store_remove (overlay_priv (this)->records, path);
 }
 
+struct record_dropping {
+    struct store *records;
+    uint64_t until;
+};
+
 static void
-record_drop_one (const char *key, GBytes *value, void *this)
+record_drop_one (const char *key, GBytes *value, void *data)
 {
-    overlay_record_drop (this, key);
+    const struct record_dropping *dropping = data;
+
+    store_remove_until (dropping->records, key, dropping->until);
+}
+
+uint64_t
+overlay_records_now (xlator_t *this)
+{
+    return store_now (overlay_priv (this)->records);
+}
+
+void
+overlay_records_drop_until (xlator_t *this, const char *path, uint64_t until)
+{
+    struct record_dropping dropping = { overlay_priv (this)->records, until };
+    g_autofree char *prefix = g_strconcat (path, "/", NULL);
+
+    store_remove_until (dropping.records, path, until);
+    store_each (dropping.records, path[1] ? prefix : "/", record_drop_one, &dropping);
 }
 
 void
 overlay_records_drop_below (xlator_t *this, const char *path)
 {
-    g_autofree char *prefix = g_strconcat (path, "/", NULL);
-
-    overlay_record_drop (this, path);
-    store_each (overlay_priv (this)->records, path[1] ? prefix : "/", record_drop_one, this);
+    overlay_records_drop_until (this, path, UINT64_MAX);
 }
 
 /* --- moves of directories --------------------------------------------------------------------- */

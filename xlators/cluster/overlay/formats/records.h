@@ -46,6 +46,10 @@ gfid_t overlay_record_applied (xlator_t *this, const char *path);
 /* The view no longer changes the path, or what is below it. */
 void overlay_record_drop (xlator_t *this, const char *path);
 void overlay_records_drop_below (xlator_t *this, const char *path);
+/* The same for those that there were when overlay_records_now has returned `until`: a pause notes
+ * that, and they are dropped after it. */
+uint64_t overlay_records_now (xlator_t *this);
+void overlay_records_drop_until (xlator_t *this, const char *path, uint64_t until);
 
 /* A directory of the base was moved: the records of it and of all below it, and the temporary names
  * there, move along. */

@@ -198,8 +198,8 @@ overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid)
     pthread_mutex_unlock (&state->parts->lock);
 }
 
-static void
-index_forget (struct overlay_inode *state)
+void
+overlay_links_forget_locked (struct overlay_inode *state)
 {
     __atomic_store_n (&state->lost_names, 0, __ATOMIC_RELAXED);
     if (state->links == LINKS_EXACT)
@@ -209,22 +209,14 @@ index_forget (struct overlay_inode *state)
 void
 overlay_links_forget (xlator_t *this)
 {
-    struct overlay_shared *parts = overlay_priv (this)->parts;
-    GHashTableIter at;
-    void *state;
-
-    pthread_mutex_lock (&parts->lock);
-    g_hash_table_iter_init (&at, parts->inodes);
-    while (g_hash_table_iter_next (&at, NULL, &state))
-        index_forget (state);
-    pthread_mutex_unlock (&parts->lock);
+    __atomic_add_fetch (&overlay_priv (this)->parts->discards, 1, __ATOMIC_RELEASE);
 }
 
 void
 overlay_links_applied (struct overlay_inode *state)
 {
     pthread_mutex_lock (&state->parts->lock);
-    index_forget (state);
+    overlay_links_forget_locked (state);
     state->links = LINKS_UNKNOWN;
     __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);
     __atomic_store_n (&state->indexed, false, __ATOMIC_RELAXED);

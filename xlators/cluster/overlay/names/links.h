@@ -35,8 +35,11 @@ int overlay_index_has (struct overlay_act *act, const gfid_t *gfid, const inode_
 int overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy);
 /* The base has a name of a file no longer that the view had removed. */
 void overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid);
-/* Names that the view had removed may be there again: links of files are counted anew. */
+/* Names that the view had removed may be there again: links of files are counted anew. For a pause:
+ * that happens when the state of an inode is next used (inode_now), under the lock of the
+ * states. */
 void overlay_links_forget (xlator_t *this);
+void overlay_links_forget_locked (struct overlay_inode *state);
 /* The base has the copy's names now. */
 void overlay_links_applied (struct overlay_inode *state);
 

@@ -336,6 +336,29 @@ overlay_layer_push (struct overlay_act *act, inode_t *root, const struct iatt *b
     realm_slot_set_root (act->this, OVERLAY_UPPER, root);
 }
 
+/* A new upper has no mark, nor have its files. */
+static void
+upper_forget_marks (struct overlay_act *act)
+{
+    struct overlay_inode *ctx = overlay_inode_get (act->this, itable_root (act->above));
+
+    __atomic_and_fetch (&ctx->marked, ~overlay_slot_bit (OVERLAY_UPPER), __ATOMIC_RELAXED);
+    __atomic_store_n (&ctx->impure, false, __ATOMIC_RELAXED);
+    __atomic_store_n (&ctx->copied, false, __ATOMIC_RELAXED);
+}
+
+inode_t *
+overlay_upper_replace (struct overlay_act *act, inode_t *root, const struct iatt *buf)
+{
+    inode_t *old;
+
+    overlay_root_number (act, buf);
+    upper_forget_marks (act);
+    old = realm_slot_replace_root (act->this, OVERLAY_UPPER, root);
+    g_ptr_array_add (overlay_priv (act->this)->old_roots, old);
+    return old;
+}
+
 /* --- the root of an upper --------------------------------------------------------------------- */
 
 int

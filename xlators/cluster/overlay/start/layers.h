@@ -19,6 +19,10 @@ int overlay_layer_next (struct overlay_act *act, char **ret_path);
 /* In a pause: the upper, whose root has the attributes, is frozen, and `root` is the upper now. */
 void overlay_layer_push (struct overlay_act *act, inode_t *root, const struct iatt *buf,
                          const char *path, bool origins);
+/* In a pause: the upper, whose root has the attributes, is thrown away, and `root` is the upper
+ * now. Returns the root before: jobs of this graph may have it lent until the graph ends, so it is
+ * kept until then. */
+inode_t *overlay_upper_replace (struct overlay_act *act, inode_t *root, const struct iatt *buf);
 /* The root has the inode number of the layer that was frozen first, with these attributes. */
 void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
 /* Whether this graph has a slot for one more layer. */

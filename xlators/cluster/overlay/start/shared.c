@@ -4,7 +4,7 @@
  * inodes. The graph that goes may still copy a file for a program that has it open; the graph that
  * comes waits for that copy, and finds it there.
  */
-#include "../overlay.h"
+#include "../names/links.h"
 
 static void
 shared_parts_free (void *value)
@@ -80,6 +80,7 @@ overlay_inode_share (struct overlay_shared *parts, inode_t *inode)
         state->inode = inode;
         state->parts = parts;
         state->freezes = parts->freezes;
+        state->discards = parts->discards;
         g_queue_init (&state->waiters);
         g_hash_table_insert (parts->inodes, inode, state);
     }
@@ -174,19 +175,32 @@ inode_freeze_locked (xlator_t *this, struct overlay_inode *state, unsigned by)
     return copy;
 }
 
+static bool
+inode_is_of_now (const struct overlay_inode *state)
+{
+    const struct overlay_shared *parts = state->parts;
+
+    return __atomic_load_n (&state->freezes, __ATOMIC_ACQUIRE)
+               == __atomic_load_n (&parts->freezes, __ATOMIC_ACQUIRE)
+           && __atomic_load_n (&state->discards, __ATOMIC_ACQUIRE)
+                  == __atomic_load_n (&parts->discards, __ATOMIC_ACQUIRE);
+}
+
 static struct overlay_inode *
 inode_now (xlator_t *this, struct overlay_inode *state)
 {
     struct overlay_shared *parts = state->parts;
-    const unsigned now = __atomic_load_n (&parts->freezes, __ATOMIC_ACQUIRE);
     inode_t *copy = NULL;
 
-    if (__atomic_load_n (&state->freezes, __ATOMIC_ACQUIRE) == now)
+    if (inode_is_of_now (state))
         return state;
     pthread_mutex_lock (&parts->lock);
-    if (state->freezes != now)
-        copy = inode_freeze_locked (this, state, now - state->freezes);
-    __atomic_store_n (&state->freezes, now, __ATOMIC_RELEASE);
+    if (state->discards != parts->discards)
+        overlay_links_forget_locked (state);
+    if (state->freezes != parts->freezes)
+        copy = inode_freeze_locked (this, state, parts->freezes - state->freezes);
+    __atomic_store_n (&state->discards, parts->discards, __ATOMIC_RELEASE);
+    __atomic_store_n (&state->freezes, parts->freezes, __ATOMIC_RELEASE);
     pthread_mutex_unlock (&parts->lock);
     inode_unref (copy);
     return state;
