@@ -15,10 +15,11 @@ job_state_locked (const struct job *job)
     return job_must_stop (job) ? "stops" : job->waits ? job->waits : "works";
 }
 
+/* The number, and what the job does. */
 static void
-job_line_locked (GString *out, const struct job *job)
+job_words_locked (GString *out, const struct job *job, const char *between)
 {
-    g_string_append_printf (out, "job %u: %s", job->number, job->plan.name);
+    g_string_append_printf (out, "job %u%s %s", job->number, between, job->plan.name);
     if (job->plan.about) {
         g_string_append (out, " '");
         line_append (out, job->plan.about, ABOUT_SHOWN);
@@ -26,7 +27,14 @@ job_line_locked (GString *out, const struct job *job)
     }
     g_string_append (out, " in '");
     line_append (out, job->volume, ABOUT_SHOWN);
-    g_string_append_printf (out, "', for %.1f s", (clock_now () - job->began) / 1e9);
+    g_string_append_c (out, '\'');
+}
+
+static void
+job_line_locked (GString *out, const struct job *job)
+{
+    job_words_locked (out, job, ":");
+    g_string_append_printf (out, ", for %.1f s", (clock_now () - job->began) / 1e9);
     if (job->plan.unit && job->total)
         g_string_append_printf (out, ", %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " %s",
                                 job->done, job->total, job->plan.unit);
@@ -44,6 +52,23 @@ jobs_list (GString *out)
     for (const GList *at = all_jobs.list.head; at; at = at->next)
         job_line_locked (out, at->data);
     pthread_mutex_unlock (&all_jobs.lock);
+}
+
+bool
+jobs_append_working (GString *out)
+{
+    const struct job *working = NULL;
+
+    pthread_mutex_lock (&all_jobs.lock);
+    for (const GList *at = all_jobs.list.head; at && !working; at = at->next) {
+        const struct job *job = at->data;
+
+        working = job->ended || job->waits ? NULL : job;
+    }
+    if (working)
+        job_words_locked (out, working, ",");
+    pthread_mutex_unlock (&all_jobs.lock);
+    return working != NULL;
 }
 
 static void

@@ -143,6 +143,10 @@ int job_read (unsigned number, uid_t uid, size_t most, GString *text, struct job
 void jobs_list (GString *out);
 void jobs_list_json (GString *out);
 
+/* Appends the oldest job that works, as "job 3, heal '/file' in 'afr'". Returns whether one
+ * does. */
+bool jobs_append_working (GString *out);
+
 /* Returns how many jobs have not ended. */
 unsigned jobs_count (void);
 

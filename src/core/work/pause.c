@@ -149,6 +149,15 @@ pause_run (xlator_t *this, struct pause *pause)
     return pause->result;
 }
 
+char *
+pause_old_file (xlator_t *this)
+{
+    struct pause pause = { .asker = this, .only_asks = true };
+
+    xlator_pass_on (this, XLATOR_PAUSE, &pause);
+    return pause.hindrance;
+}
+
 void
 pause_clear (struct pause *pause)
 {

@@ -76,6 +76,7 @@ struct pause {
     /* --- for pause_run and whoever answers XLATOR_PAUSE --- */
 
     xlator_t *asker;
+    bool only_asks;   /* pause_old_file: nothing is held, and hindrance gets its result */
     bool answered;    /* the event has reached somebody who makes requests */
     int result;
     GArray *told;     /* of struct invalidation, with a reference and a copy of the name */
@@ -85,6 +86,12 @@ struct pause {
  * for, without a lock. Returns what run returns; -EAGAIN if requests were under way for too long;
  * -ESHUTDOWN if the mount ends; run was not called then. */
 int pause_run (xlator_t *this, struct pause *pause);
+
+/* Returns which open file keeps an old graph of the mount in use, one that the mount has left by a
+ * reload, and which program has it open, for a command that is refused meanwhile: "the file
+ * '/file', which vim (4711) has open". NULL: no file does. g_free it. Called on a thread of
+ * core/work, without a lock. */
+char *pause_old_file (xlator_t *this);
 
 /* For run: detaches an inode (inode_detach) of the realm of the translator that asks, and with it
  * those of the realms above. */

@@ -208,8 +208,10 @@ hold_append_hindrance (const struct bridge *bridge, const struct hold_plan *plan
     stack_foreach (hold_search_look, &search);
     if (search.oldest && stack_see (search.oldest, true, &seen))
         hold_append_request (&seen, answer);
+    else if (jobs_append_working (answer))
+        g_string_append (answer, ", worked");
     else
-        g_string_append (answer, "a job worked, or a translator kept a call aside");
+        g_string_append (answer, "a translator kept a call aside");
     xlators_unpin ();
     g_string_append_printf (answer, "; it hindered %s for %g s; 'windlass inflight %s' lists "
                                     "all requests\n",

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuse/move/pause.h"
 
+#include "core/base/printable.h"
+#include "core/base/process.h"
 #include "core/edge/sync.h"
 #include "fuse/move/hold.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 struct pause_files {
@@ -89,6 +92,88 @@ pause_settle (void *data)
         hold_flush (files->client, files->fds->pdata[i]);
 }
 
+/* --- files of old graphs ---------------------------------------------------------------------- */
+
+#define TASK_COMM_LEN 64 /* more than the kernel has */
+#define PAUSE_OLD_FILES 64 /* of which one is named whose program has not ended */
+
+struct pause_old_file {
+    inode_t *inode; /* with a reference */
+    pid_t pid;
+};
+
+struct pause_old_files {
+    const xlator_t *entrance;
+    GArray *list; /* of struct pause_old_file */
+};
+
+static void
+pause_old_file_clear (void *file)
+{
+    inode_unref (((struct pause_old_file *) file)->inode);
+}
+
+static void
+pause_note_old_file (fd_t *fd, void *data)
+{
+    const struct pause_old_files *files = data;
+    const struct bridge *bridge = files->entrance->private;
+    const struct pause_old_file file = { fd->inode, fd->pid };
+
+    if (fd->data == files->entrance->graph || fd->data == bridge->hidden.graph
+        || files->list->len >= PAUSE_OLD_FILES)
+        return;
+    inode_ref (fd->inode);
+    g_array_append_val (files->list, file);
+}
+
+static const struct pause_old_file *
+pause_choose_old_file (const GArray *list)
+{
+    for (guint i = 0; i < list->len; i++) {
+        const struct pause_old_file *file = &g_array_index (list, struct pause_old_file, i);
+        g_autofree char *name = file->pid > 0 ? process_comm (file->pid) : NULL;
+
+        if (name)
+            return file;
+    }
+    return list->len > 0 ? &g_array_index (list, struct pause_old_file, 0) : NULL;
+}
+
+static char *
+pause_describe_old_file (const struct pause_old_file *file)
+{
+    g_autofree char *path = inode_path (file->inode, NULL);
+    g_autofree char *name = file->pid > 0 ? process_comm (file->pid) : NULL;
+    GString *text = g_string_new (*path == '/' ? "the file '" : "a removed file");
+
+    if (*path == '/')
+        line_append (text, path, PATH_MAX);
+    g_string_append (text, *path == '/' ? "', which " : ", which ");
+    if (name) {
+        line_append (text, name, TASK_COMM_LEN);
+        g_string_append_printf (text, " (%d) has open", file->pid);
+    } else {
+        g_string_append (text, "a program has open that has ended, or that this daemon can't name");
+    }
+    return g_string_free (text, FALSE);
+}
+
+static void
+pause_tell_old_file (const xlator_t *entrance, struct pause *pause)
+{
+    struct pause_old_files files = { entrance,
+                                     g_array_new (FALSE, FALSE, sizeof (struct pause_old_file)) };
+    const struct pause_old_file *file;
+
+    g_array_set_clear_func (files.list, pause_old_file_clear);
+    bridge_foreach_open (entrance->private, pause_note_old_file, &files);
+    file = pause_choose_old_file (files.list);
+    if (file)
+        pause->hindrance = pause_describe_old_file (file);
+    g_array_unref (files.list);
+}
+
 /* --- the pause -------------------------------------------------------------------------------- */
 
 static void
@@ -122,8 +207,8 @@ pause_client (xlator_t *entrance)
     return client;
 }
 
-void
-bridge_pause (xlator_t *entrance, struct pause *pause)
+static void
+pause_now (xlator_t *entrance, struct pause *pause)
 {
     struct bridge *bridge = entrance->private;
     struct pause_files files = { .graph = entrance->graph,
@@ -139,4 +224,13 @@ bridge_pause (xlator_t *entrance, struct pause *pause)
         client_free (files.client);
     g_ptr_array_unref (files.fds);
     g_array_unref (files.nodeids);
+}
+
+void
+bridge_pause (xlator_t *entrance, struct pause *pause)
+{
+    if (pause->only_asks)
+        pause_tell_old_file (entrance, pause);
+    else
+        pause_now (entrance, pause);
 }

@@ -231,7 +231,7 @@ echo more >>"$MNT/file"
 exec 5<>"$MNT/file"
 sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
-expect_error "opened before the last 'windlass reload' still use" commit
+expect_error "since before the last 'windlass reload', still uses|has not ended yet" commit
 exec 5>&-
 commits_again () { commit >again 2>/dev/null; }
 wait_until commits_again

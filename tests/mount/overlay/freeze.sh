@@ -90,7 +90,8 @@ shown=$(manifest "$MNT")
 sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect "the view after a reload" "$shown" "$(manifest "$MNT")"
-expect_error "opened before the last 'windlass reload' still use.*nothing was frozen" freeze
+expect_error "a removed file, which .* has open since before the last 'windlass reload'.*nothing was frozen" \
+    freeze
 exec 6>&-
 freezes_again () { freeze >again 2>/dev/null; }
 wait_until freezes_again

@@ -121,8 +121,8 @@ typedef struct {
     bool sweeping;                /* a job removes it */
     GPtrArray *old_roots;         /* inode_t, with references, of uppers that were thrown away; used
                                    * by one pause at a time, and at the end */
-    unsigned applies;             /* jobs that apply */
-    bool freezes;                 /* a job freezes or commits: none applies meanwhile */
+    GSList *claims_layers;        /* struct overlay_order of commands that apply, freeze or commit,
+                                   * and run: while one freezes or commits it is the only one */
     GHashTable *applied;          /* gfid in a layer -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */

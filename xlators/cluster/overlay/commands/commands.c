@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "../diff/who.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -100,31 +101,68 @@ overlay_order_freezes (const struct overlay_order *order)
     return order->carry_out == overlay_freeze || order->carry_out == overlay_commit;
 }
 
-/* An apply counts on the layers that there are, and so does a commit. */
-static bool
-overlay_order_claim (const struct overlay_order *order)
+/* An apply counts on the layers that there are, and so does a commit. Returns the command in the
+ * way; priv->lock is held. */
+static const struct overlay_order *
+overlay_order_hindrance_locked (const struct overlay_order *order)
+{
+    for (const GSList *at = overlay_priv (order->this)->claims_layers; at; at = at->next)
+        if (overlay_order_freezes (order) || overlay_order_freezes (at->data))
+            return at->data;
+    return NULL;
+}
+
+/* Names a command, its first path, and the program that has given it. */
+static char *
+overlay_order_describe (const struct overlay_order *order)
+{
+    GString *text = g_string_new ("'windlass overlay ");
+    g_autofree char *program = order->pid > 0 ? process_comm (order->pid) : NULL;
+
+    g_string_append (text, order->name);
+    if (*order->paths)
+        line_append (g_string_append_c (text, ' '), *order->paths, PATH_MAX);
+    if (*order->paths && order->paths[1])
+        g_string_append (text, " ...");
+    g_string_append (text, "', which ");
+    if (program)
+        line_append (text, program, 64);
+    else
+        g_string_append (text, "a program");
+    if (program)
+        g_string_append_printf (text, " (%d) has given", order->pid);
+    else
+        g_string_append (text, " has given that has ended, or that this daemon can't name");
+    return g_string_free (text, FALSE);
+}
+
+/* Returns NULL; or what is in the way, as overlay_order_describe does. */
+static char *
+overlay_order_claim (struct overlay_order *order)
 {
     overlay_private_t *priv = overlay_priv (order->this);
-    const bool freezes = overlay_order_freezes (order);
-    const bool applies = order->carry_out == overlay_apply;
-    bool may;
+    const struct overlay_order *other;
+    char *text = NULL;
 
+    if (!overlay_order_freezes (order) && order->carry_out != overlay_apply)
+        return NULL;
     pthread_mutex_lock (&priv->lock);
-    may = !(freezes || applies) || (!priv->freezes && !(freezes && priv->applies > 0));
-    priv->freezes |= may && freezes;
-    priv->applies += may && applies;
+    other = overlay_order_hindrance_locked (order);
+    if (other)
+        text = overlay_order_describe (other);
+    else
+        priv->claims_layers = g_slist_prepend (priv->claims_layers, order);
     pthread_mutex_unlock (&priv->lock);
-    return may;
+    return text;
 }
 
 static void
-overlay_order_release (const struct overlay_order *order)
+overlay_order_release (struct overlay_order *order)
 {
     overlay_private_t *priv = overlay_priv (order->this);
 
     pthread_mutex_lock (&priv->lock);
-    priv->freezes &= !overlay_order_freezes (order);
-    priv->applies -= order->carry_out == overlay_apply;
+    priv->claims_layers = g_slist_remove (priv->claims_layers, order);
     pthread_mutex_unlock (&priv->lock);
 }
 
@@ -132,6 +170,7 @@ static int
 overlay_order_run (struct job *job, void *data)
 {
     struct overlay_order *order = data;
+    g_autofree char *hindrance = NULL;
     int r = overlay_start (order->this, realm_root_above (order->this));
 
     if (r < 0) {
@@ -139,9 +178,10 @@ overlay_order_run (struct job *job, void *data)
                     g_strerror (-r));
         return r;
     }
-    if (!overlay_order_claim (order)) {
-        job_refuse (job, "an apply, a commit or a freeze of this view is under way ('windlass jobs "
-                    "list' lists it): give the command again when it has ended");
+    hindrance = overlay_order_claim (order);
+    if (hindrance) {
+        job_refuse (job, "%s, is under way, and needs the layers as they are ('windlass jobs list' "
+                    "lists it): give the command again when it has ended", hindrance);
         return -EBUSY;
     }
     r = order->carry_out (job, order);
@@ -162,6 +202,7 @@ overlay_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *
     int r = overlay_order_read (order, asked, carry_out != overlay_discard, answer);
 
     order->carry_out = carry_out;
+    order->name = name;
     if (r == 0 && changes && asked->read_only) {
         g_string_assign (answer, "the mount is read-only (-o ro): its changes stay as they are");
         r = -EROFS;

@@ -11,6 +11,7 @@ extern const struct xlator_command overlay_commands[];
 /* A command as it was given; lives as long as its job. */
 struct overlay_order {
     xlator_t *this;
+    const char *name; /* of the command; constant */
     enum diff_style style;
     bool json;
     bool with, force; /* of apply */

@@ -9,6 +9,7 @@
  * the next change through one copies the file to the new upper.
  */
 #include "commands.h"
+#include "../names/links.h"
 #include "../start/layers.h"
 
 struct freeze {
@@ -27,6 +28,21 @@ struct freeze {
 
 /* --- before the pause ------------------------------------------------------------------------- */
 
+/* One of the files in the index, as a part of a sentence: its path, if a program or the kernel
+ * knows it. */
+static char *
+freeze_name_linked (struct freeze *freeze, const GPtrArray *names)
+{
+    for (guint i = 0; i < names->len; i++) {
+        g_autoptr (inode_t) inode = overlay_index_above (&freeze->act, names->pdata[i]);
+        g_autofree char *path = inode ? inode_path (inode, NULL) : NULL;
+
+        if (path && *path == '/')
+            return g_strdup_printf (", such as '%s'", path);
+    }
+    return g_strdup ("");
+}
+
 /* The index finds copies in the upper alone. */
 static int
 freeze_check_index (struct freeze *freeze)
@@ -37,13 +53,15 @@ freeze_check_index (struct freeze *freeze)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     const int r = sync_names_list (overlay_daemon (&freeze->act, OVERLAY_UPPER),
                                    overlay_fds (&freeze->act, OVERLAY_UPPER), index, names);
+    g_autofree char *one = NULL;
 
     if (r < 0 || names->len == 0)
         return r;
+    one = freeze_name_linked (freeze, names);
     job_refuse (freeze->job, "the view has changed %u files of which the directory below has "
-                "several names (hard links): such files can't be frozen yet; apply or discard them "
-                "first, 'windlass overlay diff' lists those that still have a name; nothing was "
-                "frozen", names->len);
+                "several names (hard links)%s: such files can't be frozen yet; apply or discard "
+                "them first, 'windlass overlay diff' lists those that still have a name; nothing "
+                "was frozen", names->len, one);
     return -EMLINK;
 }
 
@@ -62,8 +80,13 @@ overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outcome)
 
     if (overlay_is_only_graph (this))
         return 0;
-    job_refuse (job, "files that were opened before the last 'windlass reload' still use the graph "
-                "of then, or a reload is under way: the log names the files; %s", outcome);
+    file = pause_old_file (this);
+    if (file)
+        job_refuse (job, "%s since before the last 'windlass reload', still uses the graph of "
+                    "then; %s", file, outcome);
+    else
+        job_refuse (job, "a 'windlass reload' is under way, or the graph before it has not ended "
+                    "yet; %s", outcome);
     return -EBUSY;
 }
 

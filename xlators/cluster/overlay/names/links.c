@@ -235,16 +235,16 @@ struct index_leaving {
     void *data;
 };
 
-static inode_t *
-index_inode_above (const struct index_leaving *leaving, const char *name)
+inode_t *
+overlay_index_above (struct overlay_act *act, const char *name)
 {
     gfid_t gfid = { 0 };
 
     for (size_t i = 0; i < sizeof gfid.b && name[2 * i] && name[2 * i + 1]; i++)
         gfid.b[i] = (unsigned char) (g_ascii_xdigit_value (name[2 * i]) << 4
                                      | g_ascii_xdigit_value (name[2 * i + 1]));
-    gfid = overlay_gfid_above (leaving->act->this, &gfid);
-    return inode_find (leaving->act->above, &gfid);
+    gfid = overlay_gfid_above (act->this, &gfid);
+    return inode_find (act->above, &gfid);
 }
 
 /* The name in the upper may not come back after a power cut, when the index has none. */
@@ -262,7 +262,7 @@ index_leave (struct index_leaving *leaving, const char *name, inode_t *copy)
         return r;
     leaving->directory = NULL;
     overlay_unsynced (act->this, leaving->index);
-    above = index_inode_above (leaving, name);
+    above = overlay_index_above (act, name);
     if (above)
         leaving->gone (above, leaving->data);
     return 0;

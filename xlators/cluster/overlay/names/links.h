@@ -28,6 +28,9 @@ int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_
 int overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
                            void (*gone) (inode_t *above, void *data), void *data);
 
+/* Returns the inode above of a name in the index, with a reference; NULL: nobody knows it. */
+inode_t *overlay_index_above (struct overlay_act *act, const char *name);
+
 /* Whether the copy has the name of a lower's file in the index. Returns 0 or a negative errno. */
 int overlay_index_has (struct overlay_act *act, const gfid_t *gfid, const inode_t *copy,
                        bool *ret_has);
