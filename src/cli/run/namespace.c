@@ -107,6 +107,15 @@ namespace_enter (const char **ret_what)
     return mount (NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? -errno : 0;
 }
 
+int
+namespace_clone (const char *directory)
+{
+    if (mount (directory, directory, NULL, MS_BIND | MS_REC, NULL) < 0
+        || mount (NULL, directory, NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return -errno;
+    return 0;
+}
+
 /* What the other process tells of its try. */
 struct tried {
     int r;

@@ -131,6 +131,21 @@ run_tell_apart (const struct run_view *view)
               view->apart, view->directory, view->where);
 }
 
+/* What is mounted below DIR later does not come into a view whose changes are kept: the lower stays
+ * as it was. A part of another view stays where it is: as a mount of its own the daemon would take
+ * it for a view that is mounted already. */
+static void
+run_clone (const struct run_view *view)
+{
+    g_autofree char *rest = NULL, *error = NULL;
+    g_autofree char *around = mount_around (view->directory, &rest, &error);
+    const int r = view->kept.state && !around ? namespace_clone (view->directory) : 0;
+
+    if (r < 0)
+        say_line (stderr, "windlass run: what is mounted below '%s' from now on shows in the view: "
+                          "its mounts can't be copied: %s", view->directory, g_strerror (-r));
+}
+
 /* dir: the run folder. */
 static int
 run_take_place (struct run_view *view, const char *dir)
@@ -144,6 +159,8 @@ run_take_place (struct run_view *view, const char *dir)
     r = namespace_enter (&what);
     if (r < 0)
         run_refuse (view->command, "%s: %s", what, g_strerror (-r));
+    else
+        run_clone (view);
     return r;
 }
 

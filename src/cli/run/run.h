@@ -165,6 +165,10 @@ const struct namespace_switch *namespace_refused_by (const char *root);
 int namespace_enter (const char **ret_what);
 /* Tries it in another process, with the same result. */
 int namespace_try (const char **ret_what);
+/* In that namespace: makes the directory a mount of its own, with all mounts below it as they are
+ * now. What is mounted or unmounted below it elsewhere from now on does not happen here. Returns 0
+ * or a negative errno. */
+int namespace_clone (const char *directory);
 /* Lets a program that this process executes keep the right to mount, which only root's would. */
 void namespace_lend_mount (void);
 
