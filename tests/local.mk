@@ -83,6 +83,7 @@ tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     xlators/cluster/overlay/diff/object.c \
     xlators/cluster/overlay/diff/print.c \
     xlators/cluster/overlay/diff/line-diff.c \
+    xlators/cluster/overlay/formats/wh-names.c \
     %D%/graph/brick_world.h \
     %D%/graph/flow.h \
     %D%/graph/posix_world.h \

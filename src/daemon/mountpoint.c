@@ -5,6 +5,7 @@
 #include "control/control.h"
 #include "core/base/path-question.h"
 #include "core/base/printable.h"
+#include "core/realm/realm.h"
 #include "core/time/attempt.h"
 
 #include <errno.h>
@@ -200,6 +201,16 @@ leads_into (const char *dir, const char *mountpoint)
     return g_strcmp0 (around, mountpoint) == 0;
 }
 
+/* A boundary of several children, such as cluster/overlay, shows an empty directory where one of
+ * the further children does not enter the mount. */
+static bool
+may_hold_mount (const xlator_t *xl)
+{
+    const struct realm *realm = xl->realm;
+
+    return realm && FIRST_CHILD (realm->boundary) != realm->child;
+}
+
 static int
 check_root (const xlator_t *xl, const struct option_setting *setting, const char *mountpoint,
             char **ret_error)
@@ -217,7 +228,7 @@ check_root (const xlator_t *xl, const struct option_setting *setting, const char
             xl->name, dir, mountpoint, volfile, xl->line);
         return -EINVAL;
     }
-    if (xl->children || stat (dir, &st) < 0 || !holds (&st, above))
+    if (xl->children || may_hold_mount (xl) || stat (dir, &st) < 0 || !holds (&st, above))
         return 0;
     *ret_error = g_strdup_printf (
         "volume '%s': directory '%s' must not hold its own mount point, '%s'; the mount point may "

@@ -26,7 +26,7 @@ diff_world_begin (struct diff_world *w, unsigned n, const char *form)
     for (unsigned i = 0; i < n; i++) {
         w->worlds[i] = posix_world_begin ("");
         w->layers[i] = (struct diff_layer){ w->worlds[i].client, &w->worlds[i].graph->fd_maker,
-                                            w->worlds[i].root };
+                                            w->worlds[i].root, false };
     }
 }
 

@@ -12,8 +12,12 @@
 #ifndef WINDLASS_CORE_DATA_ORIGIN_H
 #define WINDLASS_CORE_DATA_ORIGIN_H
 
+#include "core/base/gfid.h"
+
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define ORIGIN_HANDLE_MAX 128 /* MAX_HANDLE_SZ of the kernel */
 #define ORIGIN_HEAD 21
@@ -40,5 +44,17 @@ int origin_decode (const void *bytes, size_t size, struct origin *ret_origin);
  * EOPNOTSUPP if storage can't open files by handle; with EXDEV for a file of another file system;
  * and with ESTALE if the file does not exist any more, or is a directory outside of the root. */
 #define XDATA_ORIGIN "windlass.origin"
+
+/* The virtual attribute with which storage of this machine answers where its root directory lies: a
+ * struct root_place, cut off behind the NUL of the name. It is for translators alone, as is the
+ * other one. ENODATA: that is not known. Other storage has the directory under the same gfid,
+ * unless the directory is its root. */
+#define XDATA_ROOT_PLACE "windlass.root-place"
+
+struct root_place {
+    gfid_t directory;  /* that the root is in */
+    uint64_t dev, ino; /* of that, as stat tells them of storage whose root it is */
+    char name[NAME_MAX + 1];
+};
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a straight function on a thread needs: clients of the layers, and looks at names. */
-#include "overlay.h"
+#include "formats/wh.h"
 
 void
 overlay_act_begin (struct overlay_act *act, xlator_t *this, call_frame_t *frame, inode_t *any)
@@ -98,12 +98,14 @@ overlay_look_in (struct overlay_act *act, unsigned slot, inode_t *parent, const 
     inode_t *directory = realm_below (act->this, parent, slot);
     int r;
 
-    if (!directory)
+    if (!directory || overlay_wh_is_name (&overlay_priv (act->this)->layers[slot], name))
         return 0;
     r = sync_name_look (overlay_daemon (act, slot), directory, name, ret_inode, ret_buf);
     if (r == -ENOENT || r == -ENOTDIR)
         return 0;
-    if (r == 0 && overlay_is_folder (act->this, slot, ret_buf->ia_dev, ret_buf->ia_ino)) {
+    if (r == 0
+        && overlay_is_folder (act->this, slot, directory, name, ret_buf->ia_dev,
+                              ret_buf->ia_ino)) {
         g_clear_pointer (ret_inode, inode_unref);
         return 0;
     }
@@ -151,6 +153,10 @@ overlay_look_lowers (struct overlay_act *act, inode_t *parent, const char *name,
         if (r > 0 && !overlay_hides (act, slot, parent, ret_name->lower_inode,
                                      &ret_name->lower_buf))
             ret_name->lower = slot;
+        if (r == 0)
+            r = overlay_wh_hides (overlay_daemon (act, slot),
+                                  overlay_priv (act->this)->layers[slot].wh,
+                                  realm_below (act->this, parent, slot), name);
     }
     return error_or_0 (r);
 }

@@ -4,7 +4,8 @@
  * of a hash of the name, which is also the offset of an entry: so an offset means the same in
  * another listing, and after a reload.
  */
-#include "overlay.h"
+#include "formats/wh.h"
+#include "lookup/lookup.h"
 
 #include <dirent.h>
 
@@ -55,6 +56,7 @@ struct overlay_reading {
     struct client *view; /* to the overlay itself; NULL: nobody wants to know numbers */
     GHashTable *seen;    /* names, of entries or of whiteouts; owned */
     GPtrArray *entries;
+    GPtrArray *hidden;   /* names that files of the layer hide in those below: formats/wh.c */
 };
 
 /* Looks a name up in the view itself. */
@@ -113,6 +115,16 @@ overlay_entry_hides (struct overlay_reading *reading, unsigned slot, const gf_di
            && overlay_hides (reading->act, slot, reading->directory, inode, &buf);
 }
 
+static bool
+overlay_entry_is_folder (const struct overlay_reading *reading, unsigned slot,
+                         const gf_dirent_t *from)
+{
+    xlator_t *this = reading->act->this;
+
+    return overlay_is_folder (this, slot, realm_below (this, reading->directory, slot),
+                              from->d_name, overlay_priv (this)->layers[slot].dev, from->d_ino);
+}
+
 static int
 overlay_entry_add (struct overlay_reading *reading, unsigned slot, const gf_dirent_t *from)
 {
@@ -122,9 +134,12 @@ overlay_entry_add (struct overlay_reading *reading, unsigned slot, const gf_dire
 
     if (name_is_dots (from->d_name) || g_hash_table_contains (reading->seen, from->d_name))
         return 0;
-    if (overlay_is_folder (reading->act->this, slot,
-                           overlay_priv (reading->act->this)->layers[slot].dev, from->d_ino))
+    if (overlay_entry_is_folder (reading, slot, from))
         return 0;
+    if (overlay_wh_is_name (&overlay_priv (reading->act->this)->layers[slot], from->d_name)) {
+        g_ptr_array_add (reading->hidden, g_strdup (from->d_name + strlen (OVERLAY_WH)));
+        return 0;
+    }
     g_hash_table_add (reading->seen, g_strdup (from->d_name));
     if (overlay_entry_hides (reading, slot, from))
         return 0;
@@ -154,6 +169,15 @@ overlay_read_page (struct overlay_reading *reading, unsigned slot, fd_t *fd, off
     return r < 0 ? r : n;
 }
 
+/* The layer has been read: its whiteouts count for the layers below it. */
+static void
+overlay_hide_below (struct overlay_reading *reading)
+{
+    for (guint i = 0; i < reading->hidden->len; i++)
+        g_hash_table_add (reading->seen, g_strdup (reading->hidden->pdata[i]));
+    g_ptr_array_set_size (reading->hidden, 0);
+}
+
 static int
 overlay_read_layer (struct overlay_reading *reading, unsigned slot)
 {
@@ -171,6 +195,7 @@ overlay_read_layer (struct overlay_reading *reading, unsigned slot)
     do
         r = overlay_read_page (reading, slot, fd, &offset);
     while (r > 0);
+    overlay_hide_below (reading);
     return r;
 }
 
@@ -203,7 +228,8 @@ static int
 overlay_list_layers (struct overlay_act *act, inode_t *inode, struct client *view,
                      GPtrArray *ret_entries)
 {
-    struct overlay_reading reading = { act, inode, view, NULL, ret_entries };
+    g_autoptr (GPtrArray) hidden = g_ptr_array_new_with_free_func (g_free);
+    struct overlay_reading reading = { act, inode, view, NULL, ret_entries, hidden };
     int r = 0;
 
     reading.seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -302,6 +328,8 @@ overlay_number_of (struct overlay_act *act, inode_t *inode)
     const unsigned slot = overlay_slot (act->this, inode);
     struct iatt buf;
 
+    if (overlay_is_own_mount (act->this, inode))
+        return overlay_own_mount_number (act->this, inode);
     if (slot == overlay_priv (act->this)->n
         || sync_name_stat (overlay_daemon (act, slot), realm_below (act->this, inode, slot), &buf)
                < 0)

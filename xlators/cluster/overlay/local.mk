@@ -48,9 +48,14 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/formats/records.c \
     %D%/formats/records.h \
     %D%/formats/redirect.c \
+    %D%/formats/wh-names.c \
+    %D%/formats/wh.c \
+    %D%/formats/wh.h \
     %D%/lookup/inodes.c \
     %D%/lookup/join.c \
     %D%/lookup/lookup.c \
+    %D%/lookup/lookup.h \
+    %D%/lookup/own-mount.c \
     %D%/names/links.c \
     %D%/names/links.h \
     %D%/names/make.c \

@@ -3,6 +3,8 @@
 #include "commands/commands.h"
 #include "start/layers.h"
 #include "formats/records.h"
+#include "formats/wh.h"
+#include "lookup/lookup.h"
 
 static int
 overlay_path_check (const char *text, char **ret_allowed)
@@ -39,6 +41,11 @@ static const struct xlator_option overlay_options[] = {
               "daemon's user, without the set-user-ID and set-group-ID bits, and without the "
               "entries of its ACL for users and groups that the daemon's user namespace does not "
               "have" },
+    { OPTION ("wh-volumes", STRING, overlay_private_t, wh_volumes, NULL),
+      .from_server = SERVER_MAY,
+      .help = "subvolumes between the first and the last one, with commas between their names, in "
+              "which fuse-overlayfs has made whiteouts without devices: a file .wh.NAME there "
+              "hides NAME of the subvolumes below, and .wh..wh..opq all names in its directory" },
     {},
 };
 
@@ -63,8 +70,12 @@ overlay_any_fop (const struct call *call)
     const bool straight = opset_has (overlay_straight, call->op);
     const bool syncs = overlay_syncs_names (priv, call);
     inode_t *lacks = started ? overlay_lacks_copy (call) : NULL;
+    inode_t *own = __atomic_load_n (&priv->has_own_mount, __ATOMIC_ACQUIRE)
+                       ? overlay_own_mount_of (call) : NULL;
 
-    if (!started || lacks || (straight && !local->on_thread && !overlay_runs_here (call))
+    if (own && call->op != FOP_readdir && call->op != FOP_readdirp)
+        overlay_own_mount (call, own);
+    else if (!started || lacks || (straight && !local->on_thread && !overlay_runs_here (call))
         || (syncs && !local->on_thread)) {
         overlay_to_thread (call, lacks);
     } else if (opset_has (OPS_CHANGE_NAMES, call->op)) {
@@ -124,7 +135,9 @@ overlay_init (xlator_t *this)
                        priv->upper);
         return -EINVAL;
     }
-    r = overlay_prepare (this);
+    r = overlay_wh_check (this);
+    if (r == 0)
+        r = overlay_prepare (this);
     if (r == -ENOTCONN)
         return 0; /* the first call tries again */
     if (r < 0)

@@ -59,6 +59,9 @@ struct overlay_layer {
     uint64_t seed;    /* of inode numbers; 0: they pass unchanged. Set at the start */
     struct client *daemon; /* requests as the daemon; NULL: none was made yet. Atomic */
     bool origins;     /* finds files by origin (XDATA_ORIGIN). Set at the start */
+    bool wh;          /* whiteouts may be files ".wh.NAME": formats/wh.c. Constant */
+    bool has_folder;  /* its root is the directory that the folder of changes lies in. Set at the
+                       * start */
 };
 
 /* What goes on in the next graph at a reload: start/shared.c. */
@@ -90,6 +93,8 @@ enum overlay_owner { OVERLAY_OWNER_KEEP, OVERLAY_OWNER_DAEMON };
 typedef struct {
     char *upper, *work_directory; /* options: paths in the first child */
     enum overlay_owner owner;     /* option */
+    char *wh_volumes;             /* option: names, between commas; or NULL */
+    bool has_own_mount;           /* the mount itself was found in a lower. Atomic */
     struct held_calls *held;      /* calls that wait for copies */
     struct overlay_layer *slots;  /* of all slots, as they were made: start/layers.c */
     unsigned capacity;            /* of them: for layers in the first child. Set at init */
@@ -106,6 +111,7 @@ typedef struct {
     fd_t *claimed[2];             /* lock files of work and of the upper; NULL: storage has no
                                    * locks */
     uint64_t folder_dev, folder_ino; /* of the first child's root; set by overlay_prepare */
+    struct root_place place;      /* where that lies; no name: not known. The same */
     bool cleans;                  /* no other graph of this daemon uses the work directory */
 
     pthread_mutex_t lock;         /* guards what follows */
@@ -148,6 +154,7 @@ struct overlay_inode {
     bool queued;         /* a task will copy the object for the waiters */
     bool copying;        /* a thread copies the object */
     unsigned threads;    /* that want the copy */
+    bool own_mount;      /* a directory where the mount itself is: lookup/own-mount.c. Atomic */
     bool dead;           /* a removed directory: no name can be made in it. Atomic */
     unsigned turns;      /* of a directory: how often its turn was taken or given, so an odd number
                           * means that a thread has it. Atomic */
@@ -196,6 +203,9 @@ struct overlay_look {
     bool absolute;      /* the latter */
     unsigned at;        /* which of the names is looked up */
     inode_t *directory; /* where, if at > 0; with a reference */
+    enum { WH_NOT_ASKED, WH_OF_NAME, WH_OF_DIRECTORY } wh; /* which file of formats/wh.c is asked
+                                                            * for: the whiteout of the name, or the
+                                                            * one that makes `found` opaque */
     bool marks;         /* the names of marks are asked for */
     bool values;        /* their values are */
     inode_t *found;     /* whose, with a reference */
@@ -206,6 +216,7 @@ struct overlay_look {
     unsigned n;
     unsigned first;     /* the slot that has what the view shows; n: none yet */
     bool done;          /* no further layer counts */
+    bool own_mount;     /* the mount itself is there: lookup/own-mount.c */
     struct overlay_marks first_marks;
     uint64_t marked;    /* as overlay_inode.marked */
     bool wants_data;    /* a copy without data was found, and not its data yet */
@@ -272,6 +283,8 @@ gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
 void overlay_number_applied (xlator_t *this, inode_t *directory, const char *name,
                              uint64_t *number);
 
+#define OVERLAY_HASHED ((uint64_t) 1 << 62) /* a bit of inode numbers that are hashes */
+
 /* Returns the inode number above of an object of a slot. */
 uint64_t overlay_number (xlator_t *this, unsigned slot, uint64_t number);
 
@@ -281,9 +294,10 @@ void overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct i
 /* Whether the attributes are those of a whiteout. */
 bool overlay_is_whiteout (const struct iatt *iatt);
 
-/* Whether an object of a slot is the folder of the first child, which a lower may contain. No lower
- * shows it. */
-bool overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino);
+/* Whether a name in a directory of a slot, below, is the folder of the first child, which a lower
+ * may contain. No lower shows it. dev, ino: of the object, as far as they are known. */
+bool overlay_is_folder (xlator_t *this, unsigned slot, const inode_t *directory, const char *name,
+                        uint64_t dev, uint64_t ino);
 
 /* --- start/shared.c --------------------------------------------------------------------------- */
 
@@ -481,6 +495,8 @@ int overlay_origin_judge (void *data);
  * a sentence. g_strfreev *ret_names. */
 bool overlay_redirect_read (const char *redirect, char ***ret_names, bool *ret_absolute,
                             const char **ret_reason);
+/* In a lookup: layers below have the directory elsewhere. Returns 0, or -EIO after a sentence. */
+int overlay_look_follow (struct overlay_local *local);
 /* Marks a directory of the upper that has lowers with its place in them, before it is renamed.
  * same: within its directory. Returns -EXDEV where that can't be. */
 int overlay_redirect_set (struct overlay_act *act, inode_t *parent, const char *name,
@@ -506,12 +522,6 @@ void overlay_lookup (const struct call *call);
 const gfid_t *overlay_look_gfid (const struct overlay_local *local);
 /* Begins again with the layers, in a step. */
 void overlay_look_again (struct overlay_local *local);
-
-/* lookup/join.c: steps */
-int overlay_look_join (void *data);
-bool overlay_check_when (void *data);
-void overlay_check_run (void *data);
-int overlay_check_judge (void *data);
 
 void overlay_lookup_drop (struct overlay_local *local);
 

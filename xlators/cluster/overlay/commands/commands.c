@@ -230,6 +230,16 @@ overlay_order_client (const struct overlay_order *order, xlator_t *child)
     return client;
 }
 
+static bool
+overlay_order_hides (unsigned layer, const inode_t *directory, const char *name,
+                     const struct iatt *buf, const void *data)
+{
+    const struct overlay_order *order = data;
+
+    return overlay_is_folder (order->this, order->from + layer, directory, name, buf->ia_dev,
+                              buf->ia_ino);
+}
+
 int
 overlay_order_walk (const struct overlay_order *order, struct job *job,
                     int (*fn) (const struct diff_change *change, void *data), void *data)
@@ -238,8 +248,7 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
     const unsigned n = priv->n - order->from; /* a freeze beside the walk makes one more */
     g_autofree struct diff_layer *layers = g_new0 (struct diff_layer, n);
     const struct diff_plan plan = { .layers = layers, .n_layers = n,
-                                    .folder_dev = priv->folder_dev,
-                                    .folder_ino = priv->folder_ino,
+                                    .hides = overlay_order_hides, .hides_data = order,
                                     .paths = order->equal ? NULL : order->paths,
                                     .renames = order->renames, .moved = order->moved,
                                     .equal = order->equal, .job = job, .fn = fn, .data = data };
@@ -250,7 +259,8 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
 
         layers[i] = (struct diff_layer){ overlay_order_client (order, child), child->fd_maker,
                                          realm_below (order->this, realm_root_above (order->this),
-                                                      order->from + i) };
+                                                      order->from + i),
+                                         priv->layers[order->from + i].wh };
     }
     r = layers[0].root ? diff_walk (&plan) : 0; /* a read-only mount makes no upper */
     for (unsigned i = 0; i < n; i++)

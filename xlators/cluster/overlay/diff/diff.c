@@ -5,6 +5,7 @@
  * there. So each name of the topmost layer is compared with what the place shows under it.
  */
 #include "diff.h"
+#include "../formats/wh.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,10 +113,33 @@ place_go_on (const struct walk *walk, const struct place *at, const char *name, 
                     : place_look_below (walk, at, name, layer + 1, place);
 }
 
+/* at: in walk->below[i]. */
 static bool
-is_folder (const struct walk *walk, const struct iatt *buf)
+place_is_hidden (const struct walk *walk, unsigned i, const inode_t *at, const char *name,
+                 const struct iatt *buf)
 {
-    return buf->ia_ino == walk->plan->folder_ino && buf->ia_dev == walk->plan->folder_dev;
+    return walk->plan->hides
+           && walk->plan->hides (i + 1, at, name, buf, walk->plan->hides_data);
+}
+
+/* Looks a name up in walk->below[i]. Returns 1 if it is there; 0 if the layers below it count; or a
+ * negative errno, which is -ENOENT if the layer hides the name in those. */
+static int
+place_look_in (const struct walk *walk, unsigned i, inode_t *at, const char *name,
+               struct diff_object *object)
+{
+    const struct diff_layer *layer = &walk->below[i];
+    int r;
+
+    if (!at || (layer->wh && g_str_has_prefix (name, OVERLAY_WH)))
+        return 0;
+    r = sync_name_look (layer->client, at, name, &object->inode, &object->buf);
+    if (r == 0)
+        return !place_is_hidden (walk, i, at, name, &object->buf);
+    if (!error_is_absent (r))
+        return r;
+    r = overlay_wh_hides (layer->client, layer->wh, at, name);
+    return r > 0 ? -ENOENT : r;
 }
 
 /* Adds to the place what layers from `from` on have under a name of the directories in `at`. */
@@ -124,17 +148,16 @@ place_look_below (const struct walk *walk, const struct place *at, const char *n
             struct place *place)
 {
     for (unsigned i = from; i < walk->n; i++) {
-        g_autoptr (inode_t) inode = NULL;
         struct diff_object object = { .layer = &walk->below[i] };
-        int r = -ENOENT;
+        int r = place_look_in (walk, i, at->merged ? at->merged[i] : NULL, name, &object);
+        G_GNUC_UNUSED g_autoptr (inode_t) kept = object.inode;
 
-        if (at->merged && at->merged[i])
-            r = sync_name_look (walk->below[i].client, at->merged[i], name, &inode, &object.buf);
-        if (error_is_absent (r) || (r == 0 && is_folder (walk, &object.buf)))
+        if (r == 0)
             continue;
-        object.inode = inode;
         r = r < 0 ? r : place_enter (walk, i, &object, place);
-        return r <= 0 ? r : place_go_on (walk, at, name, i, &object, place);
+        if (r > 0)
+            r = place_go_on (walk, at, name, i, &object, place);
+        return r == -ENOENT ? 0 : r;
     }
     return 0;
 }

@@ -17,6 +17,7 @@ struct diff_layer {
     struct client *client;
     const struct fd_maker *fds; /* as xlator.fd_maker of the child */
     inode_t *root;              /* in the child's realm */
+    bool wh;                    /* has whiteouts of formats/wh.c */
 };
 
 /* What differs of an object that both sides have. */
@@ -52,7 +53,11 @@ struct diff_change {
 struct diff_plan {
     const struct diff_layer *layers; /* the topmost first: its changes are told */
     unsigned n_layers;               /* at least one */
-    uint64_t folder_dev, folder_ino; /* a directory that the layers below do not show */
+    /* Whether the view hides a name of a directory of layers[layer], with the attributes. NULL: it
+     * hides none. */
+    bool (*hides) (unsigned layer, const inode_t *directory, const char *name,
+                   const struct iatt *buf, const void *hides_data);
+    const void *hides_data;
     char **paths;                    /* only these and what is below; NULL or empty: all */
     bool renames;                    /* tells renamed directories alone */
     GHashTable *moved;               /* set of directories of the layers below that names no longer

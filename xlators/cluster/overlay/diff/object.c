@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One object in a layer: its marks, and whether it equals another one. */
 #include "diff.h"
+#include "../formats/wh.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,9 @@ diff_is_opaque (const struct diff_object *object)
     g_autofree char *mark = NULL;
     const int r = object_mark (object, "opaque", &mark);
 
-    return r < 0 ? r : g_strcmp0 (mark, "y") == 0;
+    if (r < 0 || g_strcmp0 (mark, "y") == 0)
+        return r < 0 ? r : 1;
+    return overlay_wh_hides (object->layer->client, object->layer->wh, object->inode, NULL);
 }
 
 int

@@ -109,3 +109,52 @@ overlay_redirect_set (struct overlay_act *act, inode_t *parent, const char *name
         r = -EXDEV;
     return r < 0 ? r : overlay_mark_set (act, below, OVERLAY_REDIRECT, value, strlen (value));
 }
+
+/* --- in a lookup ------------------------------------------------------------------------------ */
+
+/* Refuses a redirect, with a sentence. */
+static int
+redirect_refuse (const struct overlay_local *local, const char *reason)
+{
+    overlay_private_t *priv = overlay_priv (local->sequence.frame->this);
+    const struct overlay_look *look = &local->look;
+
+    if (__atomic_add_fetch (&priv->sentences, 1, __ATOMIC_RELAXED) <= OVERLAY_SENTENCES_MAX)
+        gf_log (local->sequence.frame->this, GF_LOG_ERROR,
+                "the directory '%s' of volume '%s' can't be shown: its redirect '%s' %s; the "
+                "attribute %sredirect of the directory in this layer must be a name, or a path "
+                "from the layer's root",
+                look->names[look->at], priv->layers[local->slot].xlator->name,
+                look->found_marks.redirect, reason, priv->prefix);
+    return -EIO;
+}
+
+/* Layers below have the directory elsewhere: other names take the place of those up to the current
+ * one. */
+int
+overlay_look_follow (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+    g_autoptr (GPtrArray) names = g_ptr_array_new ();
+    g_auto (GStrv) target = NULL;
+    const char *reason;
+    bool absolute;
+
+    if (!overlay_redirect_read (look->found_marks.redirect, &target, &absolute, &reason))
+        return redirect_refuse (local, reason);
+    for (unsigned i = 0; !absolute && i < look->at; i++)
+        g_ptr_array_add (names, g_strdup (look->names[i]));
+    for (char **name = target; *name; name++)
+        g_ptr_array_add (names, g_strdup (*name));
+    for (char **name = look->names + look->at + 1; *name; name++)
+        g_ptr_array_add (names, g_strdup (*name));
+    g_ptr_array_add (names, NULL);
+    g_strfreev (look->names);
+    look->names = (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
+    if (absolute) {
+        look->at = g_strv_length (target) - 1;
+        look->absolute = true;
+        look->done = false;
+    }
+    return 0;
+}

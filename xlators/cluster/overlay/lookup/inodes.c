@@ -154,8 +154,6 @@ overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-#define OVERLAY_HASHED ((uint64_t) 1 << 62)
-
 /* Each step is a bijection of 64 bits, of which 62 are kept. */
 static uint64_t
 overlay_mix (uint64_t hash)
@@ -199,12 +197,28 @@ overlay_is_whiteout (const struct iatt *iatt)
     return iatt->ia_type == IA_IFCHR && iatt->ia_rdev == 0;
 }
 
+/* By its place. The root of a layer's realm has a gfid of its own there. */
+static bool
+overlay_is_at_place (const overlay_private_t *priv, unsigned slot, const inode_t *directory,
+                     const char *name)
+{
+    if (slot <= priv->frozen || !*priv->place.name || strcmp (name, priv->place.name) != 0)
+        return false;
+    return directory == itable_root (directory->table)
+               ? priv->layers[slot].has_folder
+               : gfid_equal (&directory->gfid, &priv->place.directory);
+}
+
+/* Also where another mount shows the folder under another name. */
 bool
-overlay_is_folder (xlator_t *this, unsigned slot, uint64_t dev, uint64_t ino)
+overlay_is_folder (xlator_t *this, unsigned slot, const inode_t *directory, const char *name,
+                   uint64_t dev, uint64_t ino)
 {
     const overlay_private_t *priv = overlay_priv (this);
 
-    return slot != OVERLAY_UPPER && ino == priv->folder_ino && dev == priv->folder_dev;
+    return slot != OVERLAY_UPPER
+           && ((ino == priv->folder_ino && dev == priv->folder_dev)
+               || overlay_is_at_place (priv, slot, directory, name));
 }
 
 /* The names that the view has removed still count in the lower. In the upper the index counts, and

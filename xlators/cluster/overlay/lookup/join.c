@@ -8,6 +8,7 @@
  * begins again. It does so once, since an upper that has something of a lower's name goes on to
  * have something, if only a whiteout.
  */
+#include "lookup.h"
 #include "../names/links.h"
 
 /* The gfid of the origin, or the one that the copy says; else the object's own. */
@@ -82,6 +83,47 @@ overlay_look_join (void *data)
             realm_join (local->sequence.frame->this, local->inode, slot, look->below[slot]);
     look_record (local, own);
     local->slot = look->first;
+    return 0;
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+/* Another name has been copied. */
+bool
+overlay_look_is_copied (void *data)
+{
+    const struct overlay_local *local = data;
+
+    return local->slot != OVERLAY_UPPER
+           && realm_below (local->sequence.frame->this, local->inode, OVERLAY_UPPER);
+}
+
+void
+overlay_look_stat_run (void *data)
+{
+    struct overlay_local *local = data;
+    xlator_t *this = local->sequence.frame->this;
+    loc_t loc = { 0 };
+
+    local->slot = overlay_slot (this, local->inode);
+    loc.inode = realm_below (this, local->inode, local->slot);
+    STEP_WIND (&local->sequence, local->sequence.frame, 0,
+               overlay_priv (this)->layers[local->slot].xlator, stat, &loc, NULL);
+    loc_wipe_path (&loc);
+}
+
+/* The copy has another gfid than the inode above. */
+int
+overlay_look_stat_judge (void *data)
+{
+    struct overlay_local *local = data;
+    const gfid_t gfid = local->buf.ia_gfid;
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
+
+    if (answer->op_ret < 0)
+        return -answer->op_errno;
+    local->buf = answer->stat.buf;
+    local->buf.ia_gfid = gfid;
     return 0;
 }
 

@@ -14,12 +14,20 @@
  *
  * Which inode above the object is, its origin tells (formats/origin.c).
  */
+#include "lookup.h"
+#include "../formats/wh.h"
 #include "../names/links.h"
 
 static xlator_t *
 look_overlay (const struct overlay_local *local)
 {
     return local->sequence.frame->this;
+}
+
+static const struct overlay_layer *
+look_layer (const struct overlay_local *local)
+{
+    return &overlay_priv (look_overlay (local))->layers[local->slot];
 }
 
 /* Where the current name is looked up; NULL: the layer does not have the directory. */
@@ -121,10 +129,13 @@ look_run (void *data)
     xlator_t *layer = overlay_priv (look_overlay (local))->layers[local->slot].xlator;
     loc_t loc = { .inode = look->found };
 
-    if (!local->sequence.own && (look->marks || look->absolute))
+    if (!local->sequence.own && (look->marks || look->absolute || look->wh))
         local->sequence.own =
             &stack_new_internal (look_overlay (local), local->sequence.frame)->frames[0];
-    if (!look->marks)
+    if (look->wh)
+        overlay_wh_wind (local, look->wh == WH_OF_DIRECTORY ? look->found
+                                                            : look_directory (local));
+    else if (!look->marks)
         look_wind_name (local, layer);
     else if (look->values)
         look_wind_values (local, layer);
@@ -154,53 +165,6 @@ look_next_layer (struct overlay_local *local)
         local->slot++;
     while (local->slot < look->n && !look_directory (local));
     return look->done || local->slot >= look->n ? 0 : STEP_REPEAT;
-}
-
-/* Refuses a redirect, with a sentence. */
-static int
-look_bad_redirect (const struct overlay_local *local, const char *reason)
-{
-    overlay_private_t *priv = overlay_priv (look_overlay (local));
-    const struct overlay_look *look = &local->look;
-
-    if (__atomic_add_fetch (&priv->sentences, 1, __ATOMIC_RELAXED) <= OVERLAY_SENTENCES_MAX)
-        gf_log (look_overlay (local), GF_LOG_ERROR,
-                "the directory '%s' of volume '%s' can't be shown: its redirect '%s' %s; the "
-                "attribute %sredirect of the directory in this layer must be a name, or a path "
-                "from the layer's root",
-                look->names[look->at], priv->layers[local->slot].xlator->name,
-                look->found_marks.redirect, reason, priv->prefix);
-    return -EIO;
-}
-
-/* Layers below have the directory elsewhere: other names take the place of those up to the current
- * one. */
-static int
-look_follow_redirect (struct overlay_local *local)
-{
-    struct overlay_look *look = &local->look;
-    g_autoptr (GPtrArray) names = g_ptr_array_new ();
-    g_auto (GStrv) target = NULL;
-    const char *reason;
-    bool absolute;
-
-    if (!overlay_redirect_read (look->found_marks.redirect, &target, &absolute, &reason))
-        return look_bad_redirect (local, reason);
-    for (unsigned i = 0; !absolute && i < look->at; i++)
-        g_ptr_array_add (names, g_strdup (look->names[i]));
-    for (char **name = target; *name; name++)
-        g_ptr_array_add (names, g_strdup (*name));
-    for (char **name = look->names + look->at + 1; *name; name++)
-        g_ptr_array_add (names, g_strdup (*name));
-    g_ptr_array_add (names, NULL);
-    g_strfreev (look->names);
-    look->names = (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
-    if (absolute) {
-        look->at = g_strv_length (target) - 1;
-        look->absolute = true;
-        look->done = false;
-    }
-    return 0;
 }
 
 /* --- what a layer has ------------------------------------------------------------------------- */
@@ -319,7 +283,7 @@ look_marked (struct overlay_local *local)
     look->done |= directory && look->found_marks.opaque;
     if (look->found_marks.redirect
         && (directory || overlay_has (&look->found_marks, OVERLAY_METACOPY)))
-        r = look_follow_redirect (local);
+        r = overlay_look_follow (local);
     last = !look->names[look->at + 1];
     if (r < 0)
         return r;
@@ -351,20 +315,57 @@ static int
 look_found (struct overlay_local *local, const struct lookup_reply *reply)
 {
     struct overlay_look *look = &local->look;
+    const char *name = look->names[look->at];
 
     inode_unref (look->found);
     look->found = look_link (local, reply);
     look->found_buf = reply->buf;
     overlay_marks_clear (&look->found_marks);
-    if (overlay_is_folder (look_overlay (local), local->slot, reply->buf.ia_dev,
-                           reply->buf.ia_ino))
+    if (overlay_is_folder (look_overlay (local), local->slot, look_directory (local), name,
+                           reply->buf.ia_dev, reply->buf.ia_ino)
+        || overlay_wh_is_name (look_layer (local), name))
         return look_next_layer (local);
     if (overlay_is_whiteout (&reply->buf) || !look_counts (look, &reply->buf)) {
         look->done = true;
         return look_next_layer (local);
     }
+    if (look_layer (local)->wh && reply->buf.ia_type == IA_IFDIR) {
+        look->wh = WH_OF_DIRECTORY;
+        return STEP_REPEAT;
+    }
     look->marks = look_may_have_marks (local);
     return look->marks ? STEP_REPEAT : look_marked (local);
+}
+
+/* The layer has nothing of the name, but may hide it in the layers below. */
+static int
+look_absent (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+    const char *name = look->names[look->at];
+
+    if (!look_layer (local)->wh || overlay_wh_is_name (look_layer (local), name)
+        || strlen (name) > NAME_MAX - strlen (OVERLAY_WH))
+        return look_next_layer (local);
+    look->wh = WH_OF_NAME;
+    return STEP_REPEAT;
+}
+
+static int
+look_wh_judge (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+    const struct fan_answer *answer = &local->sequence.fan.answers[0];
+    const bool directory = look->wh == WH_OF_DIRECTORY;
+
+    look->wh = WH_NOT_ASKED;
+    if (answer->op_ret < 0 && answer->op_errno != ENOENT && answer->op_errno != ENOTDIR)
+        return -answer->op_errno;
+    look->done |= answer->op_ret >= 0;
+    if (!directory)
+        return look_next_layer (local);
+    look->marks = true;
+    return STEP_REPEAT;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -417,6 +418,20 @@ look_read (struct overlay_local *local)
     return look_marked (local);
 }
 
+/* A directory of a layer above hides it, and is not merged with it; nor is it with layers below. */
+static int
+look_own_mount (struct overlay_local *local)
+{
+    struct overlay_look *look = &local->look;
+
+    look->own_mount = look->first == look->n && !look->names[look->at + 1];
+    look->done = true;
+    if (look->own_mount)
+        __atomic_store_n (&overlay_priv (look_overlay (local))->has_own_mount, true,
+                          __ATOMIC_RELEASE);
+    return look_next_layer (local);
+}
+
 static int
 look_judge (void *data)
 {
@@ -424,16 +439,20 @@ look_judge (void *data)
     struct overlay_look *look = &local->look;
     const struct fan_answer *answer = &local->sequence.fan.answers[0];
 
+    if (look->wh)
+        return look_wh_judge (local);
     if (look->values)
         return look_read (local);
     if (look->marks)
         return look_listed (local);
     if (answer->op_ret >= 0)
         return look_found (local, &answer->lookup);
+    if (answer->op_errno == ELOOP && local->slot != OVERLAY_UPPER)
+        return look_own_mount (local);
     if (answer->op_errno != ENOENT && answer->op_errno != ENOTDIR)
         return -answer->op_errno;
     inode_unlink (look_directory (local), look->names[look->at]);
-    return look_next_layer (local);
+    return look_absent (local);
 }
 
 /* --- nothing is there ------------------------------------------------------------------------- */
@@ -444,7 +463,7 @@ look_shows_nothing (void *data)
     const struct overlay_local *local = data;
     const struct overlay_look *look = &local->look;
 
-    return look->first == look->n || look->wants_data
+    return (look->first == look->n && !look->own_mount) || look->wants_data
         || overlay_is_dead (look_overlay (local), look->loc.parent);
 }
 
@@ -457,45 +476,6 @@ look_fail (void *data)
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
-
-/* Another name has been copied. */
-static bool
-look_is_copied (void *data)
-{
-    const struct overlay_local *local = data;
-
-    return local->slot != OVERLAY_UPPER
-           && realm_below (look_overlay (local), local->inode, OVERLAY_UPPER);
-}
-
-static void
-look_stat_run (void *data)
-{
-    struct overlay_local *local = data;
-    xlator_t *this = look_overlay (local);
-    loc_t loc = { 0 };
-
-    local->slot = overlay_slot (this, local->inode);
-    loc.inode = realm_below (this, local->inode, local->slot);
-    STEP_WIND (&local->sequence, local->sequence.frame, 0,
-               overlay_priv (this)->layers[local->slot].xlator, stat, &loc, NULL);
-    loc_wipe_path (&loc);
-}
-
-/* The copy has another gfid than the inode above. */
-static int
-look_stat_judge (void *data)
-{
-    struct overlay_local *local = data;
-    const gfid_t gfid = local->buf.ia_gfid;
-    const struct fan_answer *answer = &local->sequence.fan.answers[0];
-
-    if (answer->op_ret < 0)
-        return -answer->op_errno;
-    local->buf = answer->stat.buf;
-    local->buf.ia_gfid = gfid;
-    return 0;
-}
 
 /* Before the check: the link count is from a time when the name was there. */
 static int
@@ -524,12 +504,13 @@ look_answer (void *data)
 
 static const struct step look_steps[] = {
     STEP ("look", look_run, look_judge),
+    STEP ("own mount", NULL, overlay_own_mount_judge, .when = overlay_own_mount_when),
     STEP ("fail", NULL, look_fail, .when = look_shows_nothing),
     STEP ("origin", overlay_origin_run, overlay_origin_judge, .when = overlay_origin_when),
     STEP ("index", overlay_index_run, overlay_index_judge, .when = overlay_index_when),
-    STEP ("join", NULL, overlay_look_join),
-    STEP ("stat", look_stat_run, look_stat_judge, .when = look_is_copied),
-    STEP ("above", NULL, look_above),
+    STEP ("join", NULL, overlay_look_join, .when = overlay_own_mount_unless),
+    STEP ("stat", overlay_look_stat_run, overlay_look_stat_judge, .when = overlay_look_is_copied),
+    STEP ("above", NULL, look_above, .when = overlay_own_mount_unless),
     STEP ("check", overlay_check_run, overlay_check_judge, .when = overlay_check_when,
           .again = "look"),
     {},
@@ -537,7 +518,7 @@ static const struct step look_steps[] = {
 
 /* A lookup without a name, or of "." and "..". */
 static const struct step stat_steps[] = {
-    STEP ("stat", look_stat_run, look_stat_judge),
+    STEP ("stat", overlay_look_stat_run, overlay_look_stat_judge),
     STEP ("above", NULL, look_above),
     {},
 };

@@ -21,6 +21,7 @@
  *   slot number                   0          1          2        3       4
  */
 #include "layers.h"
+#include "../formats/wh.h"
 
 #define LAYERS_ROOM 16          /* layers that can be frozen in one mount */
 #define LAYER_NUMBER_MAX 999999 /* of a name */
@@ -207,7 +208,8 @@ overlay_slots_make (xlator_t *this)
     }
     priv->local = !slot.xlator->children && !xlator_is_remote (slot.xlator);
     for (const xlator_list_t *child = this->children->next; child; child = child->next) {
-        slot = (struct overlay_layer){ .xlator = child->xlator };
+        slot = (struct overlay_layer){ .xlator = child->xlator,
+                                       .wh = overlay_wh_is_of (this, child->xlator) };
         priv->local &= !slot.xlator->children && !xlator_is_remote (slot.xlator);
         g_array_append_val (slots, slot);
         realm_slot_new (this, slot.xlator, "/");

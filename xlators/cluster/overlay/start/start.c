@@ -159,6 +159,26 @@ overlay_probe_lower (struct overlay_act *act, unsigned slot, GArray *ways)
     return 0;
 }
 
+/* A lower may contain the folder of changes, and is not to show it. */
+static void
+overlay_find_place (struct overlay_act *act)
+{
+    loc_t loc = { .inode = itable_root (FIRST_CHILD (act->this)->realm->itable) };
+    struct root_place *place = &overlay_priv (act->this)->place;
+    struct getxattr_reply reply;
+    size_t size = 0;
+    const int r = sync_getxattr (overlay_daemon (act, OVERLAY_UPPER), &loc, XDATA_ROOT_PLACE, NULL,
+                                 &reply);
+    const void *value = r >= 0 ? dict_get (reply.dict, XDATA_ROOT_PLACE, &size) : NULL;
+
+    *place = (struct root_place){ 0 };
+    if (value && size > offsetof (struct root_place, name))
+        memcpy (place, value, MIN (size, sizeof *place));
+    place->name[sizeof place->name - 1] = '\0';
+    getxattr_reply_drop (&reply);
+    loc_wipe_path (&loc);
+}
+
 /* A lower that gets the changes would show them, and the layers, as its own names. */
 static int
 overlay_probe_lowers (struct overlay_act *act)
@@ -175,6 +195,7 @@ overlay_probe_lowers (struct overlay_act *act)
         priv->folder_dev = g_array_index (ways, struct iatt, 0).ia_dev;
         priv->folder_ino = g_array_index (ways, struct iatt, 0).ia_ino;
     }
+    overlay_find_place (act);
     for (unsigned slot = priv->frozen + 1; r == 0 && slot < priv->n; slot++)
         r = overlay_probe_lower (act, slot, ways);
     return r;
@@ -370,6 +391,7 @@ overlay_layer_starts (struct overlay_act *act, unsigned slot, inode_t *root,
     struct overlay_layer *layer = &priv->layers[slot];
 
     layer->dev = buf->ia_dev;
+    layer->has_folder = buf->ia_dev == priv->place.dev && buf->ia_ino == priv->place.ino;
     layer->seed = layer->dev == priv->layers[OVERLAY_UPPER].dev ? 0 : slot - priv->frozen;
     for (unsigned i = priv->frozen + 1; layer->seed && i < slot; i++)
         if (priv->layers[i].dev == layer->dev && i - priv->frozen < layer->seed)

@@ -115,6 +115,47 @@ lookup_parent (call_frame_t *frame, xlator_t *this, inode_t *dir, struct posix_f
     return -ESTALE;
 }
 
+/* --- where the root lies ---------------------------------------------------------------------- */
+
+/* The last name of the path by which the kernel knows the root. */
+static int
+root_place_name (const struct root *where, struct root_place *place)
+{
+    g_autofree char *path = g_file_read_link (posix_path_of (where->fd).text, NULL);
+    const char *slash = path ? strrchr (path, '/') : NULL;
+
+    if (!slash || !slash[1])
+        return -ENODATA;
+    g_strlcpy (place->name, slash + 1, sizeof place->name);
+    return 0;
+}
+
+int
+posix_root_place (xlator_t *this, struct root_place *ret_place)
+{
+    const struct root *where = posix_priv (this)->where;
+    struct posix_ident ident;
+    struct iatt buf;
+    struct stat st;
+    int r = root_place_name (where, ret_place);
+    const int fd = r < 0 ? r : posix_open_up (this, where->fd);
+
+    if (fd < 0)
+        return fd;
+    r = fstat (fd, &st) < 0 ? -errno : 0;
+    if (r == 0 && lookup_is_root (this, &st))
+        r = -ENODATA;
+    if (r == 0)
+        r = posix_identify (this, fd, &ident, &buf);
+    close (fd);
+    if (r < 0)
+        return r;
+    ret_place->directory = ident.gfid;
+    ret_place->dev = st.st_dev;
+    ret_place->ino = st.st_ino;
+    return 0;
+}
+
 /* --- by origin -------------------------------------------------------------------------------- */
 
 bool

@@ -65,6 +65,10 @@ int posix_look (xlator_t *this, int dirfd, const char *name, struct itable *tabl
 
 /* --- the operations, by file ----------------------------------------------------------------- */
 
+/* Finds out where the root lies. Returns 0; -ENODATA if nothing is above it; or another negative
+ * errno. */
+int posix_root_place (xlator_t *this, struct root_place *ret_place);
+
 /* Stores the bytes of the inode's origin (core/data/origin.h) and their number. Returns false if
  * the file has no handle, or if the UUID of its file system is not known. */
 bool posix_origin (const struct posix_inode *pi, unsigned char bytes[ORIGIN_MAX],

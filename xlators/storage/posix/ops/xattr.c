@@ -187,6 +187,25 @@ xattr_get_origin (xlator_t *this, inode_t *inode, dict_t **ret_dict)
     return 0;
 }
 
+/* Where the root lies, for a translator that has to leave it out of another storage's listings: no
+ * caller learns it. */
+static int
+xattr_get_root_place (xlator_t *this, inode_t *inode, dict_t **ret_dict)
+{
+    struct root_place place;
+    int r;
+
+    if (posix_inode_get (this, inode) != posix_priv (this)->root)
+        return -ENODATA;
+    r = posix_root_place (this, &place);
+    if (r < 0)
+        return r;
+    *ret_dict = dict_new ();
+    dict_set (*ret_dict, XDATA_ROOT_PLACE, &place,
+              offsetof (struct root_place, name) + strlen (place.name) + 1);
+    return 0;
+}
+
 static int
 xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name,
            dict_t **ret_dict)
@@ -197,6 +216,8 @@ xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const 
 
     if (name && strcmp (name, XDATA_ORIGIN) == 0)
         return xattr_get_origin (this, inode, ret_dict);
+    if (name && strcmp (name, XDATA_ROOT_PLACE) == 0 && frame->root->internal)
+        return xattr_get_root_place (this, inode, ret_dict);
     n = xattr_begin (frame, this, inode, fd, &target);
     if (n == 0 && name && xattr_is_hidden (this, frame, name))
         n = -ENODATA;
