@@ -130,19 +130,30 @@ apply_create (struct judge *judge)
         model_open (judge->model, seen->fd, seen->found, seen->flags);
 }
 
+/* A file that lies in the trash has a link, so it may get a name again. */
+static bool
+node_is_linkable (const struct judge *judge, const struct model_node *node)
+{
+    const struct operation *seen = judge->seen;
+
+    return node
+        && (node->nlink > 0
+            || (seen->keeps_removed && node->kept && seen->ret >= 0 && !judge->unseen));
+}
+
 void
 apply_link (struct judge *judge)
 {
     const struct operation *seen = judge->seen;
     const struct model_node *node = model_node (judge->model, seen->node);
+    const bool linkable = node_is_linkable (judge, node);
     int want = new_error (judge, seen->newparent, seen->newname);
 
     if (want == 0 && is_dir (judge, seen->node))
         want = EPERM;
-    else if (want == 0 && (!node || node->nlink == 0))
+    else if (want == 0 && !linkable)
         want = ENOENT;
-    if (!judge_goes_on (judge, want,
-                        directory_exists (judge, seen->newparent) && node && node->nlink > 0))
+    if (!judge_goes_on (judge, want, directory_exists (judge, seen->newparent) && linkable))
         return;
     model_name (judge->model, seen->newparent, seen->newname, seen->node);
     judge_iatt (judge, seen->node);

@@ -85,6 +85,19 @@ judge_bytes (struct judge *judge, const char *what, GBytes *is, GBytes *want)
                  instead);
 }
 
+/* A link in the trash counts, also after a link(2) that has overtaken the removal gave the file
+ * another name; until the entry is made. */
+static void
+judge_nlink (struct judge *judge, const struct model_node *node)
+{
+    const unsigned nlink = judge->seen->iatt.ia_nlink;
+
+    if (judge->seen->keeps_removed && node->kept
+        && (node->nlink == 0 || nlink == (unsigned) node->nlink + 1))
+        return;
+    judge_number (judge, "its number of names", nlink, node->nlink);
+}
+
 void
 judge_iatt (struct judge *judge, int number)
 {
@@ -99,8 +112,7 @@ judge_iatt (struct judge *judge, int number)
     if (node->type == IA_IFDIR)
         return;
     judge_number (judge, "its size", iatt->ia_size, g_bytes_get_size (node->bytes));
-    if (node->nlink > 0 || !judge->seen->keeps_removed)
-        judge_number (judge, "its number of names", iatt->ia_nlink, node->nlink);
+    judge_nlink (judge, node);
     if (node->mtime > 0)
         judge_number (judge, "its mtime", iatt->ia_mtime, node->mtime);
     else if (node->mtime == TIME_MOVED && iatt->ia_mtime < 100000)

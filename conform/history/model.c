@@ -83,7 +83,7 @@ node_equal (const struct model_node *a, const struct model_node *b)
     if (a == b || !a || !b)
         return a == b;
     bool same = a->type == b->type && a->mode == b->mode && a->nlink == b->nlink
-             && a->mtime == b->mtime && a->parent == b->parent
+             && a->kept == b->kept && a->mtime == b->mtime && a->parent == b->parent
              && node_bytes_equal (a->bytes, b->bytes) && entries_equal (a->entries, b->entries);
     for (int i = 0; i < XATTRS; i++)
         same = same && node_bytes_equal (a->xattrs[i], b->xattrs[i]);
@@ -276,11 +276,12 @@ void
 model_unname (struct model *model, int directory, const char *name)
 {
     const int number = model_find (model, directory, name);
-    struct model_node *dir = model_change (model, directory);
+    struct model_node *dir = model_change (model, directory), *node = model_change (model, number);
 
     g_array_remove_index (dir->entries, entries_place (dir->entries, name));
     dir->mtime = TIME_MOVED;
-    model_change (model, number)->nlink--;
+    node->nlink--;
+    node->kept |= node->nlink == 0 && !node->entries;
 }
 
 static void

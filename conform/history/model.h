@@ -28,6 +28,8 @@ struct model_node {
     ia_type_t type;
     mode_t mode;
     int nlink;   /* number of names of the file; for a directory, 1 until it is removed */
+    bool kept;   /* the file has lost its last name: features/trash may have given it a link that
+                    no name shows */
     int parent;  /* for a directory, number of the directory above it */
     bool unseen; /* whether the operation that made the file got an error: no answer has shown the
                     file's gfid yet, so that its number is provisional */

@@ -26,6 +26,15 @@ EOF2
         fail "keep $keep does not pass with errors"
 done
 
+# A link(2) that overtakes the removal of the file: the file in the trash has a link, so it gets
+# another name.
+for seed in {1..8}; do
+    printf '%s\n' "seed $seed" 'clients 2' '1 c1 create f0 a rw 0644 calm' '2 c2 link a b' \
+        '3 c1 unlink a' '4 c1 fstat f0' '5 c1 stat b' >overtakes
+    "$WINDLASS" conform trash.vol --case history --history overtakes -d "$TEST_DIR" ||
+        fail "a link that overtakes a removal does not pass with seed $seed"
+done
+
 cat >"$TEST_DIR/trash.vol" <<EOF2
 volume posix
     type storage/posix
