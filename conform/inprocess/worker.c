@@ -3,6 +3,7 @@
 #include "conform/inprocess/inprocess.h"
 
 #include "core/edge/stack.h"
+#include "core/work/job.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -287,19 +288,27 @@ case_call (const struct in_case *c)
     return true;
 }
 
-/* Threads of translators may need a moment to drop references, and longer on a busy machine. After
- * a first leak the run has failed, and most of the following cases leak as well: these get less
- * time. */
-#define LEAK_PATIENCE 500
+/* Threads of translators may need a moment to drop references, and longer on a busy machine. A job
+ * may need much longer, such as that of features/trash, which begins one second after a removal.
+ * After a first leak the run has failed, and most of the following cases leak as well: these get
+ * less time. The numbers are of waits of two milliseconds, at least. */
+#define LEAK_PATIENCE 750
 #define LEAK_PATIENCE_LATER 20
+#define LEAK_PATIENCE_AT_WORK 15000 /* while a job runs */
 
 static bool
 case_leaks (unsigned mark)
 {
     static bool leaked;
+    int left = leaked ? LEAK_PATIENCE_LATER : LEAK_PATIENCE, at_work = LEAK_PATIENCE_AT_WORK;
 
-    for (int i = 0; i < (leaked ? LEAK_PATIENCE_LATER : LEAK_PATIENCE) && counts_grew (mark); i++)
+    while (left > 0 && counts_grew (mark)) {
         g_usleep (2000);
+        if (jobs_count () == 0 || at_work == 0)
+            left--;
+        else
+            at_work--;
+    }
     leaked |= counts_grew (mark);
     return counts_grew (mark);
 }
