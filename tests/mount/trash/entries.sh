@@ -22,10 +22,18 @@ mkdir "$MNT/moving" # moves of other directories divide no entry
 mv "$MNT/moving" "$MNT/moved"
 rm -r "$MNT/tree"
 rmdir "$MNT/moved"
+# A removed file that gets a name again before its entry is made has lost nothing.
+echo text >"$MNT/other"
+exec 5<"$MNT/other"
+rm "$MNT/other"
+stat -L "/proc/$$/fd/5" >/dev/null # the kernel takes it for removed before
+ln -L "/proc/$$/fd/5" "$MNT/again"
+exec 5<&-
 unmount
 stack features/trash,settle=50ms
 mount_volfile "$VOL"
 expect "one entry" tree "$(entries)"
+expect "one name" "1 text" "$(stat -c %h "$MNT/again") $(cat "$MNT/again")"
 expect "the tree" "$before" "$(cd "$MNT/.Trash-0/files/tree" && find . -printf '%p %y %m %U:%G %T@ %l\n' | sort)"
 expect "content" deep "$(cat "$MNT/.Trash-0/files/tree/below/deep/file")"
 expect "rights" "700 0" "$(stat -c '%a %u' "$MNT/.Trash-0")"

@@ -327,8 +327,9 @@ drop_answer (xlator_t *this, struct trash_task *task)
     pthread_mutex_unlock (&question->lock);
 }
 
-/* A daemon that was killed may have left names that it would have dropped. Returns whether this one
- * is gone now. */
+/* A daemon that was killed may have left names that it would have dropped, and an open file may
+ * have got another name since it was removed. Returns whether the name is gone now. Not called in
+ * the line `maker`. */
 static bool
 entry_is_dropped (struct making *making, inode_t *inode, const char *name)
 {
@@ -359,7 +360,7 @@ entry_of_name (struct making *making, const char *name)
     struct iatt buf;
     int r = sync_name_look (making->daemon, stage->folder, name, &inode, &buf);
 
-    if (r == 0 && stage->born == 0 && trash_is_dropped (making->this, &buf)
+    if (r == 0 && trash_is_dropped (making->this, &buf)
         && entry_is_dropped (making, inode, name))
         return 0;
     if (r < 0 || (buf.ia_type == IA_IFDIR
