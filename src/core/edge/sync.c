@@ -62,6 +62,7 @@ client_new_as (xlator_t *top, call_stack_t *root)
     client->lk_owner = root->lk_owner;
     client->internal = root->internal;
     client->checked = root->checked;
+    client->serves = true;
     if (root->uid != 0)
         client->ngroups = MAX (stack_groups (root, &client->groups), 0);
     return client;
@@ -131,7 +132,8 @@ sync_is_held (void)
 static bool
 client_is_held (const struct client *client)
 {
-    return !client->internal && !sync_unheld && !FIRST_CHILD (&client->xlator)->parents;
+    return !client->internal && !client->serves && !sync_unheld
+        && !FIRST_CHILD (&client->xlator)->parents;
 }
 
 /* Returns a new request, which a pause waits for from now on. The request is in use before the gate

@@ -29,6 +29,7 @@ struct client {
     bool checked; /* the client has the rights for its requests: root->checked */
     int64_t patience; /* nanoseconds to wait for an answer, 0: no limit. After that a call returns
                        * -ETIMEDOUT, and its request is reported and abandoned */
+    bool serves; /* client_new_as: the calls are a part of a request, which a pause waits for */
 };
 
 /* Returns a client of the translator top, with the ids of this process. */
@@ -42,10 +43,10 @@ struct client *client_new_as (xlator_t *top, call_stack_t *root);
 void client_free (struct client *client);
 
 /* A pause of a graph without a bridge (core/work/pause.h): from sync_hold to sync_go_on, calls that
- * clients make to the top of a graph, and not for a translator, wait before they make their
- * request. Calls nest. sync_is_held is for programs
- * that make requests without a client. A thread with sync_unheld set is never held: the pause waits
- * for it in another way, or it is the one that pauses. */
+ * clients make to the top of a graph, and not for a translator or as a part of another request,
+ * wait before they make their request. Calls nest. sync_is_held is for programs that make requests
+ * without a client. A thread with sync_unheld set is never held: the pause waits for it in another
+ * way, or it is the one that pauses. */
 void sync_hold (void);
 void sync_go_on (void);
 bool sync_is_held (void);
