@@ -42,12 +42,17 @@ overlay_held_go_on (call_stub_t *stub, enum held_end why, void *data)
 {
     struct overlay_waiter *waiter = data;
     struct overlay_shared *parts = waiter->state->parts;
+    xlator_t *this = waiter->this;
+    bool released;
 
     pthread_mutex_lock (&parts->lock);
-    if (waiter->waits)
+    released = !waiter->waits;
+    if (!released)
         overlay_waiter_take_locked (waiter, why == HELD_INTERRUPTED ? EINTR : EIO);
     pthread_mutex_unlock (&parts->lock);
     overlay_waiter_go_on (waiter, stub);
+    if (released)
+        overlay_task_end (this);
 }
 
 /* --- whether anybody waits -------------------------------------------------------------------- */
@@ -85,7 +90,9 @@ overlay_waiter_is (const void *data, const void *waiter)
     return data == waiter;
 }
 
-/* Takes all waiters; returns those that held_release does not let go on. */
+/* Takes all waiters; returns those that held_release does not let go on. A call that it lets go on
+ * does so on another thread, and may change names there: that is a task, so that no pause runs in
+ * between. */
 static GSList *
 overlay_waiters_end_locked (struct overlay_inode *state, int error)
 {
@@ -96,10 +103,12 @@ overlay_waiters_end_locked (struct overlay_inode *state, int error)
         struct overlay_waiter *waiter = link->data;
 
         overlay_waiter_take_locked (waiter, error);
-        if (waiter->owed)
+        if (waiter->owed) {
             owed = g_slist_prepend (owed, waiter);
-        else
+        } else {
+            overlay_task_begin (waiter->this);
             held_release (overlay_priv (waiter->this)->held, overlay_waiter_is, waiter);
+        }
     }
     state->queued = false;
     return g_slist_reverse (owed);
