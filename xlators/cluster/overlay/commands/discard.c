@@ -279,6 +279,38 @@ discard_move_all (struct discard *discard)
     return r == 0 && discard->all ? discard_root (discard) : r;
 }
 
+/* Returns whether the view may show other names of a lower's file. */
+static bool
+discard_has_links (const struct discard *discard, inode_t *inode)
+{
+    const unsigned slot = overlay_slot (discard->act.this, inode);
+    struct iatt buf;
+
+    return slot > OVERLAY_UPPER && slot < overlay_priv (discard->act.this)->n
+        && sync_name_stat (overlay_daemon (&discard->act, slot),
+                           realm_below (discard->act.this, inode, slot), &buf) == 0
+        && buf.ia_nlink > 1;
+}
+
+/* A file that a program has open and that was removed in the view has the gfid of the lower's file,
+ * which may get its name back now: that is another file. */
+static void
+discard_removed (const struct discard *discard)
+{
+    g_autoptr (GArray) gfids = overlay_changed_gfids (discard->act.this);
+
+    for (guint i = 0; i < gfids->len; i++) {
+        g_autoptr (inode_t) inode = inode_find (discard->act.above,
+                                                &g_array_index (gfids, gfid_t, i)),
+                            parent = NULL;
+        g_autofree char *name = NULL;
+
+        if (inode && inode->ia_type != IA_IFDIR && !inode_a_name (inode, &parent, &name)
+            && !discard_has_links (discard, inode))
+            pause_detach (discard->pause, inode);
+    }
+}
+
 static int
 discard_in_pause (struct pause *pause, void *data)
 {
@@ -287,6 +319,8 @@ discard_in_pause (struct pause *pause, void *data)
 
     discard->pause = pause;
     r = discard_find (discard);
+    if (r == 0)
+        discard_removed (discard);
     overlay_links_forget (discard->act.this);
     discard->records = overlay_records_now (discard->act.this);
     return r < 0 ? r : discard_move_all (discard);

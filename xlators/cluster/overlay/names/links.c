@@ -212,6 +212,27 @@ overlay_links_forget (xlator_t *this)
     __atomic_add_fetch (&overlay_priv (this)->parts->discards, 1, __ATOMIC_RELEASE);
 }
 
+GArray *
+overlay_changed_gfids (xlator_t *this)
+{
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    GArray *gfids = g_array_new (FALSE, FALSE, sizeof (gfid_t));
+    GHashTableIter at;
+    gpointer data;
+
+    pthread_mutex_lock (&parts->lock);
+    g_hash_table_iter_init (&at, parts->inodes);
+    while (g_hash_table_iter_next (&at, NULL, &data)) {
+        const struct overlay_inode *state = data;
+
+        if (__atomic_load_n (&state->copied, __ATOMIC_RELAXED)
+            || __atomic_load_n (&state->lost_names, __ATOMIC_RELAXED) > 0)
+            g_array_append_val (gfids, state->inode->gfid);
+    }
+    pthread_mutex_unlock (&parts->lock);
+    return gfids;
+}
+
 void
 overlay_links_applied (struct overlay_inode *state)
 {

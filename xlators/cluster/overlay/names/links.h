@@ -43,6 +43,9 @@ void overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *g
  * states. */
 void overlay_links_forget (xlator_t *this);
 void overlay_links_forget_locked (struct overlay_inode *state);
+/* Returns the gfids (gfid_t) of all objects above of which the upper is known to have a copy, or of
+ * which the view has removed a name. g_array_unref it. */
+GArray *overlay_changed_gfids (xlator_t *this);
 /* The base has the copy's names now. */
 void overlay_links_applied (struct overlay_inode *state);
 
