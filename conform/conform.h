@@ -43,6 +43,8 @@ struct conform_options {
     unsigned steps, clients;        /* of a history: lines, and number of clients */
     unsigned faults;                /* --faults: failures per 1000 calls of storage */
     bool lowers;                    /* --lowers: trees are made in lowers of cluster/overlay */
+    const char *const *commands;    /* --commands: of translators, for histories; NULL at the end;
+                                       may be NULL */
     const char *history;            /* --history: the file of a single history to repeat; or NULL */
     bool verbose;                   /* a line for each case */
     bool list;                      /* only print the names of cases, one a line */
@@ -70,6 +72,10 @@ struct conform_keeper;
 char *
 conform_scratch_kept (const struct conform_options *options, struct conform_keeper **keeper);
 void conform_scratch_remove (const char *path);
+/* history/commands.c. command_is_known returns whether histories can give a command of this name to
+ * a translator, commands_known the names of all such commands, for a message; g_free it. */
+bool command_is_known (const char *name);
+char *commands_known (void);
 /* Makes a directory for a storage of the volfile, and in it the one that is shown if all volumes of
  * type features/subdirectory are above that storage, which is returned; g_free it. NULL after a
  * message. */

@@ -26,6 +26,7 @@ src_windlass_conform_SOURCES = \
     %D%/history/apply.c \
     %D%/history/bricks.c \
     %D%/history/check.c \
+    %D%/history/commands.c \
     %D%/history/disk.c \
     %D%/history/drive.c \
     %D%/history/drive.h \
@@ -37,6 +38,7 @@ src_windlass_conform_SOURCES = \
     %D%/history/make.c \
     %D%/history/model.c \
     %D%/history/model.h \
+    %D%/history/reload.c \
     %D%/history/run.c \
     %D%/history/script.c \
     %D%/history/operation.c \

@@ -19,7 +19,8 @@ struct conform_line {
     char *directory, *only, *as;
     gboolean mount, in_process, lowers, list, verbose, by_design, man;
     gint histories, steps, clients, faults;
-    char *seed, *history, *allow;
+    char *seed, *history, *allow, *commands;
+    char **command_names; /* of commands; NULL: none */
     char *copy; /* of the standard input */
     struct conform_keeper *keeper; /* of copy */
 };
@@ -67,6 +68,8 @@ conform_parse (struct conform_line *line, const struct cli_command *command, int
           "number of clients of each history", "N" },
         { "faults", 0, 0, G_OPTION_ARG_INT, &line->faults,
           "number of calls that fail, of 1000 calls of storage", "N" },
+        { "commands", 0, 0, G_OPTION_ARG_STRING, &line->commands,
+          "commands that clients of histories give to translators", "NAME[,NAME]" },
         { "history", 0, 0, G_OPTION_ARG_FILENAME, &line->history,
           "run only the history in this file",
           "FILE" },
@@ -124,9 +127,24 @@ seed_read (const char *text, uint64_t *ret_seed)
              : NULL;
 }
 
+/* Returns NULL or an error text. */
+static char *
+commands_read (struct conform_line *line)
+{
+    g_autofree char *known = commands_known ();
+
+    if (!line->commands)
+        return NULL;
+    line->command_names = g_strsplit (line->commands, ",", -1);
+    for (char **name = line->command_names; *name; name++)
+        if (!command_is_known (*name))
+            return g_strdup_printf ("--commands must be among %s, got '%s'", known, *name);
+    return NULL;
+}
+
 /* Parameters of histories. Returns NULL or an error text. */
 static char *
-histories (const struct conform_line *line, struct conform_options *options)
+histories (struct conform_line *line, struct conform_options *options)
 {
     char *refused = number_refused ("histories", line->histories, 0, 1000000);
 
@@ -138,12 +156,15 @@ histories (const struct conform_line *line, struct conform_options *options)
         refused = number_refused ("faults", line->faults, 0, 1000);
     if (!refused)
         refused = seed_read (line->seed, &options->seed);
+    if (!refused)
+        refused = commands_read (line);
     options->histories = (unsigned) line->histories;
     options->steps = (unsigned) line->steps;
     options->clients = (unsigned) line->clients;
     options->faults = (unsigned) line->faults;
     options->history = line->history;
     options->lowers = line->lowers;
+    options->commands = (const char *const *) line->command_names;
     return refused;
 }
 
@@ -286,6 +307,8 @@ main (int argc, char **argv)
     g_free (line.only);
     g_free (line.seed);
     g_free (line.history);
+    g_free (line.commands);
+    g_strfreev (line.command_names);
     g_free (line.allow);
     g_free (line.as);
     g_strfreev (line.daemon);

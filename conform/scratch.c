@@ -75,6 +75,11 @@ conform_repeat (const struct conform_options *options, const char *case_name, co
                    strcmp (options->directory, g_get_tmp_dir ()) == 0 ? NULL : options->directory);
     if (options->lowers)
         g_string_append (command, " --lowers");
+    if (options->commands) {
+        g_autofree char *commands = g_strjoinv (",", (char **) options->commands);
+
+        repeat_option (command, "--commands", commands);
+    }
     repeat_option (command, "--allow", options->allow);
     repeat_option (command, "--volume-name", options->volume_name);
     repeat_options (command, "--xlator-option", options->options);

@@ -209,7 +209,8 @@ actor_keep_fd (struct actor *actor, const struct answer *answer)
 {
     *actor_file (actor) = (struct actor_file){ .fd = fd_ref (answer->fd),
                                               .number = actor->seen->fd,
-                                              .below = actor->below };
+                                              .below = actor->below,
+                                              .old = actor->old };
 }
 
 /* Processes the end of a flush or listing: the client closes the file, unless the line is the verb
@@ -247,7 +248,7 @@ is_finished (const struct answer *answer)
     }
 }
 
-static void
+void
 actor_log (struct actor *actor)
 {
     g_autoptr (GString) out = g_string_new (NULL);
@@ -263,6 +264,7 @@ drive_answered (const struct answer *answer)
     struct actor *actor = answer->frame->root->maker.asked;
     struct operation *seen = actor->seen;
 
+    actor_number_again (actor);
     seen->fault |= bricks_excuse (actor, answer);
     seen->refused = answer->op_ret < 0 && !actor->below
                  && conform_refused (actor->drive->options, fop_name (answer->op),

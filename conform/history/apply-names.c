@@ -200,9 +200,10 @@ apply_rmdir (struct judge *judge)
 static bool
 directory_is_below (const struct judge *judge, int directory, int other)
 {
-    for (; directory > 0 && directory != other;
-         directory = model_node (judge->model, directory)->parent)
-        continue;
+    const struct model_node *node;
+
+    while (directory > 0 && directory != other && (node = model_node (judge->model, directory)))
+        directory = node->parent;
     return directory == other;
 }
 

@@ -92,6 +92,8 @@ judge_nlink (struct judge *judge, const struct model_node *node)
 {
     const unsigned nlink = judge->seen->iatt.ia_nlink;
 
+    if (node->stored > 0 && nlink == (unsigned) node->stored)
+        return;
     if (judge->seen->keeps_removed && node->kept
         && (node->nlink == 0 || nlink == (unsigned) node->nlink + 1))
         return;
@@ -211,9 +213,12 @@ apply_open (struct judge *judge)
 {
     const struct operation *seen = judge->seen;
 
-    if (!judge_goes_on (judge, 0, !model_is_dead (judge->model, seen->node))
-        || !model_node (judge->model, seen->node))
+    if (!judge_goes_on (judge, 0, !model_is_dead (judge->model, seen->node)))
         return;
+    if (!model_node (judge->model, seen->node)) { /* no command has detached it yet */
+        judge_number (judge, "there is no such file; its number", seen->node, -1);
+        return;
+    }
     if (!judge->unseen)
         model_open (judge->model, seen->fd, seen->node, seen->flags);
     if (!(seen->flags & O_TRUNC))
@@ -458,9 +463,28 @@ apply_xattr (struct judge *judge)
         *value = g_bytes_ref (seen->bytes);
 }
 
+/* --- commands of translators ---------------------------------------------------------------- */
+
+static void
+apply_command (struct judge *judge)
+{
+    const struct operation *seen = judge->seen;
+    const enum command_effect effect = command_effect (seen->name);
+    g_autofree char *wrong = NULL;
+
+    if (!judge_goes_on (judge, 0, true))
+        return;
+    if (effect == COMMAND_RESTORES)
+        wrong = model_restore (judge->model, seen->detached);
+    else if (effect != COMMAND_SHOWS)
+        model_keep (judge->model, effect == COMMAND_STORES);
+    if (wrong)
+        judge_wrong (judge, "%s", wrong);
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
-static apply_fn *const effects[FOP_MAX] = {
+static apply_fn *const effects[FOP_MAX + 1] = {
     [FOP_lookup] = apply_lookup,
     [FOP_stat] = apply_stat,
     [FOP_fstat] = apply_fstat,
@@ -488,6 +512,7 @@ static apply_fn *const effects[FOP_MAX] = {
     [FOP_discard] = apply_discard,
     [FOP_zerofill] = apply_zerofill,
     [FOP_copy_file_range] = apply_copy,
+    [FOP_command] = apply_command,
 };
 
 bool

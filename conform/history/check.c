@@ -127,6 +127,14 @@ extend (struct checker *checker, const struct model *model, uint32_t done, unsig
 
 /* --- whole history -------------------------------------------------------------------------- */
 
+/* Returns whether the operation may change names in directories. */
+static bool
+changes_names (const struct operation *seen)
+{
+    return seen->op == FOP_command ? command_effect (seen->name) == COMMAND_RESTORES
+                                   : opset_has (OPS_CHANGE_NAMES, seen->op);
+}
+
 /* Marks each listing during which an operation changed names. A name that was added or removed
  * during a listing may be in it or not, so the names in this listing are not judged. */
 static void
@@ -136,8 +144,8 @@ mark_inexact (const GPtrArray *seens)
         struct operation *listing = seens->pdata[i];
         for (guint j = 0; j < seens->len && listing->op == FOP_readdir; j++) {
             const struct operation *other = seens->pdata[j];
-            if (opset_has (OPS_CHANGE_NAMES, other->op) && other->invoked < listing->responded
-                && listing->invoked < other->responded)
+            if (other->invoked < listing->responded && listing->invoked < other->responded
+                && changes_names (other))
                 listing->inexact = true;
         }
     }

@@ -186,6 +186,7 @@ actor_go_on (struct actor *actor)
 static void
 drive_settle (struct drive *drive)
 {
+    commands_settle (drive);
     for (bool any = true; any;) {
         any = false;
         for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
@@ -247,7 +248,8 @@ drive_offer_parcels (struct drive_event *choice, const struct drive *drive)
 
 /* Returns the possible event with the highest priority. next: the next line to begin, or NULL.
  * step: number of events in the caller's loop. A timer gets a low priority, so that it tends to
- * fire when no other event is possible, as real timers do. */
+ * fire when no other event is possible, as real timers do. While a command is under way, that is a
+ * rule: a pause would end before the calls that it waits for. */
 static struct drive_event
 drive_choose (const struct drive *drive, const struct script_line *next, unsigned step)
 {
@@ -255,14 +257,14 @@ drive_choose (const struct drive *drive, const struct script_line *next, unsigne
     const unsigned threads = scheduler_threads ();
 
     if (next && !drive->actors[next->client].line && !bricks_wait (drive, next)
-        && !sync_is_held ())
+        && !commands_wait (drive, next) && !sync_is_held ())
         drive_offer (&choice, CHOOSE_START, 0, drive_chance (drive, CHANCE_START, next->number, 0));
     for (guint i = 0; i < drive->held->len; i++)
         drive_offer (&choice, CHOOSE_RELEASE, i, release_worth (drive, drive->held->pdata[i]));
     drive_offer_parcels (&choice, drive);
     for (unsigned i = 0; i < threads; i++)
         drive_offer (&choice, CHOOSE_THREAD, i, drive_chance (drive, CHANCE_THREAD, i, step));
-    if (scheduler_timers ())
+    if (scheduler_timers () && (!drive->commander || choice.what == CHOOSE_NOTHING))
         drive_offer (&choice, CHOOSE_TIMER, 0, drive_chance (drive, CHANCE_TIMER, 0, step) >> 2);
     return choice;
 }
@@ -293,6 +295,7 @@ drive_begin_line (struct drive *drive, const struct script_line *next)
     if (drive_chance (drive, CHANCE_HOLD, next->number, 0) % HOLD_ONE_IN == 0)
         drive_hold (drive, !drive->holding);
     bricks_before_line (drive, next);
+    reload_end_olds (drive);
     actor_start (&drive->actors[next->client], next);
 }
 
@@ -333,7 +336,9 @@ drive_stuck (const struct drive *drive)
         const struct actor *actor = &drive->actors[i];
         if (!actor->line)
             continue;
-        g_autofree char *where = stack_describe (actor->root);
+        g_autofree char *where = actor->line->verb == VERB_command
+                                   ? g_strdup ("the command's job has not ended\n")
+                                   : stack_describe (actor->root);
         g_string_append_printf (
             out, "line %u, client %u: no answer, and no event is left that could bring it\n%s",
             actor->line->number, i + 1, where);
@@ -368,6 +373,22 @@ drive_lines (struct drive *drive)
  * With constant priorities, a timer that sets itself again and again could always come before the
  * thread whose work the line needs. */
 char *
+drive_line_run (struct drive *drive, const struct script_line *line)
+{
+    struct actor *actor = &drive->actors[line->client];
+
+    actor_start (actor, line);
+    drive_settle (drive);
+    for (unsigned step = 0; actor->line; step++) {
+        const struct drive_event choice = drive_choose (drive, NULL, step);
+        if (choice.what == CHOOSE_NOTHING)
+            return drive_stuck (drive);
+        drive_act (drive, &choice, NULL);
+    }
+    return NULL;
+}
+
+char *
 drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path, unsigned fd)
 {
     const struct script_line line = { .number = 1000001 + (verb == VERB_ls),
@@ -377,15 +398,7 @@ drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char
                                .fd = fd,
                                .calm = true };
 
-    actor_start (actor, &line);
-    drive_settle (drive);
-    for (unsigned step = 0; actor->line; step++) {
-        const struct drive_event choice = drive_choose (drive, NULL, step);
-        if (choice.what == CHOOSE_NOTHING)
-            return drive_stuck (drive);
-        drive_act (drive, &choice, NULL);
-    }
-    return NULL;
+    return drive_line_run (drive, &line);
 }
 
 static char *
@@ -399,6 +412,7 @@ drive_close_all (struct drive *drive)
                 wrong = drive_line (drive, &drive->actors[i], VERB_close, NULL, fd);
     for (unsigned n = 0; n < TIMERS_IN_THE_END && scheduler_step (); n++)
         drive_settle (drive);
+    reload_end_olds (drive);
     return wrong;
 }
 
@@ -443,12 +457,13 @@ drive_look (struct drive *drive, const char *path, char letter, GQueue *todo)
     return NULL;
 }
 
-static char *
+char *
 drive_look_at_all (struct drive *drive)
 {
     GQueue todo = G_QUEUE_INIT;
     char *wrong = NULL;
 
+    g_string_truncate (drive->tree, 0);
     g_queue_push_tail (&todo, g_strdup ("d."));
     while (!wrong && todo.length) {
         g_autofree char *path = g_queue_pop_head (&todo);
@@ -474,5 +489,5 @@ drive_run (struct drive *drive)
         wrong = drive_close_all (drive);
     if (!wrong)
         wrong = drive_look_at_all (drive);
-    return wrong;
+    return wrong ? wrong : commands_in_the_end (drive);
 }

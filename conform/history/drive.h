@@ -37,9 +37,11 @@ struct actor {
         fd_t *fd;   /* with a reference; NULL: not open */
         int number; /* number of the open; opens of all clients are counted together */
         bool below; /* whether the file was opened through drive->below, not through the top */
+        struct drive_old *old; /* the old graph in which the file is open, or NULL */
     } files[CLIENT_FDS], own; /* files: the client's f0, f1, f2. own: a file that a line of cat or
                                  ls opens, and closes at its end. */
     bool below; /* whether the current call goes to drive->below, and not to the top of the graph */
+    struct drive_old *old; /* the old graph to which the current call goes, or NULL */
     enum actor_stage {
         STAGE_FIND, /* looks up a path */
         STAGE_DO,   /* has no path to look up, and no operation yet */
@@ -70,6 +72,14 @@ struct gate {
     xlator_t xlator;        /* the gate's translator */
 };
 
+/* A graph that the clients have left by a reload (reload.c). Files that could not move are still
+ * open in it. */
+struct drive_old {
+    struct graph *graph;
+    GPtrArray *gates; /* as drive.gates */
+    xlator_t *top;    /* the gate above the top of the graph */
+};
+
 struct drive {
     const struct script *script;
     struct graph *graph;
@@ -80,6 +90,10 @@ struct drive {
                           refuses. About half of the lines that change a path are wound to it
                           directly, since otherwise no file would ever be made. */
     GPtrArray *gates;    /* of struct gate: all gates of the graph */
+    GPtrArray *olds;     /* of struct drive_old */
+    struct graph *(*load) (void *load_data); /* loads the graph once more, for a reload. NULL: it
+                                              * could not, and has printed why */
+    void *load_data;
     GPtrArray *held;     /* of struct held_event: calls and answers that gates hold now */
     GPtrArray *bricks;   /* of struct brick: one for each volume of type protocol/client */
     unsigned kills;      /* number of times that a brick was killed so far */
@@ -104,6 +118,14 @@ struct drive {
     size_t size_max;     /* size in bytes that no file of the history exceeds */
     bool holding;        /* whether the translators have been told that requests are held */
     bool calm;           /* whether gates hold and fail no call: before the lines, and after them */
+
+    /* Commands of translators: commands.c. */
+    struct actor *commander;   /* the client whose command is under way, or NULL */
+    unsigned command_job;      /* number of the job of that command */
+    struct operation *command; /* record of the last command, or NULL */
+    GHashTable *detached;      /* inode_nodeid of a detached inode -> number of its file */
+    bool stored;       /* whether a command has changed the lowers */
+    bool shows_stored; /* whether `tree` must be what the only lower has */
 };
 
 /* Returns a random number that depends only on the script's seed and the arguments. kind: CHANCE_*,
@@ -114,13 +136,15 @@ bool drive_goes_below (const struct drive *drive, const struct script_line *line
 void drive_log (struct drive *drive, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* Adds a record of an operation of a script's line to drive->seens. The caller sets its times, and
- * the files, which the record has none of. */
+ * the files, which the record has none of. operation_new (wind.c) begins the record of a client's
+ * current line. */
+struct operation *operation_new (struct actor *actor, enum fop op);
 struct operation *drive_record (struct drive *drive, enum fop op, unsigned line, unsigned client);
 
-/* gate.c. gates_insert inserts a gate above the top of the graph and one on each edge; the graph
+/* gate.c. gates_insert inserts a gate above the top of drive->graph and one on each edge; the graph
  * must not be active yet. gates_remove removes them from a graph that is not active any more. */
 void gates_insert (struct drive *drive);
-void gates_remove (struct drive *drive);
+void gates_remove (struct graph *graph, GPtrArray *gates);
 /* Passes on the call or answer that the gate keeps at index i of drive->held. */
 void gate_release (struct drive *drive, unsigned i);
 
@@ -135,6 +159,7 @@ void actor_end (struct actor *actor);
 /* Returns the open file that the client's current line uses. */
 struct actor_file *actor_file (struct actor *actor);
 void drive_answered (const struct answer *answer);
+void actor_log (struct actor *actor); /* adds the client's current record to the log */
 /* Returns the number of the file with that gfid. The file gets a number if it has none yet. */
 int drive_number (struct drive *drive, const gfid_t *gfid);
 
@@ -158,6 +183,9 @@ char *drive_run (struct drive *drive);
 /* Runs a line of its own, while all other clients are idle. Returns as drive_run. */
 char *drive_line (struct drive *drive, struct actor *actor, enum verb verb, const char *path,
                   unsigned fd);
+char *drive_line_run (struct drive *drive, const struct script_line *line);
+/* Reads all files back, and replaces drive->tree. Returns as drive_run. */
+char *drive_look_at_all (struct drive *drive);
 void actor_start (struct actor *actor, const struct script_line *line);
 
 /* --- bricks.c --- */
@@ -195,6 +223,34 @@ bool bricks_hide_names (const struct drive *drive);
  * drive_run. */
 bool lower_fill (const char *directory, unsigned lower, unsigned lowers);
 char *lowers_look (struct drive *drive);
+
+/* --- commands.c --- */
+
+#define COMMAND_LINE 1000020 /* number of the first command that is given at the end */
+
+/* Starts the command of the client's line; a function of verbs.def. */
+void wind_command (struct actor *actor);
+/* Ends the line of the command that is under way, if its job has ended. */
+void commands_settle (struct drive *drive);
+/* Returns whether the line must not begin yet, since a command is under way. */
+bool commands_wait (const struct drive *drive, const struct script_line *line);
+/* If an inode of the client's current line is detached, replaces the number of its file, and that
+ * in the record of an operation that is not answered. Called with each answer, before it is
+ * recorded. */
+void actor_number_again (struct actor *actor);
+/* Returns the first of --commands that the graph has not, or NULL. */
+const char *commands_missing (const struct drive *drive);
+/* Gives each command of --commands, and reads all files back after it. Returns as drive_run. */
+char *commands_in_the_end (struct drive *drive);
+
+/* --- reload.c --- */
+
+/* Moves the clients to a new graph. Returns 0, or a negative errno; then nothing has changed. */
+int drive_reload (struct drive *drive);
+/* Ends the old graphs in which no file is open any more, if no request is under way. */
+void reload_end_olds (struct drive *drive);
+/* Returns the old graph in which the open files of the inode are, or NULL. */
+struct drive_old *drive_old_of (struct drive *drive, const inode_t *inode);
 
 /* disk.c. Returns a text with one line for each file below the directory, in the format and order
  * of drive->tree. The caller frees it with g_free. */

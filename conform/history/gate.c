@@ -305,12 +305,12 @@ gates_insert (struct drive *drive)
 }
 
 void
-gates_remove (struct drive *drive)
+gates_remove (struct graph *graph, GPtrArray *gates)
 {
-    for (guint i = 0; i < drive->gates->len; i++) {
-        struct gate *gate = drive->gates->pdata[i];
+    for (guint i = 0; i < gates->len; i++) {
+        struct gate *gate = gates->pdata[i];
 
-        g_ptr_array_remove (drive->graph->xlators, &gate->xlator);
+        g_ptr_array_remove (graph->xlators, &gate->xlator);
         parent_replace (FIRST_CHILD (&gate->xlator), &gate->xlator, gate->xlator.parents->xlator);
         for (xlator_list_t *child = gate->xlator.parents->xlator->children; child;
              child = child->next)
@@ -320,5 +320,5 @@ gates_remove (struct drive *drive)
         g_free (gate->xlator.parents);
         g_free (gate);
     }
-    g_ptr_array_set_size (drive->gates, 0);
+    g_ptr_array_set_size (gates, 0);
 }

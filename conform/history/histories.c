@@ -120,8 +120,7 @@ run_seed (const struct conform_options *options, struct conform_report *report, 
           unsigned abilities)
 {
     g_autofree char *name = g_strdup_printf ("history/%" G_GUINT64_FORMAT, seed);
-    struct script *script = script_make (seed, options->clients, options->steps, options->faults,
-                                         abilities);
+    struct script *script = script_make (options, seed, abilities);
     const int r = run_one (options, report, name, script, true);
 
     script_free (script);

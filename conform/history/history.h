@@ -14,6 +14,8 @@
  *   check.c      looks for an order of the operations in which the model gives all answers
  *   shrink.c     shortens the script of a history that fails
  *   lowers.c     files that cluster/overlay has in its lowers when a history begins
+ *   commands.c   commands of translators, such as a discard
+ *   reload.c     moves to another graph
  *   bricks.c     kills and starts the bricks below protocol/client (conform/brick)
  *   histories.c  the part of the command `windlass conform` that runs histories
  *
@@ -86,6 +88,7 @@ enum {
     CAN_ZEROFILL = 1 << 3,
     CAN_XATTRS = 1 << 4,
     CAN_COPY = 1 << 5, /* copy_file_range */
+    CAN_COMMAND = 1 << 6, /* commands of translators: --commands */
 };
 
 /* Types of objects, and access modes of open files, for which the kernel sends an operation. */
@@ -99,6 +102,9 @@ enum {
 };
 
 struct actor;
+
+/* The number of the verb `command` in place of an operation's: a translator is given a command. */
+#define FOP_command FOP_MAX
 
 /* A row of verbs.def, which describes the members. wind starts the verb's operation. */
 struct verb_row {
@@ -121,7 +127,8 @@ struct script_line {
     unsigned client; /* number of the client, from 0 */
     enum verb verb;
     char *path;
-    char *word; /* second path, target of a symbolic link, or name of an extended attribute */
+    char *word; /* second path, target of a symbolic link, or name of an extended attribute or of a
+                   command */
     unsigned fd, fd_out;      /* numbers of two open files of the client, below CLIENT_FDS; the verb
                                  copy copies from fd to fd_out */
     off_t offset, offset_out; /* offsets in fd and fd_out, in bytes; instead, offset is the new size
@@ -140,9 +147,9 @@ struct script {
     GPtrArray *lines; /* of struct script_line, in the order in which the lines begin */
 };
 
-/* Makes a script of that many lines (steps). The seed decides all random choices. abilities: the
- * operations that the graph supports (CAN_*). */
-struct script *script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
+/* Makes a script with the clients, steps (number of lines), faults and commands of options. The
+ * seed decides all random choices. abilities: the operations that the graph supports (CAN_*). */
+struct script *script_make (const struct conform_options *options, uint64_t seed,
                             unsigned abilities);
 /* Returns whether the script of the seed is narrow: its lines only read or change the same property
  * of two or three objects, and gates hold answers of storage for a long time. So if a cache stores
@@ -172,6 +179,24 @@ struct script *script_read (const char *path, char **ret_error);
 /* Returns the bytes that the line with that number writes. The caller frees them with g_free. */
 char *line_bytes (unsigned number, size_t size);
 
+/* --- commands.c: what commands mean to the model ---------------------------------------------- */
+
+/* The model has a base: the tree to which a discard returns. At first it is that of the lowers. */
+enum command_effect {
+    COMMAND_KEEPS,    /* clients see nothing; the base is the tree that they see now */
+    COMMAND_STORES,   /* the same, and the only lower has that tree. A file may get another gfid
+                         when no client has its inode */
+    COMMAND_SHOWS,    /* clients see nothing, and the base stays as it is */
+    COMMAND_RESTORES, /* clients see the base; a file that was changed goes on as a removed one */
+};
+
+enum command_effect command_effect (const char *name);
+
+/* A file that a client had open, or had looked up, when a command detached its inode. */
+struct detached_file {
+    int was, now; /* numbers of the file before, and of the removed one that it is now */
+};
+
 /* --- records: filled in by wind.c and answered.c ---------------------------------------------- */
 
 /* The record of one operation: the call of a client, and the answer that the client got. A file is
@@ -179,14 +204,15 @@ char *line_bytes (unsigned number, size_t size);
  * answers, and the root has 0. Each open and create has a number too, which counts those of all
  * clients. A number of -1 means that there is no such file or open. */
 struct operation {
-    enum fop op;     /* operation; FOP_readdir: a whole listing, from opendir to last readdir */
+    enum fop op;     /* operation; FOP_readdir: a whole listing, from opendir to last readdir;
+                        FOP_command: a command of a translator */
     unsigned line;   /* number of the script's line */
     unsigned client; /* number of the observer (SEERS_MAX); for most operations, of the client */
     /* Arguments of the call. */
     int node;                   /* number of the file of the call */
     int parent, newparent;      /* numbers of the directories of name and newname */
     const char *name, *newname; /* names in these directories, or (name) name of an extended
-                                   attribute; owned by the record */
+                                   attribute or of a command; owned by the record */
     int fd, fd_out;             /* numbers of the opens that made the open files */
     off_t offset, offset_out;   /* as in struct script_line */
     size_t size;                /* length of a range, in bytes */
@@ -203,6 +229,7 @@ struct operation {
     GBytes *data;     /* bytes read, target of a symbolic link, or value of an extended attribute */
     GPtrArray *names; /* sorted names in a listing, each with a letter for its type at the end:
                          "af", "dd", "sl" */
+    GArray *detached; /* of a command: of struct detached_file */
     unsigned invoked;   /* time of the call, on a clock that counts the calls and answers of all
                            clients (drive->clock) */
     unsigned responded; /* time of the answer on the same clock; G_MAXUINT: no answer yet */

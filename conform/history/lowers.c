@@ -133,6 +133,13 @@ lower_record_object (struct drive *drive, size_t i, int parent, int node, unsign
     }
 }
 
+/* Adds the record of a command that makes these files the base of the model. */
+static void
+lower_record_base (struct drive *drive, unsigned time)
+{
+    lower_record (drive, FOP_command, &time)->name = g_strdup ("freeze");
+}
+
 /* Returns NULL, or an error text. */
 static char *
 lower_look (struct drive *drive, size_t i, unsigned time)
@@ -164,9 +171,10 @@ lowers_look (struct drive *drive)
     char *wrong = NULL;
 
     drive->calm = true;
-    drive->clock += n * each;
+    drive->clock += n * each + 2;
     for (unsigned i = 0; i < n && !wrong; i++)
         wrong = lower_look (drive, i, begin + i * each);
+    lower_record_base (drive, begin + n * each);
     drive->calm = false;
     return wrong;
 }

@@ -20,6 +20,7 @@
 struct maker {
     struct random_source random;
     unsigned abilities; /* CAN_*: operations that the graph supports */
+    const char *const *commands; /* names of commands; NULL: none */
     bool open[CLIENTS_MAX][CLIENT_FDS]; /* for each client, whether its f0, f1 and f2 are open after
                                            the lines so far, if none of these fails */
     uint32_t left_out; /* bit for each verb that the script does not use */
@@ -173,9 +174,12 @@ some_flags (struct maker *maker, enum verb verb)
 static char *
 some_word (struct maker *maker, enum verb verb)
 {
-    switch (verb_takes (verb, "dta")) {
+    switch (verb_takes (verb, "dtac")) {
     case 'd':
         return some_path (maker);
+    case 'c':
+        return g_strdup (maker->commands[below (maker,
+                                                g_strv_length ((char **) maker->commands))]);
     case 't':
         return g_strdup (below (maker, 2) ? "a" : "nowhere");
     case 'a':
@@ -208,7 +212,7 @@ theme_weight (const struct maker *maker, unsigned client, enum verb verb)
 
     if (asks || changes)
         return 12 / (unsigned) __builtin_popcount (asks ? maker->asks : maker->changes);
-    return verb == VERB_open;
+    return verb == VERB_open || verb == VERB_command;
 }
 
 static unsigned
@@ -360,12 +364,12 @@ theme_choose (struct maker *maker)
 }
 
 struct script *
-script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
-             unsigned abilities)
+script_make (const struct conform_options *options, uint64_t seed, unsigned abilities)
 {
-    struct maker maker = { .random = { seed }, .abilities = abilities };
-    const uint32_t always = BIT (create) | BIT (open) | BIT (read) | BIT (write);
-    struct script *script = script_begin (seed, clients, faults);
+    struct maker maker = { .random = { seed }, .abilities = abilities,
+                           .commands = options->commands };
+    const uint32_t always = BIT (create) | BIT (open) | BIT (read) | BIT (write) | BIT (command);
+    struct script *script = script_begin (seed, options->clients, options->faults);
 
     maker.in_order = seed % 3 == 0;
     maker.left_out = (uint32_t) (random_next (&maker.random) | random_next (&maker.random))
@@ -378,8 +382,8 @@ script_make (uint64_t seed, unsigned clients, unsigned steps, unsigned faults,
         if (maker.theme->begins != VERB_MAX)
             theme_begin (&maker, script);
     }
-    for (unsigned i = script->lines->len; i < steps; i++)
-        g_ptr_array_add (script->lines, line_make (&maker, i + 1, clients));
+    for (unsigned i = script->lines->len; i < options->steps; i++)
+        g_ptr_array_add (script->lines, line_make (&maker, i + 1, options->clients));
     g_free (maker.path);
     return script;
 }

@@ -83,7 +83,8 @@ node_equal (const struct model_node *a, const struct model_node *b)
     if (a == b || !a || !b)
         return a == b;
     bool same = a->type == b->type && a->mode == b->mode && a->nlink == b->nlink
-             && a->kept == b->kept && a->mtime == b->mtime && a->parent == b->parent
+             && a->kept == b->kept && a->stored == b->stored && a->mtime == b->mtime
+             && a->parent == b->parent
              && node_bytes_equal (a->bytes, b->bytes) && entries_equal (a->entries, b->entries);
     for (int i = 0; i < XATTRS; i++)
         same = same && node_bytes_equal (a->xattrs[i], b->xattrs[i]);
@@ -91,6 +92,59 @@ node_equal (const struct model_node *a, const struct model_node *b)
 }
 
 /* --- models --------------------------------------------------------------------------------- */
+
+/* Returns an array of the same files. */
+static GPtrArray *
+nodes_share (const GPtrArray *nodes)
+{
+    GPtrArray *copy = g_ptr_array_new_full (nodes->len, node_unref);
+
+    for (guint i = 0; i < nodes->len; i++) {
+        struct model_node *node = nodes->pdata[i];
+        if (node)
+            node->refs++;
+        g_ptr_array_add (copy, node);
+    }
+    return copy;
+}
+
+static struct model_node *
+nodes_get (const GPtrArray *nodes, int number)
+{
+    return number >= 0 && (guint) number < nodes->len ? nodes->pdata[number] : NULL;
+}
+
+/* Replaces a file of the array; takes over the reference to node, which may be NULL. */
+static void
+nodes_set (GPtrArray *nodes, int number, struct model_node *node)
+{
+    if ((guint) number >= nodes->len)
+        g_ptr_array_set_size (nodes, number + 1);
+    node_unref (nodes->pdata[number]);
+    nodes->pdata[number] = node;
+}
+
+static bool
+nodes_equal (const GPtrArray *a, const GPtrArray *b)
+{
+    for (guint i = 0; a != b && i < MAX (a->len, b->len); i++)
+        if (!node_equal (nodes_get (a, i), nodes_get (b, i)))
+            return false;
+    return true;
+}
+
+/* Returns the file with that number as a struct that no other array has. */
+static struct model_node *
+nodes_change (GPtrArray *nodes, int number)
+{
+    struct model_node *node = nodes_get (nodes, number);
+
+    if (node->refs == 1)
+        return node;
+    nodes->pdata[number] = node_copy (node);
+    node->refs--;
+    return nodes->pdata[number];
+}
 
 struct model *
 model_new (void)
@@ -100,6 +154,7 @@ model_new (void)
     model->nodes = g_ptr_array_new_with_free_func (node_unref);
     model->fds = g_array_new (FALSE, TRUE, sizeof (struct model_fd));
     model_make (model, 0, IA_IFDIR, 0755)->nlink = 1;
+    model->base = nodes_share (model->nodes);
     return model;
 }
 
@@ -108,14 +163,9 @@ model_copy (const struct model *model)
 {
     struct model *copy = g_new0 (struct model, 1);
 
-    copy->nodes = g_ptr_array_new_full (model->nodes->len, node_unref);
+    copy->nodes = nodes_share (model->nodes);
     copy->fds = g_array_copy (model->fds);
-    for (guint i = 0; i < model->nodes->len; i++) {
-        struct model_node *node = model->nodes->pdata[i];
-        if (node)
-            node->refs++;
-        g_ptr_array_add (copy->nodes, node);
-    }
+    copy->base = g_ptr_array_ref (model->base);
     return copy;
 }
 
@@ -123,6 +173,7 @@ void
 model_free (struct model *model)
 {
     g_ptr_array_unref (model->nodes);
+    g_ptr_array_unref (model->base);
     g_array_unref (model->fds);
     g_free (model);
 }
@@ -141,30 +192,19 @@ fds_equal (const struct model *a, const struct model *b)
 bool
 model_equal (const struct model *a, const struct model *b)
 {
-    if (!fds_equal (a, b))
-        return false;
-    for (guint i = 0; i < MAX (a->nodes->len, b->nodes->len); i++)
-        if (!node_equal (model_node (a, i), model_node (b, i)))
-            return false;
-    return true;
+    return fds_equal (a, b) && nodes_equal (a->nodes, b->nodes) && nodes_equal (a->base, b->base);
 }
 
 struct model_node *
 model_node (const struct model *model, int number)
 {
-    return number >= 0 && (guint) number < model->nodes->len ? model->nodes->pdata[number] : NULL;
+    return nodes_get (model->nodes, number);
 }
 
 struct model_node *
 model_change (struct model *model, int number)
 {
-    struct model_node *node = model_node (model, number);
-
-    if (node->refs == 1)
-        return node;
-    model->nodes->pdata[number] = node_copy (node);
-    node->refs--;
-    return model->nodes->pdata[number];
+    return nodes_change (model->nodes, number);
 }
 
 struct model_node *
@@ -176,10 +216,7 @@ model_make (struct model *model, int number, ia_type_t type, mode_t mode)
     node->bytes = g_bytes_new_static ("", 0);
     if (type == IA_IFDIR)
         node->entries = entries_new ();
-    if ((guint) number >= model->nodes->len)
-        g_ptr_array_set_size (model->nodes, number + 1);
-    node_unref (model->nodes->pdata[number]);
-    model->nodes->pdata[number] = node;
+    nodes_set (model->nodes, number, node);
     return node;
 }
 
@@ -284,31 +321,131 @@ model_unname (struct model *model, int directory, const char *name)
     node->kept |= node->nlink == 0 && !node->entries;
 }
 
+/* --- numbers -------------------------------------------------------------------------------- */
+
 static void
-entries_renumber (struct model *model, int directory, int from, int to)
+entries_renumber (GPtrArray *nodes, int directory, int from, int to)
 {
-    const struct model_node *dir = model_node (model, directory);
+    const struct model_node *dir = nodes_get (nodes, directory);
 
     for (guint i = 0; dir && dir->entries && i < dir->entries->len; i++)
         if (g_array_index (dir->entries, struct model_entry, i).node == from)
-            g_array_index (model_change (model, directory)->entries, struct model_entry, i).node
+            g_array_index (nodes_change (nodes, directory)->entries, struct model_entry, i).node
                 = to;
     if (dir && dir->entries && dir->parent == from)
-        model_change (model, directory)->parent = to;
+        nodes_change (nodes, directory)->parent = to;
+}
+
+static void
+nodes_renumber (GPtrArray *nodes, int from, int to)
+{
+    nodes_set (nodes, to, g_steal_pointer (&nodes->pdata[from]));
+    for (guint i = 0; i < nodes->len; i++)
+        entries_renumber (nodes, i, from, to);
 }
 
 void
 model_renumber (struct model *model, int from, int to)
 {
-    if ((guint) to >= model->nodes->len)
-        g_ptr_array_set_size (model->nodes, to + 1);
-    node_unref (model->nodes->pdata[to]);
-    model->nodes->pdata[to] = g_steal_pointer (&model->nodes->pdata[from]);
-    for (guint i = 0; i < model->nodes->len; i++)
-        entries_renumber (model, i, from, to);
+    if (nodes_get (model->base, from)) {
+        GPtrArray *base = nodes_share (model->base);
+
+        nodes_renumber (base, from, to);
+        g_ptr_array_unref (model->base);
+        model->base = base;
+    }
+    nodes_renumber (model->nodes, from, to);
     for (guint i = 0; i < model->fds->len; i++)
         if (g_array_index (model->fds, struct model_fd, i).node == from)
             g_array_index (model->fds, struct model_fd, i).node = to;
+}
+
+/* --- the base ------------------------------------------------------------------------------- */
+
+void
+model_keep (struct model *model, bool renumbers)
+{
+    for (guint i = 1; renumbers && i < model->nodes->len; i++)
+        if (model->nodes->pdata[i] && model_node (model, i)->nlink > 0)
+            model_change (model, i)->unseen = true;
+    g_ptr_array_unref (model->base);
+    model->base = nodes_share (model->nodes);
+    for (guint i = 0; i < model->base->len; i++)
+        if (model->base->pdata[i] && model_node (model, i)->nlink == 0)
+            nodes_set (model->base, i, NULL);
+}
+
+/* Returns whether a client that has one of the files can't tell that it is the other, but for its
+ * links. */
+static bool
+node_looks_like (const struct model_node *a, const struct model_node *b)
+{
+    bool same = a && b && a->type == b->type && a->mode == b->mode
+             && (a->mtime <= 0 || b->mtime <= 0 || a->mtime == b->mtime)
+             && node_bytes_equal (a->bytes, b->bytes);
+
+    for (int i = 0; same && i < XATTRS; i++)
+        same = node_bytes_equal (a->xattrs[i], b->xattrs[i]);
+    return same;
+}
+
+/* Gives the file a number of its own, as a file that has no name; and its open files with it. */
+static void
+model_detach (struct model *model, const struct detached_file *file)
+{
+    const struct model_node *node = model_node (model, file->was),
+                            *base = nodes_get (model->base, file->was);
+    struct model_node *removed = node ? node_copy (node) : NULL;
+
+    if (!removed)
+        return;
+    removed->stored = node_looks_like (node, base) ? base->nlink : 0;
+    removed->nlink = 0;
+    removed->unseen = false;
+    if (removed->entries)
+        g_array_set_size (removed->entries, 0);
+    nodes_set (model->nodes, file->now, removed);
+    for (guint i = 0; i < model->fds->len; i++)
+        if (g_array_index (model->fds, struct model_fd, i).node == file->was)
+            g_array_index (model->fds, struct model_fd, i).node = file->now;
+}
+
+/* Returns the number of an open file that was changed and is not detached, or -1. */
+static int
+model_changed_open (const struct model *model)
+{
+    for (guint i = 0; i < model->fds->len; i++) {
+        const int number = g_array_index (model->fds, struct model_fd, i).node;
+        const struct model_node *node = model_node (model, number);
+        const struct model_node *base = nodes_get (model->base, number);
+
+        if (node && (base || node->nlink > 0) && !node_looks_like (node, base))
+            return number;
+    }
+    return -1;
+}
+
+char *
+model_restore (struct model *model, const GArray *detached)
+{
+    int changed;
+
+    for (guint i = 0; detached && i < detached->len; i++)
+        model_detach (model, &g_array_index (detached, struct detached_file, i));
+    changed = model_changed_open (model);
+    if (changed >= 0)
+        return g_strdup_printf ("the open file #%d goes on as a removed one", changed);
+    for (guint i = 0; i < MAX (model->nodes->len, model->base->len); i++) {
+        struct model_node *base = nodes_get (model->base, i), *node = model_node (model, i);
+
+        if (base) {
+            base->refs++;
+            nodes_set (model->nodes, i, base);
+        } else if (node && node->nlink > 0) {
+            nodes_set (model->nodes, i, NULL);
+        }
+    }
+    return NULL;
 }
 
 int

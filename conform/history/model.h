@@ -30,6 +30,8 @@ struct model_node {
     int nlink;   /* number of names of the file; for a directory, 1 until it is removed */
     bool kept;   /* the file has lost its last name: features/trash may have given it a link that
                     no name shows */
+    int stored;  /* link count of the lower's file, for a file that a command has detached though it
+                    was as the lower has it: an answer may still have that one */
     int parent;  /* for a directory, number of the directory above it */
     bool unseen; /* whether the operation that made the file got an error: no answer has shown the
                     file's gfid yet, so that its number is provisional */
@@ -48,6 +50,8 @@ struct model_fd {
 struct model {
     GPtrArray *nodes; /* of struct model_node, by number of the file; NULL: no such file */
     GArray *fds;      /* of struct model_fd, by number of the open */
+    GPtrArray *base;  /* of struct model_node: the tree to which a discard returns (history.h).
+                       * Models share it, so it is replaced and never changed */
 };
 
 /* Returns the file with that number, or NULL if there is none. */
@@ -76,6 +80,13 @@ void model_renumber (struct model *model, int from, int to);
 int model_find (const struct model *model, int directory, const char *name);
 void model_name (struct model *model, int directory, const char *name, int node);
 void model_unname (struct model *model, int directory, const char *name);
+
+/* Makes the base what the tree is. renumbers: from now on, an answer may show any file of it with
+ * another number. */
+void model_keep (struct model *model, bool renumbers);
+/* Makes the tree what the base is. detached: of struct detached_file. Returns NULL, or a text about
+ * an open file that should have been detached; g_free it. */
+char *model_restore (struct model *model, const GArray *detached);
 
 /* Returns the index of an extended attribute in model_node.xattrs, or -1. */
 int xattr_index (const char *name);

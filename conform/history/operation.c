@@ -12,6 +12,7 @@ operation_free (struct operation *seen)
     g_clear_pointer (&seen->bytes, g_bytes_unref);
     g_clear_pointer (&seen->data, g_bytes_unref);
     g_clear_pointer (&seen->names, g_ptr_array_unref);
+    g_clear_pointer (&seen->detached, g_array_unref);
     g_free (seen);
 }
 
@@ -34,6 +35,10 @@ operation_has_range (enum fop op)
 static void
 print_asked (const struct operation *seen, GString *out)
 {
+    if (seen->op == FOP_command) {
+        g_string_append_printf (out, "command %s", seen->name);
+        return;
+    }
     g_string_append (out, fop_name (seen->op));
     print_place (out, seen->node, NULL);
     if (seen->node < 0)
@@ -73,6 +78,11 @@ print_answered (const struct operation *seen, GString *out)
         return;
     }
     g_string_append_printf (out, " = %d", seen->ret);
+    for (guint i = 0; seen->detached && i < seen->detached->len; i++) {
+        const struct detached_file *file =
+            &g_array_index (seen->detached, struct detached_file, i);
+        g_string_append_printf (out, " #%d is #%d", file->was, file->now);
+    }
     if (seen->found >= 0)
         g_string_append_printf (out, " #%d", seen->found);
     if (seen->has_iatt && seen->iatt.ia_type != IA_IFDIR)

@@ -79,41 +79,71 @@ lowers_text (const GPtrArray *lowers)
     return g_string_free (out, FALSE);
 }
 
-/* Loads the graph of the volfile, and starts its bricks. *ret_shown is the directory that the graph
- * shows of the first storage (g_free it). On error it prints a message and returns
- * NULL. If an option is set twice, the first setting counts. So the settings of this function,
- * which are directories of storage and sockets of bricks, come before those of the command line. */
-static struct graph *
-history_load (const struct conform_options *options, const char *scratch, uint64_t seed,
-              GPtrArray *bricks, GPtrArray *lowers, unsigned *ret_storages, char **ret_shown)
+/* How the graph of a history is loaded: for its beginning, and for a reload. */
+struct history_loading {
+    const struct conform_options *options;
+    GPtrArray *settings; /* of texts, NULL at the end: VOLUME.KEY=VALUE */
+};
+
+static struct volfile *
+history_volfile (const struct conform_options *options)
 {
-    g_autofree char *error = NULL, *first = g_build_filename (scratch, "back-0", NULL);
+    g_autofree char *error = NULL;
     struct volfile *volfile = volfile_read (options->volfile, &error);
-    g_autoptr (GPtrArray) settings = g_ptr_array_new_with_free_func (g_free);
+
+    if (!volfile)
+        fprintf (stderr, "windlass conform: %s\n", error);
+    return volfile;
+}
+
+/* data: struct history_loading. On error it prints a message and returns NULL. */
+static struct graph *
+history_load (void *data)
+{
+    const struct history_loading *loading = data;
+    const struct conform_options *options = loading->options;
+    struct volfile *volfile = history_volfile (options);
     struct graph *graph;
 
-    if (!volfile) {
-        fprintf (stderr, "windlass conform: %s\n", error);
+    if (!volfile)
         return NULL;
-    }
-    *ret_storages = replace_storage (volfile, scratch, settings, lowers);
-    if (!lowers_fill (options, lowers)
-        || !bricks_make (bricks, volfile, scratch, seed, ret_storages, settings))
-        return NULL;
-    *ret_shown = conform_storage_make (volfile, first);
-    for (const char *const *option = options->options; option && *option; option++)
-        g_ptr_array_add (settings, g_strdup (*option));
-    g_ptr_array_add (settings, NULL);
     graph = graph_load (volfile,
-                        &(struct graph_settings){ .volume_name = options->volume_name,
-                                                  .options = (const char *const *) settings->pdata,
-                                                  .xlator_dirs = options->xlator_dirs,
-                                                  .inode_limit = INODE_LIMIT });
+                        &(struct graph_settings){
+                            .volume_name = options->volume_name,
+                            .options = (const char *const *) loading->settings->pdata,
+                            .xlator_dirs = options->xlator_dirs,
+                            .inode_limit = INODE_LIMIT });
     if (!volfile_has_errors (volfile))
         return graph;
     volfile_print_problems (volfile);
     graph_free (graph);
     return NULL;
+}
+
+/* Makes the directories of storage, starts the bricks, and fills in loading->settings. *ret_shown
+ * is the directory that the graph shows of the first storage (g_free it). Returns false after a
+ * message. If an option is set twice, the first setting counts. So the settings of this function,
+ * which are directories of storage and sockets of bricks, come before those of the command line. */
+static bool
+history_prepare (struct history_loading *loading, const char *scratch, uint64_t seed,
+                 GPtrArray *bricks, GPtrArray *lowers, unsigned *ret_storages, char **ret_shown)
+{
+    const struct conform_options *options = loading->options;
+    g_autofree char *first = g_build_filename (scratch, "back-0", NULL);
+    struct volfile *volfile = history_volfile (options);
+
+    if (!volfile)
+        return false;
+    *ret_storages = replace_storage (volfile, scratch, loading->settings, lowers);
+    if (!lowers_fill (options, lowers)
+        || !bricks_make (bricks, volfile, scratch, seed, ret_storages, loading->settings))
+        return false;
+    *ret_shown = conform_storage_make (volfile, first);
+    volfile_free (volfile);
+    for (const char *const *option = options->options; option && *option; option++)
+        g_ptr_array_add (loading->settings, g_strdup (*option));
+    g_ptr_array_add (loading->settings, NULL);
+    return true;
 }
 
 /* --- in the child --------------------------------------------------------------------------- */
@@ -136,6 +166,7 @@ drive_begin (struct drive *drive, const struct conform_options *options,
                              .files = 1 };
     drive->xlator = xlator_init ("client", &client_api, graph, NULL);
     drive->gates = g_ptr_array_new ();
+    drive->olds = g_ptr_array_new ();
     drive->held = g_ptr_array_new ();
     drive->lates = g_array_new (FALSE, FALSE, sizeof (struct late));
     drive->has_copies = bricks_have_copies (graph);
@@ -148,6 +179,7 @@ drive_begin (struct drive *drive, const struct conform_options *options,
                          GINT_TO_POINTER (1));
     drive->log = g_string_new (NULL);
     drive->tree = g_string_new (NULL);
+    drive->detached = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
     drive->size_max = 2 * FILE_SIZE_MAX;
     /* The size that a file would have if all writes were appended to it. */
     for (guint i = 0; i < script->lines->len; i++) {
@@ -164,11 +196,13 @@ static void
 drive_clear (struct drive *drive)
 {
     g_ptr_array_unref (drive->gates);
+    g_ptr_array_unref (drive->olds);
     g_ptr_array_unref (drive->held);
     g_ptr_array_unref (drive->bricks);
     g_ptr_array_unref (drive->seens);
     g_array_unref (drive->lates);
     g_hash_table_destroy (drive->numbers);
+    g_hash_table_destroy (drive->detached);
     g_string_free (drive->log, TRUE);
     g_string_free (drive->tree, TRUE);
 }
@@ -208,6 +242,17 @@ lowers_difference (const GPtrArray *lowers, const char *before)
     return text_difference ("a lower has changed", "before", before, "after", after);
 }
 
+/* Returns NULL, or an error text if the only lower must have what clients see, and has not. */
+static char *
+stored_difference (const struct drive *drive, const GPtrArray *lowers)
+{
+    if (!drive->shows_stored || lowers->len != 1)
+        return NULL;
+    g_autofree char *disk = disk_tree (lowers->pdata[0]);
+    return text_difference ("the lower has not what the commands should have put there", "read",
+                            drive->tree->str, "there", disk);
+}
+
 /* Returns whether the directory of storage must have the same content as clients see: there is only
  * one such directory, and no translator changes data, names or attributes. */
 static bool
@@ -233,6 +278,17 @@ drive_judge (struct drive *drive, FILE *log)
     return wrong;
 }
 
+static bool
+commands_are_there (const struct drive *drive)
+{
+    const char *missing = commands_missing (drive);
+
+    if (missing)
+        fprintf (stderr, "windlass conform: --commands: no volume of '%s' has the command '%s'\n",
+                 drive->options->volfile, missing);
+    return !missing;
+}
+
 static int
 history_child_run (const struct conform_options *options, const struct script *script,
                    const char *scratch, FILE *log, FILE *text)
@@ -241,17 +297,21 @@ history_child_run (const struct conform_options *options, const struct script *s
     struct graph *graph;
     struct drive drive;
     GPtrArray *bricks = g_ptr_array_new_with_free_func ((GDestroyNotify) brick_free);
-    g_autoptr (GPtrArray) lowers = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (GPtrArray) lowers = g_ptr_array_new_with_free_func (g_free),
+                          settings = g_ptr_array_new_with_free_func (g_free);
+    struct history_loading loading = { options, settings };
     g_autofree char *wrong = NULL, *shown = NULL, *before = NULL;
 
     scheduler_begin (script->seed);
-    graph = history_load (options, scratch, script->seed, bricks, lowers, &storages, &shown);
-    if (!graph)
+    if (!history_prepare (&loading, scratch, script->seed, bricks, lowers, &storages, &shown)
+        || !(graph = history_load (&loading)))
         return CHILD_UNABLE;
     before = lowers_text (lowers);
     drive_begin (&drive, options, script, graph, bricks);
+    drive.load = history_load;
+    drive.load_data = &loading;
     gates_insert (&drive);
-    if (!conform_below (options, graph, &drive.below))
+    if (!conform_below (options, graph, &drive.below) || !commands_are_there (&drive))
         return CHILD_UNABLE;
     drive.calm = true; /* init waits for answers, and no client releases calls yet */
     if (graph_activate (graph) < 0)
@@ -263,16 +323,18 @@ history_child_run (const struct conform_options *options, const struct script *s
         fprintf (text, "%s", wrong);
         return CHILD_FAILED;
     }
+    graph = drive.graph; /* a reload replaces it */
     const bool plain = is_plain (graph, storages);
     graph_deactivate (graph);
-    gates_remove (&drive);
+    gates_remove (graph, drive.gates);
     graph_free (graph);
     g_ptr_array_set_size (bricks, 0);
     scheduler_end ();
     g_autofree char *disk = plain ? disk_tree (shown) : g_strdup (drive.tree->str);
     wrong = tree_difference (drive.tree->str, disk);
     if (!wrong)
-        wrong = lowers_difference (lowers, before);
+        wrong = drive.stored ? stored_difference (&drive, lowers)
+                             : lowers_difference (lowers, before);
     drive_clear (&drive);
     fprintf (text, "%s", wrong ? wrong : "");
     return wrong ? CHILD_FAILED : CHILD_PASSED;
@@ -437,6 +499,7 @@ history_probe (const struct conform_options *options, unsigned *ret_abilities)
     fd = open (one, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     to = open (other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     *ret_abilities = abilities_of (one, other, fd, to) & ~history_inabilities (options);
+    *ret_abilities |= options->commands ? CAN_COMMAND : 0;
     close (fd);
     close (to);
     conform_scratch_remove (scratch);

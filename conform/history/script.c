@@ -144,7 +144,8 @@ print_one (const struct script_line *line, char argument, GString *out)
     case 'n': g_string_append_printf (out, " %s", line->path); break;
     case 'd':
     case 't':
-    case 'a': g_string_append_printf (out, " %s", line->word); break;
+    case 'a':
+    case 'c': g_string_append_printf (out, " %s", line->word); break;
     case 'f': g_string_append_printf (out, " f%u", line->fd); break;
     case 'g': g_string_append_printf (out, " f%u", line->fd_out); break;
     case 'o':
@@ -246,6 +247,7 @@ script_read_word (char argument, const char *word)
     switch (argument) {
     case 'd': return read_path (argument, word);
     case 't': return strlen (word) < 1000 ? NULL : "a link's target has fewer than 1000 bytes";
+    case 'c': return command_is_known (word) ? NULL : "not a command that histories know";
     default:
         return strcmp (word, "user.x") == 0 || strcmp (word, "user.y") == 0
                  ? NULL : "an attribute is user.x or user.y";
@@ -283,6 +285,7 @@ script_read_argument (struct script_line *line, char argument, const char *word)
     case 'd':
     case 't':
     case 'a':
+    case 'c':
         line->word = g_strdup (word);
         return script_read_word (argument, word);
     case 'f':

@@ -16,7 +16,7 @@
 
 /* --- winding -------------------------------------------------------------------------------- */
 
-static struct operation *
+struct operation *
 operation_new (struct actor *actor, enum fop op)
 {
     struct operation *seen = drive_record (actor->drive, op, actor->line->number, actor->index);
@@ -47,7 +47,16 @@ actor_wind (struct actor *actor, enum fop op, const void *args)
     root->ngroups = 0;
     root->maker.asked = actor;
     actor->root = root;
-    call_wind (&call, actor->below ? actor->drive->below : actor->drive->child.xlator, NULL);
+    call_wind (&call, actor->below ? actor->drive->below
+                      : actor->old ? actor->old->top
+                                   : actor->drive->child.xlator, NULL);
+}
+
+/* Returns what makes fds for the current call. */
+static const struct fd_maker *
+actor_fds (const struct actor *actor)
+{
+    return actor->old ? &actor->old->graph->fd_maker : &actor->drive->graph->fd_maker;
 }
 
 void
@@ -61,6 +70,7 @@ actor_look_up (struct actor *actor)
     struct operation *seen = operation_new (actor, FOP_lookup);
 
     actor->below = false;
+    actor->old = NULL;
     seen->parent = actor->node;
     seen->name = g_strdup (name);
     actor_wind (actor, FOP_lookup, &(struct lookup_call){ .loc = &loc });
@@ -205,7 +215,7 @@ wind_open (struct actor *actor)
 {
     const uint32_t flags = actor->line->flags;
     struct operation *seen = seen_object (actor, FOP_open);
-    g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, flags,
+    g_autoptr (fd_t) fd = fd_new (actor_fds (actor), actor->inode, flags,
                                   1000 + (pid_t) actor->index);
     loc_t loc = { .inode = actor->inode };
 
@@ -219,7 +229,7 @@ static void
 wind_opendir (struct actor *actor)
 {
     struct operation *seen = seen_object (actor, FOP_readdir);
-    g_autoptr (fd_t) fd = fd_new (&actor->drive->graph->fd_maker, actor->inode, O_RDONLY,
+    g_autoptr (fd_t) fd = fd_new (actor_fds (actor), actor->inode, O_RDONLY,
                                   1000 + (pid_t) actor->index);
     loc_t loc = { .inode = actor->inode };
 
@@ -444,7 +454,7 @@ wind_zerofill (struct actor *actor)
 }
 
 /* Starts a copy_file_range, or ends the line if the kernel would not send one: the target must be
- * open for writing, and not for appending. */
+ * open for writing, and not for appending, and in the same graph. */
 static void
 wind_copy (struct actor *actor)
 {
@@ -453,7 +463,7 @@ wind_copy (struct actor *actor)
     g_autoptr (fd_t) fd_out = fd_ref (to->fd);
 
     if (!fd_out || (fd_out->flags & O_ACCMODE) == O_RDONLY || fd_out->flags & O_APPEND
-        || from->below != to->below) {
+        || from->below != to->below || from->old != to->old) {
         actor_end (actor);
         return;
     }
@@ -504,9 +514,25 @@ fits (const struct actor *actor, const fd_t *fd)
 {
     const unsigned wanted = verb_rows[actor->line->verb].fits;
 
+    if (!verb_takes (actor->line->verb, "pnf"))
+        return true;
     if (!verb_takes (actor->line->verb, "pn"))
         return fd && fd_fits (fd) & wanted;
     return !fd && (wanted == FITS_ANY || inode_fits (actor->inode) & wanted);
+}
+
+/* Returns the old graph to which the bridge would send the line's operation. */
+static struct drive_old *
+actor_old (const struct actor *actor)
+{
+    const enum verb verb = actor->line->verb;
+
+    if (verb_takes (verb, "n"))
+        return NULL;
+    if (!verb_takes (verb, "p"))
+        return actor_file ((struct actor *) actor)->old;
+    return drive_old_of (actor->drive,
+                         verb_takes (verb, "d") ? actor->parent_inode : actor->inode);
 }
 
 /* The wind function of the verb winds a call. Its answer may come before the wind function returns.
@@ -528,6 +554,7 @@ actor_do (struct actor *actor)
     }
     actor->below = verb_takes (verb, "pn") ? drive_goes_below (actor->drive, actor->line)
                                            : file->below;
+    actor->old = actor_old (actor);
     verb_rows[verb].wind (actor);
 }
 
@@ -551,6 +578,7 @@ actor_more (struct actor *actor)
     const struct operation *seen = actor->seen;
     g_autoptr (fd_t) fd = fd_ref (actor->own.fd);
 
+    actor->old = actor->own.old;
     if (!fd)
         actor_end (actor);
     else if (seen->op == FOP_readdir)

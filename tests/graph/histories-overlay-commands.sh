@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Random histories over cluster/overlay with its commands, and with moves to another graph: a freeze
+# and a commit change nothing that programs see, a discard brings back what the lower has, and after
+# a commit the lower has what programs see. The model finds a discard that discards nothing.
+# longer
+# timeout: 900
+. "$(dirname "$0")/overlay-lib.sh"
+
+all=freeze,discard,reload
+overlay lower
+run 1 --lowers --commands freeze
+run 101 --lowers --commands discard
+run 201 --lowers --commands reload
+run 301 --lowers --commands $all
+run 401 --lowers --commands $all --faults 50
+again 5 29 43 151 -- --lowers --commands discard
+again 2065 -- --lowers --commands $all
+
+# What a commit does not do yet.
+{
+    cat "$SOURCE_DIR/tests/graph/overlay.allow"
+    printf '\ncase history\nline * by the model its number of names is [2-9]\nwhy  %s\n' \
+        'a commit makes a file of each name that the view has given a file of the base'
+    printf '\ncase history\nline * by the model its mtime is *\nwhy  %s\n' \
+        'a commit leaves a file alone of which only the time has changed'
+} >commit.allow
+run 501 --lowers --commands commit --allow commit.allow
+run 601 --lowers --commands commit,$all --allow commit.allow
+
+overlay upper-lower lower
+run 701 --lowers --commands $all
+
+# A discard that discards nothing is found; so are commands that are not there.
+BACK=/nowhere
+stack test/pause
+out=$("$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --seed 1 --histories 20 \
+    --commands discard) && fail "a discard that discards nothing passes"
+expect_match "what is wrong" 'no order of what happened so far gives this answer' "$out"
+expect_error "no volume of '.*' has the command 'freeze'" \
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --commands freeze
+expect_error "commands must be among freeze, discard, commit, reload, got 'thaw'" \
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --commands freeze,thaw
