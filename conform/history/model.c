@@ -399,7 +399,7 @@ model_detach (struct model *model, const struct detached_file *file)
 
     if (!removed)
         return;
-    removed->stored = node_looks_like (node, base) ? base->nlink : 0;
+    removed->stored = node_looks_like (node, base) ? base->nlink : MAX (node->nlink, 1);
     removed->nlink = 0;
     removed->unseen = false;
     if (removed->entries)

@@ -30,8 +30,9 @@ struct model_node {
     int nlink;   /* number of names of the file; for a directory, 1 until it is removed */
     bool kept;   /* the file has lost its last name: features/trash may have given it a link that
                     no name shows */
-    int stored;  /* link count of the lower's file, for a file that a command has detached though it
-                    was as the lower has it: an answer may still have that one */
+    int stored;  /* of a file that a command has detached, a link count that an answer may have:
+                    that of the lower's file if it was as the lower has it, else that of the copy,
+                    until the command has removed it */
     int parent;  /* for a directory, number of the directory above it */
     bool unseen; /* whether the operation that made the file got an error: no answer has shown the
                     file's gfid yet, so that its number is provisional */
