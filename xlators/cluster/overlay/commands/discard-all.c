@@ -141,6 +141,7 @@ all_in_pause (struct pause *pause, void *data)
     if (all->by_names)
         return 0;
     all->pause = pause;
+    discard_removed (&all->act, pause);
     r = all_swap (all);
     if (r < 0) {
         job_refuse (all->job, "the new upper can't take the place of '%s': %s; nothing was "

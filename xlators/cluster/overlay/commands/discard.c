@@ -281,33 +281,30 @@ discard_move_all (struct discard *discard)
 
 /* Returns whether the view may show other names of a lower's file. */
 static bool
-discard_has_links (const struct discard *discard, inode_t *inode)
+discard_has_links (const struct overlay_act *act, inode_t *inode)
 {
-    const unsigned slot = overlay_slot (discard->act.this, inode);
+    const unsigned slot = overlay_slot (act->this, inode);
     struct iatt buf;
 
-    return slot > OVERLAY_UPPER && slot < overlay_priv (discard->act.this)->n
-        && sync_name_stat (overlay_daemon (&discard->act, slot),
-                           realm_below (discard->act.this, inode, slot), &buf) == 0
+    return slot > OVERLAY_UPPER && slot < overlay_priv (act->this)->n
+        && sync_name_stat (overlay_daemon (act, slot), realm_below (act->this, inode, slot), &buf)
+               == 0
         && buf.ia_nlink > 1;
 }
 
-/* A file that a program has open and that was removed in the view has the gfid of the lower's file,
- * which may get its name back now: that is another file. */
-static void
-discard_removed (const struct discard *discard)
+void
+discard_removed (const struct overlay_act *act, struct pause *pause)
 {
-    g_autoptr (GArray) gfids = overlay_changed_gfids (discard->act.this);
+    g_autoptr (GArray) gfids = overlay_changed_gfids (act->this);
 
     for (guint i = 0; i < gfids->len; i++) {
-        g_autoptr (inode_t) inode = inode_find (discard->act.above,
-                                                &g_array_index (gfids, gfid_t, i)),
+        g_autoptr (inode_t) inode = inode_find (act->above, &g_array_index (gfids, gfid_t, i)),
                             parent = NULL;
         g_autofree char *name = NULL;
 
         if (inode && inode->ia_type != IA_IFDIR && !inode_a_name (inode, &parent, &name)
-            && !discard_has_links (discard, inode))
-            pause_detach (discard->pause, inode);
+            && !discard_has_links (act, inode))
+            pause_detach (pause, inode);
     }
 }
 
@@ -320,7 +317,7 @@ discard_in_pause (struct pause *pause, void *data)
     discard->pause = pause;
     r = discard_find (discard);
     if (r == 0)
-        discard_removed (discard);
+        discard_removed (&discard->act, pause);
     overlay_links_forget (discard->act.this);
     discard->records = overlay_records_now (discard->act.this);
     return r < 0 ? r : discard_move_all (discard);

@@ -30,4 +30,9 @@ void discard_print (struct job *job, unsigned n, int64_t held);
 #define DISCARD_BY_NAMES 1
 int discard_all (struct job *job, const struct overlay_order *order);
 
+/* Detaches the files that programs have open and that were removed in the view. Such a file has the
+ * gfid of the lower's file, which may get its name back: that is another file. Called before
+ * overlay_links_forget. */
+void discard_removed (const struct overlay_act *act, struct pause *pause);
+
 #endif
