@@ -46,6 +46,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/formats/moves.h \
     %D%/formats/origin.c \
     %D%/formats/records.c \
+    %D%/formats/marks.h \
     %D%/formats/records.h \
     %D%/formats/redirect.c \
     %D%/formats/wh-names.c \
