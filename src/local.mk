@@ -202,6 +202,7 @@ pkgincludebase_HEADERS = \
     %D%/core/base/log-journal.h \
     %D%/core/base/log.h \
     %D%/core/base/printable.h \
+    %D%/core/base/process-mark.h \
     %D%/core/base/process.h \
     %D%/core/base/replaceable.h \
     %D%/core/base/rundir.h \

@@ -84,6 +84,7 @@
 #include "core/base/json.h"
 #include "core/base/log-journal.h"
 #include "core/base/printable.h"
+#include "core/base/process-mark.h"
 #include "core/base/process.h"
 #include "core/base/replaceable.h"
 #include "core/base/rundir.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/base/process.h"
 
+#include "core/base/fnv.h"
+#include "core/base/process-mark.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -67,6 +70,7 @@ static struct kept_name {
     pthread_mutex_t lock; /* a leaf; guards the place */
     pid_t thread;         /* 0: none */
     int fd;
+    int64_t began; /* process_began_ticks; 0: not known yet */
 } kept_names[NAMES] = { [0 ... NAMES - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
 
 /* Returns the number of bytes, with the newline; 0 or less: the thread has ended, or there is no
@@ -87,6 +91,7 @@ kept_name_open (struct kept_name *kept, pid_t thread)
     snprintf (path, sizeof path, "/proc/%d/comm", thread);
     kept->fd = open (path, O_RDONLY | O_CLOEXEC);
     kept->thread = kept->fd < 0 ? 0 : thread;
+    kept->began = 0;
 }
 
 bool
@@ -108,6 +113,51 @@ process_name (pid_t thread, char *ret_name)
         return false;
     ret_name[n - 1] = '\0';
     return true;
+}
+
+/* In /proc/NUMBER/stat, the ticks from the start of the machine to that of the process are the 20th
+ * number after the name, which may contain anything. Returns 0 if they are not known. */
+static int64_t
+process_began_ticks (pid_t process)
+{
+    char path[32];
+    g_autofree char *text = NULL;
+    g_auto (GStrv) numbers = NULL;
+    const char *end;
+
+    snprintf (path, sizeof path, "/proc/%d/stat", (int) process);
+    if (process <= 0 || !g_file_get_contents (path, &text, NULL, NULL))
+        return 0;
+    end = strrchr (text, ')');
+    numbers = g_strsplit (end ? end : "", " ", -1);
+    return g_strv_length (numbers) < 21 ? 0 : g_ascii_strtoll (numbers[20], NULL, 10);
+}
+
+/* The name is read last. It can be read only while the process lives, so the start was that of the
+ * same process. */
+uint64_t
+process_mark (pid_t process)
+{
+    struct kept_name *kept = &kept_names[(unsigned) process % NAMES];
+    char name[PROCESS_NAME_SIZE];
+    int64_t began = 0;
+    ssize_t n;
+
+    if (!process_is_known (process))
+        return 0;
+    pthread_mutex_lock (&kept->lock);
+    n = kept_name_read (kept, process, name);
+    if (n <= 0)
+        kept_name_open (kept, process);
+    if (kept->thread == process && kept->began == 0) {
+        kept->began = process_began_ticks (process);
+        n = kept_name_read (kept, process, name);
+    }
+    began = kept->began;
+    pthread_mutex_unlock (&kept->lock);
+    return n <= 0 || began == 0
+             ? 0
+             : fnv64 (fnv64 (FNV64_START, &began, sizeof began), name, (size_t) n) | 1;
 }
 
 /* Returns the number after "\nName:\t", or 0. */
@@ -251,25 +301,12 @@ machine_began (void)
     return began;
 }
 
-/* In /proc/NUMBER/stat, the ticks from the start of the machine to that of the process are the 20th
- * number after the name, which may contain anything. */
 int64_t
 process_began (pid_t process)
 {
-    char path[32];
-    g_autofree char *text = NULL;
-    g_auto (GStrv) numbers = NULL;
-    const int64_t ticks = sysconf (_SC_CLK_TCK); /* in a second */
-    const char *end;
+    const int64_t ticks = process_began_ticks (process);
 
-    snprintf (path, sizeof path, "/proc/%d/stat", (int) process);
-    if (process <= 0 || !g_file_get_contents (path, &text, NULL, NULL))
-        return 0;
-    end = strrchr (text, ')');
-    numbers = g_strsplit (end ? end : "", " ", -1);
-    if (g_strv_length (numbers) < 21)
-        return 0;
-    return (machine_began () + g_ascii_strtoll (numbers[20], NULL, 10) * (SECOND / ticks)) / SECOND;
+    return ticks ? (machine_began () + ticks * (SECOND / sysconf (_SC_CLK_TCK))) / SECOND : 0;
 }
 
 /* /proc/self/uid_map can't tell: a namespace below may map all ids to themselves. */

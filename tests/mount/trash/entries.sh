@@ -100,12 +100,33 @@ os.close(os.open(path, os.O_RDWR | os.O_CREAT))
 if os.fork() == 0:
     os.unlink(path) # by another process
 EOF2
+# rm has the number of the shell that made the file, and a later process that of an earlier one.
+bash -c 'echo data >"$1"; rm "$1"' bash "$MNT/executed"
+python3 - "$MNT/again" <<'EOF2'
+import os, sys, time
+if (maker := os.fork()) == 0:
+    open(sys.argv[1], 'w').close()
+    os._exit(0)
+os.wait()
+time.sleep(0.05) # the kernel counts starts in ticks, of 10 ms at most
+for attempt in range(50):
+    with open('/proc/sys/kernel/ns_last_pid', 'w') as last:
+        last.write(str(maker - 1))
+    if (remover := os.fork()) == 0:
+        if os.getpid() == maker:
+            os.unlink(sys.argv[1])
+        os._exit(0)
+    os.wait()
+    if remover == maker:
+        sys.exit()
+os.unlink(sys.argv[1]) # the number was always taken
+EOF2
 mkfifo "$MNT/pipe"
 rm "$MNT/pipe"
 mkdir "$MNT/empty"
 rmdir "$MNT/empty"
 settled
-expect "temporaries" "b journal open" "$(entries)"
+expect "temporaries" "again b executed journal open" "$(entries)"
 
 # The stage is hidden, errors are those of a removal.
 expect_error 'No such file' stat "$MNT/.windlass-trash"

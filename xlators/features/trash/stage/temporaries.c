@@ -16,6 +16,7 @@
 struct made {
     int refs;       /* of the two contexts; atomic */
     pid_t maker;    /* the process, or 0; atomic */
+    uint64_t mark;  /* process_mark of maker when it made the file; atomic */
     int64_t since;  /* clock_now; atomic */
     bool exclusive; /* made with O_EXCL, and still open; atomic */
 };
@@ -55,11 +56,12 @@ static struct made *
 made_now (xlator_t *this, inode_t *inode, const call_stack_t *root, bool exclusive)
 {
     struct made *made = rules_own_make (this, inode, made_new, made_unref);
+    const pid_t maker = process_of_thread (root->pid, clock_roughly ());
 
     __atomic_store_n (&made->since, clock_roughly (), __ATOMIC_RELAXED);
     __atomic_store_n (&made->exclusive, exclusive, __ATOMIC_RELAXED);
-    __atomic_store_n (&made->maker, process_of_thread (root->pid, clock_roughly ()),
-                      __ATOMIC_RELAXED);
+    __atomic_store_n (&made->mark, process_mark (maker), __ATOMIC_RELAXED);
+    __atomic_store_n (&made->maker, maker, __ATOMIC_RELAXED);
     return made;
 }
 
@@ -124,15 +126,27 @@ trash_temporary_release (xlator_t *this, fd_t *fd)
     made_unref (file ? file->made : NULL);
 }
 
+/* Returns whether the process that made the file is the one that `process` stands for: not a later
+ * one with its number, and not another program that it has executed since. Unknown counts as
+ * another, so that the file is kept. */
+static bool
+is_by_its_maker (const struct made *made, pid_t process)
+{
+    const uint64_t mark = __atomic_load_n (&made->mark, __ATOMIC_RELAXED);
+
+    return process > 0 && __atomic_load_n (&made->maker, __ATOMIC_RELAXED) == process && mark != 0
+        && process_mark (process) == mark;
+}
+
 bool
 trash_is_temporary (xlator_t *this, const call_stack_t *root, inode_t *inode)
 {
     const int64_t young = __atomic_load_n (&trash_priv (this)->temporaries, __ATOMIC_RELAXED);
     const struct made *made = rules_own (this, inode);
-    const pid_t maker = made ? __atomic_load_n (&made->maker, __ATOMIC_RELAXED) : 0;
+    const int64_t now = clock_roughly ();
 
-    if (maker <= 0 || maker != process_of_thread (root->pid, clock_roughly ()))
-        return false;
-    return __atomic_load_n (&made->exclusive, __ATOMIC_RELAXED)
-        || clock_roughly () - __atomic_load_n (&made->since, __ATOMIC_RELAXED) < young;
+    return made
+        && (__atomic_load_n (&made->exclusive, __ATOMIC_RELAXED)
+            || now - __atomic_load_n (&made->since, __ATOMIC_RELAXED) < young)
+        && is_by_its_maker (made, process_of_thread (root->pid, now));
 }
