@@ -66,6 +66,19 @@ wait_until '[ "$(kept)" = "src/b.keep.o src/c.c src/last src/old src/small" ]'
 unmount
 expect_error "$rules:2:20: expected eliminate or keep" "$WINDLASS" -f "$VOL" "$MNT"
 
+# Directories: of what is eliminated nothing is left, also no empty directories.
+printf '* path "/cache*" -> eliminate\nunlink mode 0600 -> eliminate\n' >"$rules"
+stack "features/trash,settle=50ms,eliminate=/build,rules=$rules"
+mount_volfile "$VOL"
+"$WINDLASS" trash empty "$MNT" >/dev/null
+mkdir -p "$MNT"/{build,cache,src}/sub/below "$MNT/build.o"
+touch "$MNT"/{build,cache,src}/{sub/,sub/below/,}file "$MNT/build.o/file"
+rm -r "$MNT"/{build,cache,src,build.o}
+asked
+expect "directories" "build.o src" "$(entries)"
+expect "what is in one" "below file" "$(ls "$BACK/.Trash-0/files/src/sub" | xargs)"
+unmount
+
 # Layout gluster.
 echo 'unlink,truncate path "*.o" size 4.. -> eliminate' >"$rules"
 stack "features/trash,layout=gluster,trash=on,rules=$rules"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * rmdir: a real one. What the directory lost before is in its stage, which then becomes a child of
- * the stage of the parent. An empty directory becomes one, too, so that a tree comes back whole.
+ * the stage of the parent. An empty directory becomes one, too, so that a tree comes back whole;
+ * not one that `eliminate` or a rule names and that has lost nothing that is kept.
  */
 #include "../gluster/gluster.h"
 
@@ -22,6 +23,7 @@ struct gone {
     struct iatt buf;      /* of the directory, before; ia_type IA_INVAL: unknown */
     struct iatt parent;   /* of its parent, before */
     dict_t *xattrs;       /* with their values; or NULL */
+    bool eliminated;
     struct iatt pre, post;
     bool has_pre, has_post;
     dict_t *xdata;        /* of the answer, with a reference; or NULL */
@@ -63,7 +65,7 @@ trash_xattrs (struct client *client, loc_t *loc)
 
 /* A task of maker: gathers what the removed directory will need, then lets rmdir go on. */
 static void
-gone_gather (xlator_t *this, struct gone *gone)
+gone_gather (xlator_t *this, const call_stack_t *root, struct gone *gone)
 {
     struct client *client = trash_priv (this)->maker.client;
     loc_t loc = { .inode = gone->loc.inode };
@@ -72,6 +74,8 @@ gone_gather (xlator_t *this, struct gone *gone)
     trash_folder_stat (client, gone->loc.parent, &gone->parent);
     if (gone->buf.ia_type != IA_INVAL)
         gone->xattrs = trash_xattrs (client, &loc);
+    gone->eliminated = trash_fits_pattern (this, &gone->loc)
+                    || trash_is_eliminated (this, root, FOP_rmdir, &gone->loc, &gone->buf);
     loc_wipe_path (&loc);
 }
 
@@ -154,7 +158,7 @@ gone_stage (xlator_t *this, struct trash_task *task)
     int r = 0;
 
     stack_taken (frame->root);
-    if (gone->buf.ia_type != IA_INVAL)
+    if (gone->buf.ia_type != IA_INVAL && (mine || !gone->eliminated))
         r = gone_put (this, gone, mine, &folder);
     if (r < 0 && !mine)
         trash_count_for_good (this, -r, gone->loc.name);
@@ -212,7 +216,7 @@ trash_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
             STACK_UNWIND (rmdir, frame, -1, ENOMEM, NULL, NULL, NULL);
         return;
     }
-    gone_gather (this, gone);
+    gone_gather (this, frame->root, gone);
     STACK_WIND (frame, trash_rmdir_cbk, FIRST_CHILD (this), rmdir, loc, flags, xdata);
 }
 
