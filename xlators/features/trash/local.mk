@@ -28,6 +28,7 @@ xlators_features_trash_so_SOURCES = \
     %D%/stage/folders.c \
     %D%/stage/recover.c \
     %D%/stage/remove.c \
+    %D%/stage/removers.c \
     %D%/stage/replace.c \
     %D%/stage/rmdir.c \
     %D%/stage/stages.c \

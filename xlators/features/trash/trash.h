@@ -125,7 +125,13 @@ struct trash_who {
 struct trash_stage {
     int refs;           /* private->lock */
     gfid_t directory;   /* the directory that loses names */
-    struct trash_who who; /* the first that removed */
+    struct trash_who who; /* the first that removed; pid: of the process, or 0: unknown */
+    pid_t thread;        /* the first, as in its request */
+    uint64_t mark;       /* process_mark of who.pid when the stage was made */
+    int64_t looked;      /* clock_roughly at which it had that mark; atomic */
+    bool shared;         /* other processes remove here, too: removers.c; atomic */
+    GHashTable *others;  /* who has removed names that the first process has not, or NULL;
+                          * private->lock */
     uint64_t named;      /* names_now at which `path` was right; private->lock */
     char *path;         /* of the directory when the stage was made */
     char *program;      /* name of the process in `who`, or NULL */
@@ -276,6 +282,24 @@ void trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later
 /* Has the entries made that are due, now and later. */
 void trash_stages_watch (xlator_t *this);
 
+/* --- stage/removers.c: which process has removed a name --------------------------------------- */
+
+/* Sets who, the first remover, in a new stage. The caller waits for its request. */
+void trash_stage_begin (struct trash_stage *stage, const struct trash_who *who);
+/* Returns whether the thread of a request may add names to the stage as it is. If not, maker calls
+ * trash_stage_admit first. */
+bool trash_stage_admits (struct trash_stage *stage, pid_t thread);
+void trash_stage_admit (xlator_t *this, struct trash_stage *stage, pid_t thread);
+/* Writes the stage's attribute. shared: without the first remover. In the line `maker`. */
+void trash_stage_place (struct client *client, const struct trash_stage *stage, bool shared);
+/* The thread's request has added a name. Before the request is answered, and before
+ * trash_stage_leave. */
+void trash_stage_note (xlator_t *this, struct trash_stage *stage, const char *name, pid_t thread);
+/* Returns the process that has removed a name, or 0; and its program, or NULL, which lives as long
+ * as the stage. Of a stage that nobody has entered. */
+pid_t trash_stage_remover (const struct trash_stage *stage, const char *name,
+                           const char **ret_program);
+
 /* --- stage/folders.c: the folders of stages; tasks of maker only ------------------------------ */
 
 /* Makes a stage. before: the directory's attributes before the removal. Returns the stage, in
@@ -357,8 +381,9 @@ void trash_hand_over (xlator_t *this);
 
 /* Returns the text of an information file for a name in a stage; when: time of the removal. */
 char *trash_record (const struct trash_stage *stage, const char *name, int64_t when);
-/* Returns the path of a stage, and who removed, as one text; reads such a text. */
-char *trash_place_text (const struct trash_stage *stage);
+/* Returns the path of a stage, and who removed, as one text; shared: who is left out. Reads such a
+ * text. */
+char *trash_place_text (const struct trash_stage *stage, bool shared);
 void trash_place_read (const char *text, struct trash_stage *stage);
 /* Reads an information file, of whoever has written it: the former path, as bytes without a slash
  * in front, or NULL if it names no place below the root of the mount; and the time of the removal,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define DATE "\nDeletionDate="
+#define INFO_PROCESS "X-Windlass-Pid="
 #define INFO_READ (64 << 10)  /* bytes that are read */
 #define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
                                * still be about to write it */
@@ -61,7 +62,8 @@ info_hide_date (char *content, char *text)
 }
 
 /* Returns 0 if the file has this text; 1 if it has its beginning alone, or nothing, or another
- * date; or a negative errno. */
+ * date, or if it names a process behind the text, which the daemon that made it still knew; or a
+ * negative errno. */
 static int
 info_compare (struct client *owner, fd_t *fd, const char *text)
 {
@@ -79,7 +81,12 @@ info_compare (struct client *owner, fd_t *fd, const char *text)
     if (strcmp (content, text) == 0)
         return 0;
     info_hide_date (content, undated);
-    return strlen (content) == (size_t) r && g_str_has_prefix (undated, content) ? 1 : -EEXIST;
+    return strlen (content) == (size_t) r
+                && (g_str_has_prefix (undated, content)
+                    || (g_str_has_prefix (content, undated)
+                        && g_str_has_prefix (content + strlen (undated), INFO_PROCESS)))
+             ? 1
+             : -EEXIST;
 }
 
 static bool

@@ -28,16 +28,19 @@ trash_record (const struct trash_stage *stage, const char *name, int64_t when)
     GString *out = g_string_new ("[Trash Info]\nPath=");
     g_autofree char *path = g_build_filename (stage->path, name, NULL);
     const time_t seconds = (time_t) when;
+    const char *program;
+    const pid_t pid = trash_stage_remover (stage, name, &program);
     char date[32];
     struct tm tm;
 
     trash_append_encoded (out, path + (*path == '/'), TRASH_UNRESERVED "/");
     localtime_r (&seconds, &tm);
     strftime (date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
-    g_string_append_printf (out, "\nDeletionDate=%s\nX-Windlass-Uid=%u\nX-Windlass-Pid=%d\n", date,
-                            stage->who.uid, stage->who.pid);
-    if (stage->program) {
-        trash_append_encoded (g_string_append (out, "X-Windlass-Program="), stage->program, "-_.+");
+    g_string_append_printf (out, "\nDeletionDate=%s\nX-Windlass-Uid=%u\n", date, stage->who.uid);
+    if (pid > 0)
+        g_string_append_printf (out, "X-Windlass-Pid=%d\n", pid);
+    if (program) {
+        trash_append_encoded (g_string_append (out, "X-Windlass-Program="), program, "-_.+");
         g_string_append_c (out, '\n');
     }
     return g_string_free (out, FALSE);
@@ -150,14 +153,15 @@ trash_info_look (struct client *client, inode_t *folder, const char *name,
 
 /* --- stages and names ------------------------------------------------------------------------- */
 
-/* "PID PROGRAM PATH" */
+/* "PID PROGRAM PATH"; "0  PATH" if the remover is not known. */
 char *
-trash_place_text (const struct trash_stage *stage)
+trash_place_text (const struct trash_stage *stage, bool shared)
 {
+    const char *program = stage->program && !shared ? stage->program : "";
     GString *out = g_string_new (NULL);
 
-    g_string_append_printf (out, "%d ", stage->who.pid);
-    trash_append_encoded (out, stage->program ? stage->program : "", "-_.+");
+    g_string_append_printf (out, "%d ", shared ? 0 : stage->who.pid);
+    trash_append_encoded (out, program, "-_.+");
     g_string_append_printf (out, " %s", stage->path);
     return g_string_free (out, FALSE);
 }

@@ -327,19 +327,6 @@ trash_links_unlock (xlator_t *this)
     sync_lock_set (priv->maker.client, priv->links, F_UNLCK, 0, 0);
 }
 
-/* Storage without attributes loses the path only if the daemon is killed. */
-static void
-folder_place (struct client *client, const struct trash_stage *stage)
-{
-    g_autofree char *text = trash_place_text (stage);
-    g_autoptr (dict_t) dict = dict_new ();
-    loc_t loc = { .inode = stage->folder };
-
-    dict_set (dict, TRASH_PLACE, text, strlen (text));
-    sync_setxattr (client, &loc, dict, 0, NULL, NULL);
-    loc_wipe_path (&loc);
-}
-
 void
 trash_folder_stat (struct client *client, inode_t *inode, struct iatt *ret_buf)
 {
@@ -379,13 +366,12 @@ stage_make (xlator_t *this, inode_t *directory, const struct trash_who *who, con
     stage = g_new0 (struct trash_stage, 1);
     stage->refs = 1;
     stage->directory = directory->gfid;
-    stage->who = *who;
+    trash_stage_begin (stage, who);
     stage->named = named;
     stage->path = g_steal_pointer (&path);
     stage->folder = folder;
     stage->before.ia_type = IA_INVAL;
-    stage->program = process_comm (who->pid);
-    folder_place (priv->maker.client, stage);
+    trash_stage_place (priv->maker.client, stage, false);
     stage->born = clock_now ();
     return stage;
 }

@@ -206,8 +206,11 @@ removal_make_stage (xlator_t *this, struct trash_task *task)
     struct iatt before;
     int r = 0;
 
-    removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
-    if (!removal->stage) {
+    if (!removal->stage)
+        removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
+    if (removal->stage) {
+        trash_stage_admit (this, removal->stage, removal->who.pid);
+    } else {
         trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
         removal->stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
     }
@@ -233,16 +236,16 @@ removal_ask_rules (xlator_t *this, struct trash_task *task)
         removal_begin (removal);
 }
 
-/* Goes into the stage, if there is one; otherwise has one made. */
+/* Goes into the stage, if there is one for this process, too; otherwise has that made. */
 static void
 removal_begin (struct removal *removal)
 {
     xlator_t *this = removal->frame->this;
 
     removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
-    if (removal->stage)
+    if (removal->stage && trash_stage_admits (removal->stage, removal->who.pid))
         removal_wind (removal);
-    else if (trash_has_inode (removal->loc.parent))
+    else if (!removal->stage && trash_has_inode (removal->loc.parent))
         removal_for_good (removal, 0);
     else
         removal_task (removal, removal_make_stage);
@@ -254,6 +257,7 @@ removal_end (struct removal *removal)
     call_frame_t *frame = removal->frame;
     dict_t *const xdata = removal->answered;
 
+    trash_stage_note (frame->this, removal->stage, removal->loc.name, removal->who.pid);
     trash_stage_leave (frame->this, removal->stage, true);
     removal_wipe (removal);
     STACK_UNWIND (unlink, frame, 0, 0, removal->has_pre ? &removal->pre : NULL,

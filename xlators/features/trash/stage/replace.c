@@ -40,7 +40,9 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
 
         if (try == 0)
             stage = trash_stage_enter (this, directory, who->uid);
-        if (!stage) {
+        if (stage) {
+            trash_stage_admit (this, stage, who->pid);
+        } else {
             trash_folder_stat (client, directory, &before);
             stage = trash_folder_new (this, directory, &before, who, &r);
         }
@@ -88,6 +90,8 @@ replacement_judge (xlator_t *this, struct trash_task *task)
     else
         trash_drop_again (this, replacement->stage->folder, replacement->name,
                           replacement->victim);
+    if (!replacement->failed)
+        trash_stage_note (this, replacement->stage, replacement->name, frame->root->pid);
     trash_stage_leave (this, replacement->stage, !replacement->failed);
     replacement_wipe (replacement);
     reply_unwind (FOP_rename, &reply, frame, CALL_SITE);

@@ -134,11 +134,15 @@ gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, ino
 
         if (try == 0)
             parent = trash_stage_enter (this, gone->loc.parent, gone->who.uid);
-        if (!parent)
+        if (parent)
+            trash_stage_admit (this, parent, gone->who.pid);
+        else
             parent = trash_folder_new (this, gone->loc.parent, &gone->parent, &gone->who, &r);
         if (!parent)
             return r;
         r = folder_put (this, gone, mine, parent, ret_folder);
+        if (r == 0)
+            trash_stage_note (this, parent, gone->loc.name, gone->who.pid);
         trash_stage_leave (this, parent, r == 0);
     }
     return r;

@@ -156,6 +156,7 @@ trash_stage_unref (xlator_t *this, struct trash_stage *stage)
     g_free (stage->path);
     g_free (stage->program);
     g_clear_pointer (&stage->taken, g_hash_table_unref);
+    g_clear_pointer (&stage->others, g_hash_table_unref);
     g_free (stage);
 }
 
