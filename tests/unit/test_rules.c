@@ -28,6 +28,7 @@ static const struct {
     { "writev -> torn", NULL },
     { "open,create process \"sqlite3\" -> delay 100ms",
       "open,create process \"sqlite3\" -> delay 100ms" },
+    { "open process \"abcdefghijkl*[!]a]*\\\\?[\" -> hang", NULL },
     { "READ , WRITE size 1.. -> delay 1500us then hang name stuck then error ENOSPC",
       "readv,writev size 1.. -> delay 1500us then hang name stuck then error ENOSPC" },
     { "* gid 0 pid 1..9 after 5 times 2 -> hang", NULL },
@@ -118,6 +119,12 @@ static const struct {
     { "open mode 10000 -> hang",
       "f.rules:1:11: mode must be octal, 0 to 7777: 0644, -4000 (these bits) or /0022 (one of "
       "these), got '10000'" },
+    { "open process \"systemd-tmpfiles\" -> hang",
+      "f.rules:1:14: the kernel keeps 15 bytes of a process's name, the first ones, and no such "
+      "name matches: shorten the pattern" },
+    { "open uid 0 process abcdefghijklm*[]a]??n -> hang",
+      "f.rules:1:20: the kernel keeps 15 bytes of a process's name, the first ones, and no such "
+      "name matches: shorten the pattern" },
     { "fsync -> short 5", "f.rules:1:10: 'short' is for readv and writev alone" },
     { "readv -> torn 5", "f.rules:1:10: 'torn' is for writev alone" },
     { "* -> flip", "f.rules:1:6: 'flip' is for readv and writev alone" },

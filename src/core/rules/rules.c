@@ -75,6 +75,8 @@ rule_take_ops (struct rule_reader *reader, opset_t *ret_ops)
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
+#define RULE_PROCESS_MAX 15 /* bytes of a process's name: TASK_COMM_LEN without the NUL */
+
 static const char special[] = "*?[]\\"; /* in a pattern, what does not stand for itself */
 
 /* Finds the parts of a pattern that stand for themselves. They decide most calls without a path. */
@@ -98,6 +100,50 @@ rule_take_path (struct rule_reader *reader, struct rule *rule)
     rule_take_text (reader, "path", &rule->path);
     if (rule->path)
         rule_find_ends (rule);
+}
+
+/* Returns the ']' for a '[' of a pattern, or NULL. A ']' that comes first stands for itself. */
+static const char *
+rule_bracket_end (const char *bracket)
+{
+    const char *first = bracket + 1;
+
+    first += *first == '!' || *first == '^';
+    return *first ? strchr (first + 1, ']') : NULL;
+}
+
+/* Returns how many bytes a text has at least that a pattern matches. */
+static size_t
+rule_least_of (const char *pattern)
+{
+    size_t least = 0;
+
+    for (const char *p = pattern; *p; p++) {
+        const char *end = *p == '[' ? rule_bracket_end (p) : NULL;
+
+        least += *p != '*';
+        if (*p == '\\' && p[1])
+            p++;
+        else if (end)
+            p = end;
+    }
+    return least;
+}
+
+static void
+rule_take_process (struct rule_reader *reader, struct rule *rule)
+{
+    const int column = reader->column;
+
+    rule_take_text (reader, "process", &rule->process);
+    if (!rule->process)
+        return;
+    rule->process_start = strcspn (rule->process, special);
+    if (rule_least_of (rule->process) > RULE_PROCESS_MAX)
+        rule_wrong_at (reader, column,
+                       "the kernel keeps %d bytes of a process's name, the first ones, and no such "
+                       "name matches: shorten the pattern",
+                       RULE_PROCESS_MAX);
 }
 
 static void
@@ -172,8 +218,7 @@ rule_take_condition (struct rule_reader *reader, enum rule_condition number, str
         rule_take_path (reader, rule);
         break;
     case CONDITION_PROCESS:
-        rule_take_text (reader, word, &rule->process);
-        rule->process_start = rule->process ? strcspn (rule->process, special) : 0;
+        rule_take_process (reader, rule);
         break;
     case CONDITION_VOLUME:
         rule_take_text (reader, word, &rule->volume);
