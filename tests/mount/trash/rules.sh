@@ -79,6 +79,13 @@ expect "directories" "build.o src" "$(entries)"
 expect "what is in one" "below file" "$(ls "$BACK/.Trash-0/files/src/sub" | xargs)"
 unmount
 
+# Rules that can be for no removal.
+printf 'readv -> eliminate\n  mkdir,open path "x" -> keep\n\tmkdir,readv uid 0 -> keep\n' >"$rules"
+said=$("$WINDLASS" -f "$VOL" "$MNT" 2>&1) && fail "mounted"
+expect_match "no read" "$rules:1:1: this rule is for no removal; the operations must have one of" "$said"
+expect_match "no mkdir" "$rules:3:2: this rule is for no removal" "$said"
+expect_no_match "an open" "$rules:2:" "$said"
+
 # Layout gluster.
 echo 'unlink,truncate path "*.o" size 4.. -> eliminate' >"$rules"
 stack "features/trash,layout=gluster,trash=on,rules=$rules"

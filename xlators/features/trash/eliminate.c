@@ -43,6 +43,11 @@ trash_fits_pattern (xlator_t *this, const loc_t *loc)
 
 /* --- the language ----------------------------------------------------------------------------- */
 
+/* The operations for which trash_is_eliminated is asked. */
+#define ELIMINATE_OPS                                                                              \
+    (OPSET_OF (FOP_unlink) | OPSET_OF (FOP_rmdir) | OPSET_OF (FOP_rename) | OPSET_OF (FOP_open)    \
+     | OPSET_OF (FOP_truncate))
+
 struct eliminate_action {
     bool keeps;
 };
@@ -53,6 +58,7 @@ eliminate_read_action (struct rule_reader *reader, struct rule *rule)
     static const char *const words[] = { "eliminate", "keep", NULL };
     struct eliminate_action *action = rule->action;
 
+    eliminate_check_ops (reader, rule);
     action->keeps = rule_reader_is (reader, "keep");
     if (!action->keeps && !rule_reader_is (reader, "eliminate")) {
         rule_expected_one (reader, "eliminate or keep", words);
@@ -61,6 +67,18 @@ eliminate_read_action (struct rule_reader *reader, struct rule *rule)
     rule_reader_next (reader);
     if (!rule_reader_ends_line (reader))
         rule_expected (reader, "the end of the line", NULL);
+}
+
+/* A rule that can be for no removal is taken for a mistake. */
+static void
+eliminate_check_ops (struct rule_reader *reader, const struct rule *rule)
+{
+    const char *const start = reader->line_start;
+
+    if ((rule->ops & ELIMINATE_OPS) == 0)
+        rule_wrong_at (reader, (int) strspn (start, " \t") + 1,
+                       "this rule is for no removal; the operations must have one of unlink, "
+                       "rmdir, rename, open, truncate and *");
 }
 
 static void
