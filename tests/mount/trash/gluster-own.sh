@@ -99,11 +99,22 @@ unmount
 
 # Off by default; options of the other layout are refused.
 sed -i 's|option trash "on"|option trash-internal-op off|' "$VOL"
-mount_volfile "$VOL"
+mount_volfile "$VOL" 2>said
+expect_match "the terminal" "trash-1: keeps nothing that is removed" "$(cat said)"
 echo gone >"$MNT/gone"
 rm "$MNT/gone"
 expect "off" "" "$(kept gone)"
 expect_match "explain" "keeps nothing" "$("$WINDLASS" explain "$MNT/dir")"
+expect "told" 1 "$(grep -c "keeps nothing that is removed: .* unless 'option trash on' is set" "$LOG")"
+for command in list empty "restore /gone"; do
+    # shellcheck disable=SC2086
+    expect_error "for layout freedesktop; .* lie in /.trashcan, and mv" \
+        "$WINDLASS" trash ${command%% *} "$MNT" ${command#"${command%% *}"}
+done
 unmount
-sed -i 's|option trash-internal-op off|option max-age 1d|' "$VOL"
+sed -i 's|option trash-internal-op off|option trash off|' "$VOL"
+mount_volfile "$VOL"
+expect "meant" 1 "$(grep -c "keeps nothing that is removed" "$LOG")"
+unmount
+sed -i 's|option trash off|option max-age 1d|' "$VOL"
 expect_error "'max-age' can't be used with 'layout gluster'" "$WINDLASS" -f "$VOL" "$MNT"

@@ -151,6 +151,12 @@ visit_order_begin (xlator_t *this, const struct xlator_asked *asked, GString *an
                                    .asked = asked };
     int r = order_read (order, asked, answer);
 
+    if (r == 0 && trash_priv (this)->layout == TRASH_GLUSTER) {
+        g_string_printf (answer, "'windlass trash' is for layout freedesktop; with layout gluster "
+                                 "the files lie in /%s, and mv(1) restores them",
+                         trash_priv (this)->directory);
+        r = -EOPNOTSUPP;
+    }
     if (r == 0 && asked->read_only && carry_out != trash_list) {
         g_string_printf (answer, "%s changes the trash, and the mount is read-only (-o ro)", name);
         r = -EROFS;

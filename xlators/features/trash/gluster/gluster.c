@@ -34,6 +34,10 @@ trash_gluster_options (xlator_t *this, trash_private_t *priv)
     priv->on = priv->wanted == SWITCH_AUTO ? !gluster : priv->wanted == SWITCH_ON;
     if (gluster && priv->max_filesize == 0)
         priv->max_filesize = GLUSTER_MAX_FILESIZE;
+    if (gluster && priv->wanted == SWITCH_AUTO)
+        gf_log (this, GF_LOG_ERROR, /* so that it comes to the terminal, too */
+                "keeps nothing that is removed: with 'layout gluster' the trash is off unless "
+                "'option trash on' is set; 'option trash off' says that this is meant");
     if (!other)
         return 0;
     gf_log (this, GF_LOG_ERROR,
