@@ -121,6 +121,7 @@ src_libcore_a_SOURCES = \
     %D%/core/rules/match.c \
     %D%/core/rules/rule-reader.c \
     %D%/core/rules/rules.c \
+    %D%/core/rules/rule-doubt.h \
     %D%/core/rules/verdict.c \
     %D%/core/rules/verdict.h \
     %D%/core/report/failures.c \

@@ -60,6 +60,7 @@
 #include "core/realm/realm.h"
 
 /* Rules: which requests a translator treats in a way of its own. */
+#include "core/rules/rule-doubt.h"
 #include "core/rules/rule-reader.h"
 #include "core/rules/rules.h"
 

@@ -5,6 +5,7 @@
 #include "core/data/loc.h"
 #include "core/edge/frame.h"
 #include "core/edge/stub.h"
+#include "core/rules/rule-doubt.h"
 #include "core/rules/verdict.h"
 #include "core/time/read-section.h"
 
@@ -508,4 +509,29 @@ rules_for (xlator_t *this, struct rules_slot *slot, const char *path, inode_t *i
     }
     shared_unref (&set->shared);
     return hits;
+}
+
+const char *
+rule_doubt (xlator_t *this, const struct rule *rule, inode_t *inode)
+{
+    struct rule_file file = { 0 };
+
+    if (!inode)
+        return rule_asks_file (rule) ? "owner or mode" : rule->types ? "type" : NULL;
+    rule_file_of_inode (this, inode, &file);
+    return rule_asks_file (rule) && !file.known ? "owner or mode" : NULL;
+}
+
+void
+rule_explain (xlator_t *this, const struct rules *rules, const struct rule *rule, inode_t *inode,
+              GString *out)
+{
+    const char *doubt = rule_doubt (this, rule, inode);
+
+    g_string_append (out, doubt ? "this rule may be for it" : "this rule is for it");
+    if (doubt)
+        g_string_append_printf (out, ", as its %s is not known", doubt);
+    g_string_append_printf (out, ": line %d of %s: ", rule->line, rules->file);
+    rule_print (rule, out);
+    g_string_append_c (out, '\n');
 }

@@ -10,7 +10,7 @@
 #include "core/base/printable.h"
 #include "core/edge/steps.h"
 #include "core/realm/realm.h"
-#include "core/rules/rules.h"
+#include "core/rules/rule-doubt.h"
 #include "core/table/opset.h"
 
 #include <errno.h>
@@ -340,17 +340,27 @@ command_explain (void *data, GBytes *input, GString *answer)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
+struct rules_asked {
+    xlator_t *xl;
+    inode_t *inode; /* or NULL */
+    GString *out;
+};
+
 static void
 append_rule (const struct rules *rules, const struct rule *rule, void *data)
 {
     g_autoptr (GString) text = g_string_new (NULL);
-    GString *out = data;
+    const struct rules_asked *asked = data;
+    const char *doubt = rule_doubt (asked->xl, rule, asked->inode);
+    GString *out = asked->out;
 
     rule_print (rule, text);
     g_string_append (out, "    ");
     line_append (out, rules->file, 256);
     g_string_append_printf (out, ":%d: ", rule->line);
     line_append (out, text->str, 4096);
+    if (doubt)
+        g_string_append_printf (out, "   (may be for it: its %s is not known)", doubt);
     g_string_append_c (out, '\n');
 }
 
@@ -358,11 +368,11 @@ static void
 append_rules_of (GString *out, const struct subject *subject, xlator_t *xl)
 {
     g_autofree char *path = path_in_realm_of (xl, subject);
-    inode_t *inode = realm_inode_of (xl, subject->inode);
+    struct rules_asked asked = { xl, realm_inode_of (xl, subject->inode), out };
 
     line_append (out, xl->name, 256);
     g_string_append_printf (out, " (%s)\n", xl->type);
-    if (rules_for (xl, xl->api->rules (xl), path, inode, append_rule, out) == 0)
+    if (rules_for (xl, xl->api->rules (xl), path, asked.inode, append_rule, &asked) == 0)
         g_string_append (out, "    no rule is for its path\n");
 }
 

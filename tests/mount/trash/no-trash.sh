@@ -22,6 +22,9 @@ for layout in freedesktop gluster; do
     stack features/trash,trash=on,layout=$layout,settle=50ms
     user_mount
     wait_until 'grep -q "may not make a trash in the root.*removed for good\|can.t be made or used" "$LOG"'
+    [ "$layout" = gluster ] ||
+        expect_match "explain before" "is removed for good, as no trash can be made: EACCES" \
+            "$("$WINDLASS" explain "$MNT")"
     user touch "$MNT/home/file"
     user sh -c 'echo text >"$1/home/file"' - "$MNT"
     expect_ok user rm "$MNT/home/file"
@@ -30,6 +33,9 @@ for layout in freedesktop gluster; do
     expect_ok "$WINDLASS" reload "$MNT"
     user touch "$MNT/home/stays" "$MNT/home/other"
     expect_error 'Permission denied' user rm "$MNT/home/stays"
+    [ "$layout" = gluster ] ||
+        expect_match "explain" "can't be removed, as no trash can be made: EACCES" \
+            "$("$WINDLASS" explain "$MNT")"
     expect "$layout: it stays" stays "$(ls "$BACK/home" | grep stays)"
     expect_match "$layout: explain" "1 removals failed, since no trash can be made" "$("$WINDLASS" explain "$MNT")"
     expect "$layout: told" 1 "$(grep -c "'stays' is not removed, since no trash can be made" "$LOG")"

@@ -47,6 +47,12 @@ EOF2
 expect_ok "$WINDLASS" reload "$MNT"
 head -c 5000 /dev/zero >"$MNT/src/large"
 touch "$MNT"/src/{small,owned,program}
+said=$("$WINDLASS" explain "$MNT/src/small")
+expect_match "a size" "this rule is for it: line 1 " "$said"
+expect_match "an owner" "this rule may be for it, as its owner or mode is not known: line 2 " "$said"
+expect_match "kept perhaps" "but is removed for good if a rule below that eliminates" "$said"
+expect_match "rules" ':3: unlink mode -0100 -> eliminate   \(may be for it: its owner or mode is not known\)' \
+    "$("$WINDLASS" rules "$MNT" /src/small)"
 chown 1234 "$MNT/src/owned"
 chmod 700 "$MNT/src/program"
 rm "$MNT"/src/{large,small,owned,program}
@@ -68,11 +74,19 @@ expect_error "$rules:2:20: expected eliminate or keep" "$WINDLASS" -f "$VOL" "$M
 
 # Directories: of what is eliminated nothing is left, also no empty directories.
 printf '* path "/cache*" -> eliminate\nunlink mode 0600 -> eliminate\n' >"$rules"
-stack "features/trash,settle=50ms,eliminate=/build,rules=$rules"
+stack "features/trash,settle=50ms,max-filesize=1000,eliminate=/build,rules=$rules"
 mount_volfile "$VOL"
 "$WINDLASS" trash empty "$MNT" >/dev/null
 mkdir -p "$MNT"/{build,cache,src}/sub/below "$MNT/build.o"
 touch "$MNT"/{build,cache,src}/{sub/,sub/below/,}file "$MNT/build.o/file"
+mkfifo "$MNT/pipe"
+# explain NAME: what is said of its removal.
+explain () { "$WINDLASS" explain "$MNT/$1" | grep -E '^    (goes|is removed for|but is)'; }
+expect "a pattern" "    is removed for good: '/build' names it (eliminate)" "$(explain build/file)"
+expect "a rule" "    is removed for good: a rule below eliminates it (rules)" "$(explain cache/file)"
+expect "a file" "goes to the trash of the user who removes it (trash) but is removed for good if it has more than 1000 bytes (max-filesize) but is removed for good if a rule below that eliminates is for the removal (rules)" \
+    "$(explain src/file | xargs)"
+expect_match "a pipe" "is removed for good, as it has no content" "$(explain pipe)"
 rm -r "$MNT"/{build,cache,src,build.o}
 asked
 expect "directories" "build.o src" "$(entries)"

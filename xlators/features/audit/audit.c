@@ -448,14 +448,18 @@ audit_waits_for (xlator_t *this, const call_frame_t *frame, GString *out)
     held_waits_for (priv->held, frame, audit_why_held, out);
 }
 
+struct audit_asked {
+    xlator_t *this;
+    inode_t *inode; /* or NULL */
+    GString *out;
+};
+
 static void
 audit_explain_rule (const struct rules *rules, const struct rule *rule, void *data)
 {
-    GString *out = data;
+    const struct audit_asked *asked = data;
 
-    g_string_append_printf (out, "this rule is for it: line %d of %s: ", rule->line, rules->file);
-    rule_print (rule, out);
-    g_string_append_c (out, '\n');
+    rule_explain (asked->this, rules, rule, asked->inode, asked->out);
 }
 
 static void
@@ -464,8 +468,9 @@ audit_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     audit_private_t *priv = this->private;
     const opset_t ops = rules_ops_for (this, &priv->slot, inode);
     const int error = record_log_error (priv->log);
+    struct audit_asked asked = { this, inode, out };
 
-    if (rules_for (this, &priv->slot, path, inode, audit_explain_rule, out) == 0)
+    if (rules_for (this, &priv->slot, path, inode, audit_explain_rule, &asked) == 0)
         g_string_append (out, "records nothing of it: no rule is for its path\n");
     else if (ops & (OPSET_OF (FOP_readv) | OPSET_OF (FOP_writev)))
         g_string_append (out, "its reads and writes go past the page cache, to be recorded "

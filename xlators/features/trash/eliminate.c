@@ -6,7 +6,7 @@
  * A rule may ask for the size, the owner or the mode of the file. If one does, each removal gets
  * the attributes of its file first, in a line of work.
  */
-#include "trash.h"
+#include "gluster/gluster.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -26,19 +26,26 @@ pattern_fits (const char *pattern, const char *path, const char *name)
         || (strncmp (path, pattern, size) == 0 && path[size] == '/');
 }
 
+/* Returns the pattern that names a path, or NULL. name: its end. */
+static const char *
+pattern_for (const trash_private_t *priv, const char *path, const char *name)
+{
+    for (char **one = priv->eliminated; one && *one; one++)
+        if (pattern_fits (*one, path, name))
+            return *one;
+    return NULL;
+}
+
 bool
 trash_fits_pattern (xlator_t *this, const loc_t *loc)
 {
     const trash_private_t *priv = this->private;
     g_autofree char *path = NULL;
-    bool found = false;
 
     if (!priv->eliminated || !*priv->eliminated)
         return false;
     path = inode_path (loc->parent, loc->name);
-    for (char **one = priv->eliminated; *one && !found; one++)
-        found = pattern_fits (*one, path, loc->name);
-    return found;
+    return pattern_for (priv, path, loc->name);
 }
 
 /* --- the language ----------------------------------------------------------------------------- */
@@ -51,6 +58,18 @@ trash_fits_pattern (xlator_t *this, const loc_t *loc)
 struct eliminate_action {
     bool keeps;
 };
+
+/* A rule that can be for no removal is taken for a mistake. */
+static void
+eliminate_check_ops (struct rule_reader *reader, const struct rule *rule)
+{
+    const char *const start = reader->line_start;
+
+    if ((rule->ops & ELIMINATE_OPS) == 0)
+        rule_wrong_at (reader, (int) strspn (start, " \t") + 1,
+                       "this rule is for no removal; the operations must have one of unlink, "
+                       "rmdir, rename, open, truncate and *");
+}
 
 static void
 eliminate_read_action (struct rule_reader *reader, struct rule *rule)
@@ -67,18 +86,6 @@ eliminate_read_action (struct rule_reader *reader, struct rule *rule)
     rule_reader_next (reader);
     if (!rule_reader_ends_line (reader))
         rule_expected (reader, "the end of the line", NULL);
-}
-
-/* A rule that can be for no removal is taken for a mistake. */
-static void
-eliminate_check_ops (struct rule_reader *reader, const struct rule *rule)
-{
-    const char *const start = reader->line_start;
-
-    if ((rule->ops & ELIMINATE_OPS) == 0)
-        rule_wrong_at (reader, (int) strspn (start, " \t") + 1,
-                       "this rule is for no removal; the operations must have one of unlink, "
-                       "rmdir, rename, open, truncate and *");
 }
 
 static void
@@ -230,23 +237,76 @@ trash_is_eliminated (xlator_t *this, const call_stack_t *root, enum fop op, cons
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
+/* What the rules say of a removal, by any caller. */
+struct eliminate_asked {
+    xlator_t *this;
+    inode_t *inode; /* or NULL */
+    enum fop op;
+    GString *out;
+    bool decided, eliminates; /* by the first rule that is for every removal */
+    bool may;                 /* a rule before that eliminates some removals */
+};
+
+/* Whether a rule is for a removal may depend on the caller and on the file's size. */
+static bool
+rule_is_for_all (const struct eliminate_asked *asked, const struct rule *rule)
+{
+    return !rule->process && !rule->uid.given && !rule->gid.given && !rule->pid.given
+        && !rule->size.given && !rule->offset.given
+        && !rule_doubt (asked->this, rule, asked->inode);
+}
+
+static void
+eliminate_judge_rule (const struct rules *rules, const struct rule *rule, void *data)
+{
+    struct eliminate_asked *asked = data;
+    const struct eliminate_action *action = rule->action;
+
+    if (asked->decided || !opset_has (rule->ops, asked->op))
+        return;
+    asked->decided = rule_is_for_all (asked, rule);
+    if (asked->decided)
+        asked->eliminates = !action->keeps;
+    else
+        asked->may |= !action->keeps;
+}
+
 static void
 eliminate_explain_rule (const struct rules *rules, const struct rule *rule, void *data)
 {
-    GString *out = data;
+    const struct eliminate_asked *asked = data;
 
-    g_string_append_printf (out, "this rule is for it: line %d of %s: ", rule->line, rules->file);
-    rule_print (rule, out);
-    g_string_append_c (out, '\n');
+    rule_explain (asked->this, rules, rule, asked->inode, asked->out);
 }
 
 void
 trash_rules_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
 {
     trash_private_t *priv = this->private;
+    struct eliminate_asked asked = { .this = this, .inode = inode, .out = out };
 
     if (__atomic_load_n (&priv->has_rules, __ATOMIC_ACQUIRE))
-        rules_for (this, &priv->rules, path, inode, eliminate_explain_rule, out);
+        rules_for (this, &priv->rules, path, inode, eliminate_explain_rule, &asked);
+}
+
+/* The first rule that is for the removal decides, and a pattern comes before all rules. */
+enum trash_fate
+trash_fate (xlator_t *this, const char *path, inode_t *inode, const char **ret_pattern)
+{
+    trash_private_t *priv = this->private;
+    const enum fop op = inode && inode->ia_type == IA_IFDIR ? FOP_rmdir : FOP_unlink;
+    struct eliminate_asked asked = { .this = this, .inode = inode, .op = op };
+    const char *end = strrchr (path, '/');
+
+    *ret_pattern = priv->layout == TRASH_GLUSTER ? trash_gluster_pattern (priv, path)
+                                                 : pattern_for (priv, path, end ? end + 1 : path);
+    if (*ret_pattern)
+        return TRASH_IS_ELIMINATED;
+    if (__atomic_load_n (&priv->has_rules, __ATOMIC_ACQUIRE))
+        rules_for (this, &priv->rules, path, inode, eliminate_judge_rule, &asked);
+    if (asked.eliminates)
+        return TRASH_IS_ELIMINATED;
+    return asked.may ? TRASH_MAY_BE_ELIMINATED : TRASH_IS_KEPT;
 }
 
 struct rules_slot *

@@ -39,6 +39,7 @@ lack_tell (xlator_t *this, struct trash_task *task)
 
     g_free (task);
     loc_wipe_path (&root);
+    __atomic_store_n (&priv->lacks, lack_lasts (-r) ? -r : 0, __ATOMIC_RELAXED);
     if (!lack_lasts (-r))
         return;
     gf_log (this, GF_LOG_WARNING,

@@ -438,15 +438,71 @@ trash_dump (xlator_t *this, GString *out)
     dump_number (out, "not_copied", &priv->uncopied);
 }
 
+/* The conditions that only the removal itself finds out, as the file is not accessed here. */
 static void
-trash_explain_kept (const trash_private_t *priv, GString *out)
+explain_conditions (const trash_private_t *priv, enum trash_fate fate, const inode_t *inode,
+                    GString *out)
 {
-    g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
+    const uint64_t most = __atomic_load_n (&priv->max_filesize, __ATOMIC_RELAXED);
+
+    if (most > 0 && !(inode && inode->ia_type == IA_IFDIR))
+        g_string_append_printf (out,
+                                "but is removed for good if it has more than %" G_GUINT64_FORMAT
+                                " bytes (max-filesize)\n",
+                                most);
+    if (fate == TRASH_MAY_BE_ELIMINATED)
+        g_string_append (out, "but is removed for good if a rule below that eliminates is for the "
+                              "removal (rules)\n");
+}
+
+static void
+explain_kept (const trash_private_t *priv, enum trash_fate fate, const inode_t *inode, GString *out)
+{
+    if (priv->layout == TRASH_GLUSTER)
+        g_string_append_printf (out, "goes to '/%s' when it is removed (layout gluster)\n",
+                                priv->directory);
+    else
+        g_string_append (out, "goes to the trash of the user who removes it (trash)\n");
+    explain_conditions (priv, fate, inode, out);
     if (__atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_OVERWRITTEN)
         g_string_append (out, "goes there, too, when a rename replaces it (keep)\n");
     if (__atomic_load_n (&priv->keep, __ATOMIC_RELAXED) & TRASH_TRUNCATED)
         g_string_append (out, "has its content copied there when it is cut or opened for writing "
                               "(keep)\n");
+}
+
+static bool
+has_content (const trash_private_t *priv, const inode_t *inode)
+{
+    if (!inode || inode->ia_type == IA_INVAL || priv->layout == TRASH_GLUSTER)
+        return true;
+    return inode->ia_type == IA_IFREG || inode->ia_type == IA_IFLNK || inode->ia_type == IA_IFDIR;
+}
+
+/* What a removal does. */
+static void
+explain_fate (xlator_t *this, const char *path, inode_t *inode, GString *out)
+{
+    const trash_private_t *priv = this->private;
+    const int lacks = __atomic_load_n (&priv->lacks, __ATOMIC_RELAXED);
+    const char *pattern;
+    const enum trash_fate fate = trash_fate (this, path, inode, &pattern);
+
+    if (!has_content (priv, inode))
+        g_string_append (out, "is removed for good, as it has no content\n");
+    else if (pattern)
+        g_string_append_printf (out, "is removed for good: '%s' names it (eliminate)\n", pattern);
+    else if (fate == TRASH_IS_ELIMINATED)
+        g_string_append (out, "is removed for good: a rule below eliminates it (rules)\n");
+    else if (lacks && __atomic_load_n (&priv->no_trash, __ATOMIC_RELAXED) == TRASH_LACK_REFUSE)
+        g_string_append_printf (out, "can't be removed, as no trash can be made: %s (no-trash)\n",
+                                error_name (lacks));
+    else if (lacks)
+        g_string_append_printf (out,
+                                "is removed for good, as no trash can be made: %s (no-trash)\n",
+                                error_name (lacks));
+    else
+        explain_kept (priv, fate, inode, out);
 }
 
 static void
@@ -461,11 +517,8 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append (out, "lies in a trash: removing it is final\n");
     else if (!__atomic_load_n (&priv->on, __ATOMIC_RELAXED))
         g_string_append (out, "keeps nothing that is removed (trash)\n");
-    else if (priv->layout == TRASH_GLUSTER)
-        g_string_append_printf (out, "goes to '/%s' when it is removed (layout gluster)\n",
-                                priv->directory);
     else
-        trash_explain_kept (priv, out);
+        explain_fate (this, path, inode, out);
     trash_rules_explain (this, path, inode, out);
     if (lost > 0)
         g_string_append_printf (

@@ -217,6 +217,7 @@ typedef struct {
     const char *top_name;    /* TRASH_STAGES, or that of this user; interned. Constant after init */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
+    int lacks;               /* why the daemon can make no trash: a positive errno, or 0 */
     uint64_t refused;        /* removals, since no trash can be made */
     uint64_t uncopied;       /* files that were cut or opened for writing without a copy */
     int uncopied_error;      /* the last reason, a positive errno */
@@ -505,6 +506,11 @@ int trash_rules_begin (xlator_t *this, const char *file);
 void trash_rules_end (xlator_t *this);
 void trash_rules_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
 struct rules_slot *trash_rules (xlator_t *this);
+/* Returns what `eliminate` and the rules say of the removal of a path, by whichever caller. inode:
+ * NULL if it isn't known. *ret_pattern: the pattern of `eliminate` that names it, or NULL. */
+enum trash_fate { TRASH_IS_KEPT, TRASH_MAY_BE_ELIMINATED, TRASH_IS_ELIMINATED };
+enum trash_fate trash_fate (xlator_t *this, const char *path, inode_t *inode,
+                            const char **ret_pattern);
 
 /* --- trash.c ---------------------------------------------------------------------------------- */
 

@@ -66,20 +66,19 @@ trash_gluster_has (const trash_private_t *priv, const char *path)
 }
 
 /* Directories from the root, with or without slashes around them. */
-static bool
-is_below_eliminated (const trash_private_t *priv, const char *path)
+const char *
+trash_gluster_pattern (const trash_private_t *priv, const char *path)
 {
-    bool found = false;
-
-    for (char **one = priv->eliminated; one && *one && !found; one++) {
+    for (char **one = priv->eliminated; one && *one; one++) {
         const char *directory = *one + strspn (*one, "/");
         size_t size = strlen (directory);
 
         while (size > 0 && directory[size - 1] == '/')
             size--;
-        found = size > 0 && strncmp (path + 1, directory, size) == 0 && path[1 + size] == '/';
+        if (size > 0 && strncmp (path + 1, directory, size) == 0 && path[1 + size] == '/')
+            return *one;
     }
-    return found;
+    return NULL;
 }
 
 bool
@@ -92,7 +91,7 @@ trash_gluster_keeps (xlator_t *this, const call_stack_t *root, inode_t *director
     if (!trash_takes (this, root) || !directory)
         return false;
     path = inode_path (directory, name);
-    return *path == '/' && !trash_gluster_has (priv, path) && !is_below_eliminated (priv, path);
+    return *path == '/' && !trash_gluster_has (priv, path) && !trash_gluster_pattern (priv, path);
 }
 
 bool

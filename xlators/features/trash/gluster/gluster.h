@@ -30,6 +30,8 @@ void trash_gluster_begin (xlator_t *this);
 
 /* Returns whether a path is the trash's directory, or is below it. */
 bool trash_gluster_has (const trash_private_t *priv, const char *path);
+/* Returns the directory of `eliminate` that has the path, or NULL. */
+const char *trash_gluster_pattern (const trash_private_t *priv, const char *path);
 /* Returns whether a name in a directory is the trash's directory, which a caller may not remove or
  * rename. */
 bool trash_gluster_guards (xlator_t *this, const call_stack_t *root, const loc_t *loc);
