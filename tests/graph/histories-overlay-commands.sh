@@ -26,6 +26,7 @@ again 2065 -- --lowers --commands $all
         'a commit leaves a file alone of which only the time has changed'
 } >commit.allow
 run 501 --lowers --commands commit --allow commit.allow
+again 320025 -- --lowers --commands commit,freeze,discard --allow commit.allow
 run 601 --lowers --commands commit,$all --allow commit.allow
 
 overlay upper-lower lower

@@ -9,6 +9,7 @@
  */
 #include "up.h"
 #include "../names/links.h"
+#include "../names/names.h"
 #include "../formats/records.h"
 
 #include <linux/stat.h>
@@ -370,11 +371,12 @@ overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emp
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
-    int r = 0;
+    int r;
 
     if (realm_below (this, inode, OVERLAY_UPPER))
         return 0;
-    if (inode_a_name (inode, &parent, &name))
+    r = overlay_name_of (this, inode, &parent, &name);
+    if (r > 0)
         r = overlay_copy_up (this, parent);
     if (r < 0)
         return r;

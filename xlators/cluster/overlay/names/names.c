@@ -127,6 +127,44 @@ overlay_name_is (xlator_t *this, const struct overlay_name *name, inode_t *above
     return realm_below (this, above, slot) == below;
 }
 
+struct overlay_naming {
+    struct overlay_act act;
+    inode_t *inode;
+    inode_t *parent; /* with a reference; NULL: none was found yet */
+    char *name;      /* owned */
+    int error;       /* of a name that could not be looked up: a negative errno */
+};
+
+static void
+overlay_naming_try (inode_t *parent, const char *name, void *data)
+{
+    struct overlay_naming *naming = data;
+    g_auto (overlay_name_t) at = { 0 };
+    const int r = naming->parent ? 0 : overlay_name_look (&naming->act, parent, name, &at);
+
+    if (r < 0)
+        naming->error = r;
+    else if (!naming->parent && overlay_name_is (naming->act.this, &at, naming->inode)) {
+        naming->parent = inode_ref (parent);
+        naming->name = g_strdup (name);
+    }
+}
+
+int
+overlay_name_of (xlator_t *this, inode_t *inode, inode_t **ret_parent, char **ret_name)
+{
+    struct overlay_naming naming = { .inode = inode };
+
+    overlay_act_begin (&naming.act, this, NULL, inode);
+    inode_each_name (inode, overlay_naming_try, &naming);
+    overlay_act_end (&naming.act);
+    if (!naming.parent)
+        return naming.error;
+    *ret_parent = naming.parent;
+    *ret_name = naming.name;
+    return 1;
+}
+
 bool
 overlay_is_dead (xlator_t *this, inode_t *directory)
 {
