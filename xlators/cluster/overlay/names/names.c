@@ -132,6 +132,7 @@ struct overlay_naming {
     inode_t *inode;
     inode_t *parent; /* with a reference; NULL: none was found yet */
     char *name;      /* owned */
+    bool stands;     /* the layers have the inode there */
     int error;       /* of a name that could not be looked up: a negative errno */
 };
 
@@ -140,14 +141,17 @@ overlay_naming_try (inode_t *parent, const char *name, void *data)
 {
     struct overlay_naming *naming = data;
     g_auto (overlay_name_t) at = { 0 };
-    const int r = naming->parent ? 0 : overlay_name_look (&naming->act, parent, name, &at);
+    const int r = naming->stands ? 0 : overlay_name_look (&naming->act, parent, name, &at);
 
     if (r < 0)
         naming->error = r;
-    else if (!naming->parent && overlay_name_is (naming->act.this, &at, naming->inode)) {
-        naming->parent = inode_ref (parent);
-        naming->name = g_strdup (name);
-    }
+    if (r < 0 || naming->stands || !overlay_name_shows (&at))
+        return;
+    naming->stands = overlay_name_is (naming->act.this, &at, naming->inode);
+    inode_unref (naming->parent);
+    g_free (naming->name);
+    naming->parent = inode_ref (parent);
+    naming->name = g_strdup (name);
 }
 
 int
@@ -158,8 +162,13 @@ overlay_name_of (xlator_t *this, inode_t *inode, inode_t **ret_parent, char **re
     overlay_act_begin (&naming.act, this, NULL, inode);
     inode_each_name (inode, overlay_naming_try, &naming);
     overlay_act_end (&naming.act);
-    if (!naming.parent)
+    if (naming.error && !naming.stands) {
+        inode_unref (naming.parent);
+        g_free (naming.name);
         return naming.error;
+    }
+    if (!naming.parent)
+        return 0;
     *ret_parent = naming.parent;
     *ret_name = naming.name;
     return 1;

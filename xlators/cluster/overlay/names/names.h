@@ -14,8 +14,9 @@ int overlay_look_above (struct overlay_act *act, inode_t *parent, const char *na
  * OVERLAY_TRIES it fails with ESTALE, since somebody changes the layers behind the view. */
 bool overlay_name_is (xlator_t *this, const struct overlay_name *name, inode_t *above);
 /* Finds a name of an inode above that the layers have: the table may know one that has gone, as the
- * answer to a lookup may come after a rename. Returns 1, with a reference in *ret_parent and a
- * name that is to be freed with g_free; 0: the inode has no name; or a negative errno. */
+ * answer to a lookup may come after a rename. If they have none, a name under which they have
+ * another object, which somebody may have put there. Returns 1, with a reference in *ret_parent and
+ * a name that is to be freed with g_free; 0: the inode has no name; or a negative errno. */
 int overlay_name_of (xlator_t *this, inode_t *inode, inode_t **ret_parent, char **ret_name);
 #define OVERLAY_OTHER 1
 #define OVERLAY_TRIES 100
