@@ -100,6 +100,7 @@ src_libcore_a_SOURCES = \
     %D%/core/cache/lru.c \
     %D%/core/cache/pages.c \
     %D%/core/records/record-files.c \
+    %D%/core/records/record-gap.c \
     %D%/core/records/record-internal.h \
     %D%/core/records/record-log.c \
     %D%/core/records/record-logs.c \

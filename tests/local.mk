@@ -35,6 +35,7 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_pause.c \
     %D%/unit/test_process.c \
     %D%/unit/test_place.c \
+    %D%/unit/test_record_gap.c \
     %D%/unit/test_record_log.c \
     %D%/unit/test_record_read.c \
     %D%/unit/test_replicate.c \
@@ -55,6 +56,8 @@ tests_unit_all_SOURCES = %D%/program.c %D%/program.h %D%/unit/mock.c %D%/unit/mo
     %D%/unit/test_work.c \
     %D%/unit/test_wire.c \
     %D%/unit/test_xdr.c \
+    %D%/unit/records_world.c \
+    %D%/unit/records_world.h \
     %D%/unit/rpc_world.h \
     %D%/unit/samples.h \
     %D%/unit/tls_server.c \

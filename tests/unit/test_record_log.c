@@ -2,122 +2,14 @@
 /* builds: debug valgrind */
 /* Logs of records (core/records): who shares one, numbers, full disks, torn lines, rotation. The
  * limit of a file's size stands for the end of a disk, and the clock is virtual. */
-#include "core/records/record-log.h"
-#include "core/time/scheduler.h"
+#include "records_world.h"
 
-#include "../program.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define NAME "records.log"
-#define SECOND INT64_C (1000000000)
-
-static char folder[] = "records.XXXXXX";
-static int folder_fd;
-
-/* --- the world -------------------------------------------------------------------------------- */
-
-static void
-records_new (void)
-{
-    signal (SIGXFSZ, SIG_IGN);
-    strcpy (folder + sizeof folder - 7, "XXXXXX");
-    ck_assert_ptr_nonnull (g_mkdtemp (folder));
-    folder_fd = open (folder, O_RDONLY | O_DIRECTORY);
-    scheduler_begin (1);
-}
-
-static void
-records_free (void)
-{
-    scheduler_end ();
-    close (folder_fd);
-}
-
-/* Sets the size beyond which no file of this process grows; RLIM_INFINITY: none. */
-static void
-disk_ends_at (rlim_t size)
-{
-    struct rlimit limit;
-
-    getrlimit (RLIMIT_FSIZE, &limit);
-    limit.rlim_cur = size;
-    ck_assert_int_eq (setrlimit (RLIMIT_FSIZE, &limit), 0);
-}
-
-/* Lets the thread of the log do what it can without a wait. */
-static void
-settle (void)
-{
-    while (scheduler_threads () > 0)
-        scheduler_run (0);
-}
-
-/* Lets time pass, and the thread make one attempt more. */
-static void
-records_pass (int64_t nanoseconds)
-{
-    settle ();
-    scheduler_pass (nanoseconds);
-    if (scheduler_timers ())
-        scheduler_fire ();
-    settle ();
-}
-
-static struct record_log *
-records_open (const char *name)
-{
-    struct record_log *log = record_log_open (RECORDS_TO_FILE, folder_fd, name);
-
-    ck_assert_msg (log, "%s: %s", name, g_strerror (errno));
-    return log;
-}
-
-static char *
-records_path (const char *name)
-{
-    return g_build_filename (folder, name, NULL);
-}
-
-static char *
-text_of (const char *name)
-{
-    g_autofree char *path = records_path (name);
-    char *text = NULL;
-
-    ck_assert_msg (g_file_get_contents (path, &text, NULL, NULL), "no file '%s'", name);
-    return text;
-}
-
-static void
-check_text (const char *name, const char *expected)
-{
-    g_autofree char *text = text_of (name);
-
-    ck_assert_str_eq (text, expected);
-}
-
-static off_t
-records_size (const char *name)
-{
-    g_autofree char *path = records_path (name);
-    struct stat st;
-
-    ck_assert_int_eq (stat (path, &st), 0);
-    return st.st_size;
-}
-
-static void
-move_away (const char *name, const char *to)
-{
-    ck_assert_int_eq (renameat (folder_fd, name, folder_fd, to), 0);
-}
 
 /* --- one log of a process --------------------------------------------------------------------- */
 
@@ -128,7 +20,7 @@ START_TEST (a_name_in_a_directory_is_one_log)
     int by_link;
 
     unlink (link);
-    ck_assert_int_eq (symlink (folder, link), 0);
+    ck_assert_int_eq (symlink (records_folder, link), 0);
     by_link = open (link, O_PATH);
     again = record_log_open (RECORDS_TO_FILE, by_link, NAME);
     ck_assert_ptr_eq (again, one);
@@ -137,7 +29,7 @@ START_TEST (a_name_in_a_directory_is_one_log)
     record_log_write (again, "\"a\":1", false);
     record_log_unref (again);
     record_log_unref (other);
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
     one = records_open (NAME); /* its lock is free again */
     record_log_unref (one);
     unlink (link);
@@ -148,10 +40,10 @@ END_TEST
 START_TEST (another_process_has_the_file)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    const int fd = openat (folder_fd, "." NAME ".lock", O_RDWR | O_CREAT, 0600);
+    const int fd = openat (records_fd, "." NAME ".lock", O_RDWR | O_CREAT, 0600);
 
     ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), 0);
-    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, records_fd, NAME));
     ck_assert_int_eq (errno, EBUSY);
     close (fd);
     record_log_unref (records_open (NAME));
@@ -162,7 +54,7 @@ END_TEST
 START_TEST (a_reader_of_the_file_hinders_nobody)
 {
     struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-    const int fd = openat (folder_fd, NAME, O_RDWR | O_CREAT, 0644);
+    const int fd = openat (records_fd, NAME, O_RDWR | O_CREAT, 0644);
 
     ck_assert_int_eq (fcntl (fd, F_OFD_SETLK, &lock), 0);
     record_log_unref (records_open (NAME));
@@ -172,13 +64,13 @@ END_TEST
 
 START_TEST (a_file_that_others_can_change_is_refused)
 {
-    ck_assert_int_eq (openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600) < 0, 0);
-    ck_assert_int_eq (fchmodat (folder_fd, NAME, 0620, 0), 0);
-    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_int_eq (openat (records_fd, NAME, O_WRONLY | O_CREAT, 0600) < 0, 0);
+    ck_assert_int_eq (fchmodat (records_fd, NAME, 0620, 0), 0);
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, records_fd, NAME));
     ck_assert_int_eq (errno, EPERM);
-    ck_assert_int_eq (fchmodat (folder_fd, NAME, 0600, 0), 0);
-    ck_assert_int_eq (fchmodat (folder_fd, "." NAME ".lock", 0640, 0), 0);
-    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, folder_fd, NAME));
+    ck_assert_int_eq (fchmodat (records_fd, NAME, 0600, 0), 0);
+    ck_assert_int_eq (fchmodat (records_fd, "." NAME ".lock", 0640, 0), 0);
+    ck_assert_ptr_null (record_log_open (RECORDS_TO_FILE, records_fd, NAME));
     ck_assert_int_eq (errno, EPERM);
 }
 END_TEST
@@ -189,7 +81,7 @@ END_TEST
 START_TEST (numbers_go_on_behind_zeros)
 {
     struct record_log *log;
-    const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600);
+    const int fd = openat (records_fd, NAME, O_WRONLY | O_CREAT, 0600);
 
     dprintf (fd, "{\"unwind\":7,\"a\":1}\n{\"unwind\":41,\"a\":\"\\\"last\\\":99\"}\n");
     ck_assert_int_eq (ftruncate (fd, 1 << 20), 0);
@@ -212,9 +104,9 @@ START_TEST (numbers_go_on_behind_a_rotation)
 
     record_log_rotate_at (log, 10, 0);
     record_log_write (log, "\"a\":1", false);
-    settle ();
-    check_text (NAME, "");
-    ck_assert_uint_eq (record_file_last_number (folder_fd, NAME), 1);
+    records_settle ();
+    records_check_text (NAME, "");
+    ck_assert_uint_eq (record_file_last_number (records_fd, NAME), 1);
     ck_assert_uint_eq (record_log_number (log), 2);
     record_log_unref (log);
     log = records_open (NAME);
@@ -227,12 +119,12 @@ END_TEST
 START_TEST (a_number_may_lie_across_blocks)
 {
     for (int before = (256 << 10) - 40; before < (256 << 10) + 5; before++) {
-        const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        const int fd = openat (records_fd, NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
         ck_assert_int_gt (write (fd, "\n{\"unwind\":1234567890123", 24), 0);
         ck_assert_int_eq (ftruncate (fd, 24 + before), 0);
         close (fd);
-        ck_assert_uint_eq (record_file_last_number (folder_fd, NAME), UINT64_C (1234567890123));
+        ck_assert_uint_eq (record_file_last_number (records_fd, NAME), UINT64_C (1234567890123));
     }
 }
 END_TEST
@@ -245,17 +137,17 @@ START_TEST (what_is_lost_is_in_one_gap)
     g_autofree char *text = NULL;
 
     record_log_write (log, "\"a\":1", false);
-    disk_ends_at ((rlim_t) records_size (NAME));
+    records_disk_ends_at ((rlim_t) records_size (NAME));
     for (int i = 0; i < 3; i++)
         record_log_write (log, "\"a\":2", false);
     ck_assert (record_log_is_full (log));
-    settle ();
-    disk_ends_at (RLIM_INFINITY);
+    records_settle ();
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
     ck_assert (!record_log_is_full (log));
     record_log_write (log, "\"a\":3", false);
     record_log_unref (log);
-    text = text_of (NAME);
+    text = records_text (NAME);
     ck_assert_msg (g_str_has_prefix (text, "{\"unwind\":1,\"a\":1}\n"
                                            "{\"gap\":3,\"first\":2,\"last\":4,\"time\":"),
                    "%s", text);
@@ -271,14 +163,14 @@ START_TEST (kept_records_come_before_the_gap)
                                                                               large),
                     *text = NULL;
 
-    disk_ends_at (0);
+    records_disk_ends_at (0);
     for (int i = 0; i < 4; i++)
         record_log_write (log, body, true);
     record_log_write (log, "\"a\":1", true);
-    disk_ends_at (RLIM_INFINITY);
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
     record_log_unref (log);
-    text = text_of (NAME);
+    text = records_text (NAME);
     ck_assert_int_eq (strncmp (text, "{\"unwind\":1,", 12), 0);
     ck_assert_ptr_nonnull (strstr (text, "\n{\"unwind\":2,"));
     ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":3,\"first\":3,\"last\":5,"));
@@ -292,13 +184,13 @@ START_TEST (notes_wait_up_to_a_limit)
     g_autofree char *large = g_strnfill (9 << 20, 'x'),
                     *body = g_strdup_printf ("\"begin\":\"%s\"", large), *text = NULL;
 
-    disk_ends_at (0);
+    records_disk_ends_at (0);
     for (int i = 0; i < 6; i++)
         record_log_note (log, body);
-    disk_ends_at (RLIM_INFINITY);
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
     record_log_unref (log);
-    text = text_of (NAME);
+    text = records_text (NAME);
     ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":0,\"first\":0,\"last\":0,\"notes\":4,"));
     ck_assert_uint_lt (strlen (text), 20 << 20);
 }
@@ -310,15 +202,15 @@ START_TEST (a_torn_line_goes_on_where_it_was)
 {
     struct record_log *log = records_open (NAME);
 
-    disk_ends_at (10);
+    records_disk_ends_at (10);
     record_log_write (log, "\"a\":1", false);
     ck_assert_int_eq (records_size (NAME), 10);
-    disk_ends_at (15);
+    records_disk_ends_at (15);
     records_pass (SECOND);
     ck_assert_int_eq (records_size (NAME), 15);
-    disk_ends_at (RLIM_INFINITY);
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
     record_log_unref (log);
 }
 END_TEST
@@ -327,17 +219,17 @@ START_TEST (a_torn_record_is_whole_in_the_next_file)
 {
     struct record_log *log = records_open (NAME);
 
-    disk_ends_at (10);
+    records_disk_ends_at (10);
     record_log_write (log, "\"a\":1", false);
-    move_away (NAME, "away");
-    disk_ends_at (RLIM_INFINITY);
+    records_move_away (NAME, "away");
+    records_disk_ends_at (RLIM_INFINITY);
     ck_assert_int_eq (record_log_reopen (log), 0);
     records_pass (SECOND);
     ck_assert (!record_log_is_full (log));
     record_log_write (log, "\"a\":2", false);
     record_log_unref (log);
-    check_text ("away", "");
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    records_check_text ("away", "");
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
 }
 END_TEST
 
@@ -346,19 +238,19 @@ START_TEST (a_torn_gap_is_whole_in_the_next_file)
     struct record_log *log = records_open (NAME);
     g_autofree char *text = NULL;
 
-    disk_ends_at (0);
+    records_disk_ends_at (0);
     for (int i = 0; i < 5; i++)
         record_log_write (log, "\"a\":1", false);
-    disk_ends_at (10);
+    records_disk_ends_at (10);
     records_pass (SECOND);
-    check_text (NAME, "{\"gap\":5,\"");
+    records_check_text (NAME, "{\"gap\":5,\"");
     record_log_write (log, "\"a\":2", false); /* lost, and in a gap of its own */
-    move_away (NAME, "away");
-    disk_ends_at (RLIM_INFINITY);
+    records_move_away (NAME, "away");
+    records_disk_ends_at (RLIM_INFINITY);
     ck_assert_int_eq (record_log_reopen (log), 0);
     records_pass (SECOND);
     record_log_unref (log);
-    text = text_of (NAME);
+    text = records_text (NAME);
     ck_assert_int_eq (strncmp (text, "{\"gap\":5,\"first\":1,\"last\":5,", 28), 0);
     ck_assert_ptr_nonnull (strstr (text, "\n{\"gap\":1,\"first\":6,\"last\":6,"));
 }
@@ -367,18 +259,18 @@ END_TEST
 START_TEST (a_line_that_a_daemon_has_left_torn_is_ended)
 {
     struct record_log *log;
-    const int fd = openat (folder_fd, NAME, O_WRONLY | O_CREAT, 0600);
+    const int fd = openat (records_fd, NAME, O_WRONLY | O_CREAT, 0600);
 
     dprintf (fd, "{\"unwind\":7");
     close (fd);
-    disk_ends_at (11);
+    records_disk_ends_at (11);
     log = records_open (NAME);
     ck_assert (record_log_is_full (log)); /* nothing may be before the newline */
-    disk_ends_at (RLIM_INFINITY);
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
     record_log_write (log, "\"a\":1", false);
     record_log_unref (log);
-    check_text (NAME, "{\"unwind\":7\n{\"unwind\":8,\"a\":1}\n");
+    records_check_text (NAME, "{\"unwind\":7\n{\"unwind\":8,\"a\":1}\n");
 }
 END_TEST
 
@@ -389,18 +281,18 @@ START_TEST (a_failed_rotation_is_tried_again)
     struct record_log *log = records_open (NAME);
 
     record_log_rotate_at (log, 10, 1);
-    ck_assert_int_eq (mkdirat (folder_fd, NAME ".1", 0700), 0);
+    ck_assert_int_eq (mkdirat (records_fd, NAME ".1", 0700), 0);
     record_log_write (log, "\"a\":1", false);
-    settle ();
+    records_settle ();
     record_log_write (log, "\"a\":2", false);
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
-    ck_assert_int_eq (unlinkat (folder_fd, NAME ".1", AT_REMOVEDIR), 0);
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    ck_assert_int_eq (unlinkat (records_fd, NAME ".1", AT_REMOVEDIR), 0);
     records_pass (2 * SECOND);
     record_log_rotate_at (log, 0, 1);
     record_log_write (log, "\"a\":3", false);
     record_log_unref (log);
-    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
-    check_text (NAME, "{\"unwind\":3,\"a\":3}\n");
+    records_check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    records_check_text (NAME, "{\"unwind\":3,\"a\":3}\n");
 }
 END_TEST
 
@@ -414,12 +306,12 @@ START_TEST (a_failed_rotation_removes_nothing)
     ck_assert_int_eq (g_mkdir_with_parents (inside, 0700), 0);
     record_log_rotate_at (log, 10, 0);
     record_log_write (log, "\"a\":1", false);
-    settle ();
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
+    records_settle ();
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n");
     g_rmdir (inside);
     g_rmdir (block);
     records_pass (2 * SECOND);
-    check_text (NAME, "");
+    records_check_text (NAME, "");
     record_log_unref (log);
 }
 END_TEST
@@ -430,18 +322,18 @@ START_TEST (a_file_that_cannot_grow_is_rotated)
     struct record_log *log = records_open (NAME);
 
     record_log_rotate_at (log, 1 << 20, 1);
-    disk_ends_at (45);
+    records_disk_ends_at (45);
     for (int i = 0; i < 3; i++)
         record_log_write (log, "\"a\":1", false);
     ck_assert (!record_log_is_full (log));
     record_log_write (log, "\"a\":2", false); /* waits */
-    settle ();
-    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":1}\n");
-    check_text (NAME, "{\"unwind\":3,\"a\":1}\n{\"unwind\":4,\"a\":2}\n");
-    disk_ends_at (38);
+    records_settle ();
+    records_check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":1}\n");
+    records_check_text (NAME, "{\"unwind\":3,\"a\":1}\n{\"unwind\":4,\"a\":2}\n");
+    records_disk_ends_at (38);
     record_log_write (log, "\"a\":3", false); /* none of its bytes fits */
-    settle ();
-    check_text (NAME, "{\"unwind\":5,\"a\":3}\n");
+    records_settle ();
+    records_check_text (NAME, "{\"unwind\":5,\"a\":3}\n");
     ck_assert (!record_log_is_full (log));
     record_log_unref (log);
 }
@@ -457,17 +349,17 @@ START_TEST (a_file_that_cannot_grow_may_have_to_stay)
 
     ck_assert (g_file_set_contents (older, "older", -1, NULL));
     record_log_rotate_at (log, never ? 0 : 1 << 20, 1);
-    disk_ends_at (never ? 25 : 10);
+    records_disk_ends_at (never ? 25 : 10);
     record_log_write (log, "\"a\":1", true);
     record_log_write (log, "\"a\":2", true);
     records_pass (SECOND);
     ck_assert (record_log_is_full (log));
-    check_text (NAME ".1", "older");
-    disk_ends_at (RLIM_INFINITY);
+    records_check_text (NAME ".1", "older");
+    records_disk_ends_at (RLIM_INFINITY);
     records_pass (SECOND);
     ck_assert (!record_log_is_full (log));
     record_log_unref (log);
-    check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
+    records_check_text (NAME, "{\"unwind\":1,\"a\":1}\n{\"unwind\":2,\"a\":2}\n");
 }
 END_TEST
 
@@ -476,19 +368,19 @@ START_TEST (a_rotation_that_would_help_fails)
 {
     struct record_log *log = records_open (NAME);
 
-    ck_assert_int_eq (mkdirat (folder_fd, NAME ".1", 0700), 0);
+    ck_assert_int_eq (mkdirat (records_fd, NAME ".1", 0700), 0);
     record_log_rotate_at (log, 1 << 20, 1);
-    disk_ends_at (19);
+    records_disk_ends_at (19);
     record_log_write (log, "\"a\":1", false);
     record_log_write (log, "\"a\":2", false);
-    settle ();
+    records_settle ();
     ck_assert (record_log_is_full (log));
-    ck_assert_int_eq (unlinkat (folder_fd, NAME ".1", AT_REMOVEDIR), 0);
+    ck_assert_int_eq (unlinkat (records_fd, NAME ".1", AT_REMOVEDIR), 0);
     for (int i = 0; i < 10; i++)
         records_pass (SECOND);
     ck_assert (!record_log_is_full (log));
-    check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n");
-    check_text (NAME, "{\"unwind\":2,\"a\":2}\n");
+    records_check_text (NAME ".1", "{\"unwind\":1,\"a\":1}\n");
+    records_check_text (NAME, "{\"unwind\":2,\"a\":2}\n");
     record_log_unref (log);
 }
 END_TEST
@@ -503,14 +395,14 @@ START_TEST (a_rotation_removes_what_a_lower_keep_leaves)
 
         ck_assert (g_file_set_contents (path, name, -1, NULL));
     }
-    old = record_file_open (folder_fd, NAME, &size);
-    fd = record_file_rotate (folder_fd, NAME, 2, old, &size);
+    old = record_file_open (records_fd, NAME, &size);
+    fd = record_file_rotate (records_fd, NAME, 2, old, &size);
     ck_assert_int_ge (fd, 0);
-    check_text (NAME ".2", NAME ".1");
+    records_check_text (NAME ".2", NAME ".1");
     for (int i = 3; i <= 4; i++) {
         g_autofree char *name = g_strdup_printf (NAME ".%d", i);
 
-        ck_assert_int_lt (faccessat (folder_fd, name, F_OK, 0), 0);
+        ck_assert_int_lt (faccessat (records_fd, name, F_OK, 0), 0);
     }
     close (old);
     close (fd);
@@ -528,19 +420,19 @@ START_TEST (older_files_move_up_to_a_free_number)
 
         ck_assert (g_file_set_contents (path, name, -1, NULL));
     }
-    old = record_file_open (folder_fd, NAME, &size);
+    old = record_file_open (records_fd, NAME, &size);
     ck_assert_int_eq (write (old, "old", 3), 3);
-    fd = record_file_rotate (folder_fd, NAME, 3, old, &size);
+    fd = record_file_rotate (records_fd, NAME, 3, old, &size);
     ck_assert_int_ge (fd, 0);
-    check_text (NAME ".1", "old");
-    check_text (NAME ".2", NAME ".2");
-    check_text (NAME ".3", NAME ".3");
+    records_check_text (NAME ".1", "old");
+    records_check_text (NAME ".2", NAME ".2");
+    records_check_text (NAME ".3", NAME ".3");
     close (old);
     old = fd;
-    fd = record_file_rotate (folder_fd, NAME, 3, old, &size);
-    check_text (NAME ".1", "");
-    check_text (NAME ".2", "old");
-    check_text (NAME ".3", NAME ".2");
+    fd = record_file_rotate (records_fd, NAME, 3, old, &size);
+    records_check_text (NAME ".1", "");
+    records_check_text (NAME ".2", "old");
+    records_check_text (NAME ".3", NAME ".2");
     close (old);
     close (fd);
 }

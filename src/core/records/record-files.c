@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The files of a log of records. */
-#include "core/records/record-log.h"
+#include "core/base/log.h"
+#include "core/records/record-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ record_file_lock (int directory, const char *name)
     struct stat st;
     const int fd = record_file_open_own (directory, own, S_IRWXG | S_IRWXO, &st);
 
-    /* Without O_APPEND, for record_file_keep_number. */
+    /* Without O_APPEND, for record_file_keep. */
     if (fd < 0 || (fcntl (fd, F_OFD_SETLK, &lock) == 0 && fcntl (fd, F_SETFL, 0) == 0))
         return fd;
     close (fd);
@@ -323,24 +323,21 @@ record_file_number_in (int directory, const char *name)
     return number;
 }
 
-/* In the form of a record, for record_file_number_in; in place, which needs no room. The number
- * never gets fewer digits. */
-void
-record_file_keep_number (int lock_fd, uint64_t number)
+static uint64_t
+record_files_number (int directory, const char *name)
 {
-    char text[NUMBER_SIZE];
-    const int size = snprintf (text, sizeof text, "{\"unwind\":%" PRIu64, number);
-    const ssize_t written G_GNUC_UNUSED = pwrite (lock_fd, text, (size_t) size, 0);
+    g_autofree char *older = record_file_older (name, 1);
+    const uint64_t number = record_file_number_in (directory, name);
+
+    return number ? number : record_file_number_in (directory, older);
 }
 
 uint64_t
 record_file_last_number (int directory, const char *name)
 {
-    g_autofree char *older = record_file_older (name, 1), *kept = record_file_lock_name (name);
-    const uint64_t number = record_file_number_in (directory, name);
+    g_autofree char *kept = record_file_lock_name (name);
 
-    return MAX (number ? number : record_file_number_in (directory, older),
-                record_file_number_in (directory, kept));
+    return MAX (record_files_number (directory, name), record_file_number_in (directory, kept));
 }
 
 bool
@@ -355,4 +352,41 @@ record_file_is_whole (int directory, const char *name)
     if (fd >= 0)
         close (fd);
     return last == '\n';
+}
+
+/* Returns where the last line of a file ends. */
+static off_t
+record_file_whole_size (int fd, off_t size)
+{
+    g_autofree char *bytes = g_malloc (BLOCK_SIZE);
+
+    while (size > 0) {
+        const off_t begin = MAX (size - BLOCK_SIZE, 0);
+        const ssize_t n = pread (fd, bytes, (size_t) (size - begin), begin);
+        const char *newline = n > 0 ? memrchr (bytes, '\n', (size_t) n) : NULL;
+
+        if (n <= 0 || newline)
+            return newline ? begin + (newline - bytes) + 1 : size;
+        size = begin;
+    }
+    return 0;
+}
+
+uint64_t
+record_file_cut (int directory, const char *name)
+{
+    off_t size;
+    const int fd = record_file_open_to_read (directory, name, &size);
+    const off_t whole = fd >= 0 ? record_file_whole_size (fd, size) : 0;
+    uint64_t own_size;
+    const int own = whole < size ? record_file_open (directory, name, &own_size) : -1;
+
+    if (own >= 0 && ftruncate (own, whole) < 0)
+        gf_log (NULL, GF_LOG_WARNING, "the log '%s' ends with the beginning of a record: %s", name,
+                g_strerror (errno));
+    if (own >= 0)
+        close (own);
+    if (fd >= 0)
+        close (fd);
+    return record_files_number (directory, name);
 }

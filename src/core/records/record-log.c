@@ -15,11 +15,10 @@
 #define ROTATE_AGAIN 1000000000 /* nanoseconds after a failed rotation until the next attempt */
 #define WAITING_MAX (16 << 20)  /* bytes of lines that wait in memory while the log is full */
 
-enum line_kind { LINE_RECORD, LINE_OTHER };
-
 /* A line that waits, with its newline. */
 struct waiting_line {
-    enum line_kind kind;
+    struct record_gap holds; /* what is lost if the line is; nothing: the line only ends another */
+    bool is_record;
     size_t size;
     char text[];
 };
@@ -88,7 +87,7 @@ record_put_bytes_locked (struct record_log *log, const char *text, size_t size)
 static bool
 record_is_behind_locked (const struct record_log *log)
 {
-    return log->gap.lost + log->gap.notes > 0 || log->waiting.length > 0;
+    return record_gap_is_open (&log->gap) || log->waiting.length > 0;
 }
 
 /* The log is behind: it is full, unless a rotation is about to help. */
@@ -104,22 +103,36 @@ record_set_behind_locked (struct record_log *log)
     thread_cond_signal (&log->wake);
 }
 
+bool
+record_keep_state_locked (struct record_log *log)
+{
+    struct record_kept kept = { .number = __atomic_load_n (&log->number, __ATOMIC_SEQ_CST),
+                                .gap = log->gap, .error = log->counts.error };
+
+    record_gap_add (&kept.gap, &log->waits);
+    return log->lock_fd < 0 || record_file_keep (log->lock_fd, &kept);
+}
+
 static struct waiting_line *
-waiting_line_new (enum line_kind kind, const char *text, size_t size)
+waiting_line_new (const struct record_gap *holds, bool is_record, const char *text, size_t size)
 {
     struct waiting_line *line = g_malloc (sizeof *line + size);
 
-    line->kind = kind;
+    line->holds = *holds;
+    line->is_record = is_record;
     line->size = size;
     memcpy (line->text, text, size);
     return line;
 }
 
 static void
-record_keep_locked (struct record_log *log, enum line_kind kind, const GString *text)
+record_keep_locked (struct record_log *log, const struct record_gap *holds, bool is_record,
+                    const GString *text)
 {
-    g_queue_push_tail (&log->waiting, waiting_line_new (kind, text->str, text->len));
+    g_queue_push_tail (&log->waiting, waiting_line_new (holds, is_record, text->str, text->len));
     log->waiting_size += text->len;
+    record_gap_add (&log->waits, holds);
+    record_keep_state_locked (log);
     record_set_behind_locked (log);
 }
 
@@ -127,39 +140,27 @@ record_keep_locked (struct record_log *log, enum line_kind kind, const GString *
  * it. If the log has taken the beginning alone, the rest waits and the log is behind, so that no
  * other line comes between the two parts. */
 static bool
-record_put_locked (struct record_log *log, enum line_kind kind, const GString *text)
+record_put_locked (struct record_log *log, const struct record_gap *holds, bool is_record,
+                   const GString *text)
 {
     const size_t done = record_put_bytes_locked (log, text->str, text->len);
 
     if (done > 0 && done < text->len) {
         log->begun = done;
-        record_keep_locked (log, kind, text);
-    } else if (done > 0 && kind == LINE_RECORD) {
+        record_keep_locked (log, holds, is_record, text);
+    } else if (done > 0 && is_record) {
         log->counts.records++;
     }
     return done > 0;
 }
 
-/* Counts a record as lost. Two threads may lose their records in another order than they have taken
- * their numbers, so the first and the last number of the gap are the lowest and the highest. */
+/* Counts as lost, also for the next daemon, since this one may be killed before it can tell. */
 static void
-record_lose_locked (struct record_log *log, uint64_t number)
+record_lose_locked (struct record_log *log, const struct record_gap *holds)
 {
-    if (log->gap.lost + log->gap.notes == 0)
-        log->gap.since = clock_today ();
-    if (log->gap.lost++ == 0)
-        log->gap.first = log->gap.last = number;
-    log->gap.first = MIN (log->gap.first, number);
-    log->gap.last = MAX (log->gap.last, number);
-    log->counts.lost++;
-    record_set_behind_locked (log);
-}
-
-static void
-record_lose_note_locked (struct record_log *log)
-{
-    if (log->gap.lost + log->gap.notes++ == 0)
-        log->gap.since = clock_today ();
+    record_gap_add (&log->gap, holds);
+    log->counts.lost += holds->lost;
+    record_keep_state_locked (log);
     record_set_behind_locked (log);
 }
 
@@ -173,19 +174,21 @@ void
 record_log_write (struct record_log *log, const char *body, bool keep)
 {
     g_autoptr (GString) line = g_string_sized_new (strlen (body) + 64);
+    struct record_gap holds;
     uint64_t number;
 
     pthread_mutex_lock (&log->lock);
     number = record_log_number (log);
+    holds = (struct record_gap){ 1, number, number, 0, clock_today (), false };
     g_string_append_printf (line, "{\"unwind\":%" PRIu64 ",%s}\n", number, body);
-    if (record_is_behind_locked (log) || !record_put_locked (log, LINE_RECORD, line)) {
+    if (record_is_behind_locked (log) || !record_put_locked (log, &holds, true, line)) {
         /* Once a record is lost, all that follow are, until the log has room: so one record of the
          * gap tells them all. */
         if ((keep || record_new_file_helps_locked (log)) && log->gap.lost == 0
             && log->waiting_size < WAITING_MAX)
-            record_keep_locked (log, LINE_RECORD, line);
+            record_keep_locked (log, &holds, true, line);
         else
-            record_lose_locked (log, number);
+            record_lose_locked (log, &holds);
     }
     pthread_mutex_unlock (&log->lock);
 }
@@ -193,15 +196,16 @@ record_log_write (struct record_log *log, const char *body, bool keep)
 void
 record_log_note (struct record_log *log, const char *body)
 {
+    const struct record_gap holds = { .notes = 1, .since = clock_today () };
     g_autoptr (GString) line = g_string_new (NULL);
 
     g_string_append_printf (line, "{%s}\n", body);
     pthread_mutex_lock (&log->lock);
-    if (record_is_behind_locked (log) || !record_put_locked (log, LINE_OTHER, line)) {
+    if (record_is_behind_locked (log) || !record_put_locked (log, &holds, false, line)) {
         if (log->waiting_size < WAITING_MAX)
-            record_keep_locked (log, LINE_OTHER, line);
+            record_keep_locked (log, &holds, false, line);
         else
-            record_lose_note_locked (log);
+            record_lose_locked (log, &holds);
     }
     pthread_mutex_unlock (&log->lock);
 }
@@ -236,6 +240,25 @@ record_append_time (GString *out, struct timespec time)
     g_string_append_printf (out, "\"time\":\"%s.%06ldZ\"", text, time.tv_nsec / 1000);
 }
 
+/* The first of the waiting lines is written. */
+static void
+record_waits_no_more_locked (struct record_log *log)
+{
+    struct waiting_line *line = g_queue_pop_head (&log->waiting);
+
+    log->begun = 0;
+    log->waiting_size -= line->size;
+    log->counts.records += line->is_record;
+    log->waits.lost -= line->holds.lost;
+    log->waits.notes -= line->holds.notes;
+    if (line->holds.lost > 0)
+        log->waits.first = line->holds.last + 1;
+    if (!record_gap_is_open (&log->waits))
+        memset (&log->waits, 0, sizeof log->waits);
+    record_keep_state_locked (log);
+    g_free (line);
+}
+
 /* Writes as much of the waiting lines as the log takes. Returns whether none is left. */
 static bool
 record_put_waiting_locked (struct record_log *log)
@@ -247,12 +270,25 @@ record_put_waiting_locked (struct record_log *log)
             record_put_bytes_locked (log, line->text + log->begun, line->size - log->begun);
         if (log->begun < line->size)
             return false;
-        log->begun = 0;
-        log->waiting_size -= line->size;
-        log->counts.records += line->kind == LINE_RECORD;
-        g_free (g_queue_pop_head (&log->waiting));
+        record_waits_no_more_locked (log);
     }
     return true;
+}
+
+static GString *
+record_gap_line (const struct record_gap *gap, int error)
+{
+    GString *line = g_string_new ("{\"gap\":");
+
+    g_string_append_printf (line, "%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",",
+                            gap->lost, gap->first, gap->last);
+    if (gap->at_least)
+        g_string_append (line, "\"at_least\":true,");
+    if (gap->notes)
+        g_string_append_printf (line, "\"notes\":%" PRIu64 ",", gap->notes);
+    record_append_time (line, gap->since);
+    g_string_append_printf (line, ",\"error\":\"%s\"}\n", error_name (error));
+    return line;
 }
 
 /* Writes the record of the gap. As soon as the log has taken the beginning of that record, the gap
@@ -260,18 +296,26 @@ record_put_waiting_locked (struct record_log *log)
 static void
 record_put_gap_locked (struct record_log *log)
 {
-    g_autoptr (GString) line = g_string_new ("{\"gap\":");
+    const struct record_gap gap = log->gap;
+    g_autoptr (GString) line = record_gap_line (&gap, log->counts.error);
 
-    g_string_append_printf (line, "%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",",
-                            log->gap.lost, log->gap.first, log->gap.last);
-    if (log->gap.notes)
-        g_string_append_printf (line, "\"notes\":%" PRIu64 ",", log->gap.notes);
-    record_append_time (line, log->gap.since);
-    g_string_append_printf (line, ",\"error\":\"%s\"}\n", error_name (log->counts.error));
-    if (!record_put_locked (log, LINE_OTHER, line))
-        return;
-    log->counts.gaps++;
     memset (&log->gap, 0, sizeof log->gap);
+    if (!record_put_locked (log, &gap, false, line)) {
+        log->gap = gap;
+        return;
+    }
+    log->counts.gaps++;
+    record_keep_state_locked (log);
+}
+
+void
+record_log_inherit (struct record_log *log, const struct record_gap *gap)
+{
+    g_autoptr (GString) line = record_gap_line (gap, log->counts.error);
+
+    g_queue_push_tail (&log->waiting, waiting_line_new (gap, false, line->str, line->len));
+    log->waiting_size += line->len;
+    log->waits = *gap;
 }
 
 bool
@@ -279,7 +323,7 @@ record_catch_up_locked (struct record_log *log)
 {
     if (!record_put_waiting_locked (log))
         return false;
-    if (log->gap.lost + log->gap.notes > 0)
+    if (record_gap_is_open (&log->gap))
         record_put_gap_locked (log);
     return !record_is_behind_locked (log);
 }
@@ -331,7 +375,9 @@ record_begin_lines_locked (struct record_log *log, bool whole)
 {
     log->begun = 0;
     if (!whole) {
-        g_queue_push_head (&log->waiting, waiting_line_new (LINE_OTHER, "\n", 1));
+        const struct record_gap nothing = { 0 };
+
+        g_queue_push_head (&log->waiting, waiting_line_new (&nothing, false, "\n", 1));
         log->waiting_size++;
     }
     if (!record_put_waiting_locked (log))
@@ -340,7 +386,7 @@ record_begin_lines_locked (struct record_log *log, bool whole)
 
 /* Takes the beginning of a line off the end of a file that is given up: the next one gets the whole
  * line. Not if another program has written behind it. */
-static void
+void
 record_cut_line_locked (const struct record_log *log)
 {
     const off_t end = log->fd >= 0 && log->begun > 0 ? lseek (log->fd, 0, SEEK_CUR) : -1;
@@ -367,17 +413,10 @@ record_use_file (struct record_log *log, int fd, uint64_t size, bool whole)
     log->want_rotation = record_log_wants_rotation_locked (log);
     log->rotate_at = 0;
     record_begin_lines_locked (log, whole);
-    record_log_keep_number (log);
+    record_keep_state_locked (log);
     pthread_mutex_unlock (&log->lock);
     if (old >= 0)
         close (old);
-}
-
-void
-record_log_keep_number (const struct record_log *log)
-{
-    if (log->lock_fd >= 0)
-        record_file_keep_number (log->lock_fd, __atomic_load_n (&log->number, __ATOMIC_SEQ_CST));
 }
 
 int
@@ -425,7 +464,9 @@ record_rotate (struct record_log *log, int keep)
     int fd;
 
     pthread_mutex_lock (&log->files_lock);
-    record_log_keep_number (log);
+    pthread_mutex_lock (&log->lock);
+    record_keep_state_locked (log);
+    pthread_mutex_unlock (&log->lock);
     fd = record_file_rotate (log->directory, log->name, keep, log->fd, &size);
     if (fd >= 0)
         record_use_file (log, fd, size, record_file_is_whole (log->directory, log->name));

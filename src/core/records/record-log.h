@@ -2,7 +2,8 @@
 /*
  * A log of records: one JSON object a line in a file, or entries of the journal. Each record has a
  * number of the log. When a file is opened, the numbers go on after the last one in it, or after
- * the one that was kept beside it (record_file_keep_number), whichever is higher.
+ * the one that was kept beside it, whichever is higher. What a full disk has cost is kept there,
+ * too, until a record tells it, so that the next daemon can.
  *
  * A log belongs to the process, not to a translator or a module. Whoever opens the same name in the
  * same directory (by its device and inode) gets the same log. So records and numbers go on over a
@@ -92,10 +93,6 @@ const char *record_file_problem (int r);
  * program has given the name to another file, nothing is renamed, and that file is opened.
  * *ret_size: the size of the file that was opened. */
 int record_file_rotate (int directory, const char *name, int keep, int old, uint64_t *ret_size);
-
-/* Writes a number to the file of record_file_lock: after a rotation that keeps no older file no
- * record may be left. A failure is passed over, as on a full disk. */
-void record_file_keep_number (int lock_fd, uint64_t number);
 
 /* Returns the highest number in the last records of name and of name.1, and the one that was kept
  * for name; 0: none. */

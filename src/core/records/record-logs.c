@@ -67,6 +67,22 @@ record_log_open_directory (struct record_log *log, int directory)
     return 0;
 }
 
+/* An earlier daemon may have left a gap that no record tells. A line that it has only begun is
+ * counted in the gap, so its beginning goes. */
+static void
+record_log_take_gap (struct record_log *log)
+{
+    struct record_kept kept;
+
+    record_file_kept (log->directory, log->name, &kept);
+    if (!record_gap_is_open (&kept.gap))
+        return;
+    record_gap_drop_told (&kept.gap, record_file_cut (log->directory, log->name));
+    log->counts.error = kept.error;
+    if (record_gap_is_open (&kept.gap))
+        record_log_inherit (log, &kept.gap);
+}
+
 static int
 record_log_begin (struct record_log *log)
 {
@@ -77,6 +93,7 @@ record_log_begin (struct record_log *log)
         if (r < 0)
             return r;
         log->number = record_file_last_number (log->directory, log->name);
+        record_log_take_gap (log);
         r = record_log_begin_file (log);
     }
     return r < 0 ? r : thread_new (&log->thread, "records", record_log_run, log);
@@ -116,6 +133,18 @@ record_log_open (enum record_target target, int directory, const char *name)
     return known;
 }
 
+static void
+record_log_end_full_locked (struct record_log *log)
+{
+    const uint64_t lost = log->gap.lost + log->waits.lost;
+
+    record_cut_line_locked (log);
+    gf_log (NULL, GF_LOG_ERROR, "the log '%s' ends full: %s; %" PRIu64 " records are lost%s",
+            log->name, g_strerror (log->counts.error), lost,
+            record_keep_state_locked (log) ? "; the next daemon records that"
+                                           : ", and nothing will record that");
+}
+
 /* A last attempt; what cannot be written then is lost. */
 static void
 record_log_end (struct record_log *log)
@@ -126,11 +155,10 @@ record_log_end (struct record_log *log)
     pthread_mutex_unlock (&log->lock);
     thread_join (log->thread);
     pthread_mutex_lock (&log->lock);
-    if (!record_catch_up_locked (log))
-        gf_log (NULL, GF_LOG_ERROR, "the log '%s' ends full: %s; %" PRIu64 " records are lost",
-                log->name, g_strerror (log->counts.error),
-                log->gap.lost + g_queue_get_length (&log->waiting));
-    record_log_keep_number (log);
+    if (record_catch_up_locked (log))
+        record_keep_state_locked (log);
+    else
+        record_log_end_full_locked (log);
     pthread_mutex_unlock (&log->lock);
     record_log_free (log);
 }
