@@ -142,8 +142,14 @@ compare_options (struct reload *reload, const xlator_t *old, const xlator_t *fre
 
 /* --- taking over values --------------------------------------------------------------------- */
 
-/* Returns whether the translator itself has changed options, or one that names a file: its content
- * may have changed. */
+/* Returns whether the option names a file, whose content may have changed. */
+static bool
+setting_names_file (const struct option_setting *setting)
+{
+    return setting->text && setting->option->type == OPTION_PATH && setting->option->online;
+}
+
+/* Returns whether the translator itself has changed options, or one that names a file. */
 static bool
 needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
 {
@@ -151,7 +157,7 @@ needs_reconfigure (const xlator_t *old, const xlator_t *fresh)
         const struct option_setting *after = changed_setting (old, fresh, i),
                                     *now = fresh->settings->pdata[i];
 
-        if (now->text && now->option->type == OPTION_PATH && now->option->online)
+        if (setting_names_file (now))
             return true;
         if (after && option_find (old->api->options, after->option->key[0]) == after->option
             && !after->option->inert)
@@ -258,6 +264,26 @@ adopt (struct reload *reload)
     }
 }
 
+/* After adopt: tells which files were read again, so that nobody takes "no option changed" for
+ * rules that were not read. */
+static void
+tell_files (struct reload *reload)
+{
+    for (guint i = 0; i < reload->fresh->xlators->len; i++) {
+        const xlator_t *old = reload_old (reload, i);
+
+        for (guint at = 0; at < old->settings->len; at++) {
+            const struct option_setting *setting = old->settings->pdata[at];
+
+            if (setting_names_file (setting))
+                g_string_append_printf (reload->answer,
+                                        "volume '%s': option '%s': '%s' was read again\n",
+                                        old->name, setting->option->key[0],
+                                        setting_shown (setting));
+        }
+    }
+}
+
 static int
 reload_take (struct reload *reload)
 {
@@ -276,6 +302,7 @@ reload_take (struct reload *reload)
     adopt (reload);
     if (reload->n_changes == 0)
         g_string_append (reload->answer, "no option changed\n");
+    tell_files (reload);
     return 0;
 }
 

@@ -45,7 +45,8 @@ expect "the rules" "$(sha256sum rules | cut -d ' ' -f 1)" \
 expect_ok "$WINDLASS" reload "$MNT"
 expect "equal rules" "" "$(jq 'select (.change)' "$LOGFILE")"
 echo 'mkdir path "/seen*" -> record' >rules
-expect_ok "$WINDLASS" reload "$MNT"
+expect "the answer tells that the file was read" "no option changed
+volume 'watch': option 'rules': '$TEST_DIR/rules' was read again" "$("$WINDLASS" reload "$MNT")"
 mkdir "$MNT/unseen" "$MNT/seen"
 expect "the records" "/third
 watch $TEST_DIR/rules $(sha256sum rules | cut -d ' ' -f 1) drop
