@@ -9,6 +9,7 @@
 #include "audit.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #define DEFAULT_FILE "audit.log"
@@ -120,13 +121,50 @@ audit_pass (const struct call *call, bool teaches)
         call_pass (call);
 }
 
+struct audit_search {
+    const char *pattern;
+    char *path; /* the first that fits, or NULL */
+};
+
+static void
+audit_try_name (inode_t *parent, const char *name, void *data)
+{
+    struct audit_search *search = data;
+    char *path = search->path ? NULL : inode_path (parent, name);
+
+    if (path && fnmatch (search->pattern, path, 0) == 0)
+        search->path = path;
+    else
+        g_free (path);
+}
+
+/* Takes over a path of an inode. If the pattern of the rule matches another one of its paths, but
+ * not this one, returns that: the request has no name, and by that path it met the rule. */
+static char *
+audit_path_by_rule (const struct rule *rule, inode_t *inode, char *path)
+{
+    struct audit_search search = { .pattern = rule->path };
+
+    if (!path || !rule->path || !inode || fnmatch (rule->path, path, 0) == 0)
+        return path;
+    inode_each_name (inode, audit_try_name, &search);
+    if (!search.path)
+        return path;
+    g_free (path);
+    return search.path;
+}
+
 static void
 audit_fill (const struct call *call, struct audit_local *local, const struct rule *rule,
             bool teaches)
 {
     local->path = call_path (call);
-    local->new_path = call->fd_out ? inode_path (call->fd_out->inode, NULL)
-                                   : call_new_path (call);
+    if (!call->loc || !call->loc->name)
+        local->path = audit_path_by_rule (rule, audit_file_of (call), local->path);
+    local->new_path = call->fd_out
+                        ? audit_path_by_rule (rule, call->fd_out->inode,
+                                              inode_path (call->fd_out->inode, NULL))
+                        : call_new_path (call);
     local->rule = rule->line;
     local->offset = (uint64_t) call->offset;
     local->size = call->size;
