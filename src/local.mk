@@ -122,7 +122,6 @@ src_libcore_a_SOURCES = \
     %D%/core/rules/match.c \
     %D%/core/rules/rule-reader.c \
     %D%/core/rules/rules.c \
-    %D%/core/rules/rule-doubt.h \
     %D%/core/rules/verdict.c \
     %D%/core/rules/verdict.h \
     %D%/core/report/failures.c \
@@ -269,6 +268,7 @@ pkgincluderecords_HEADERS = \
     %D%/core/records/record-log.h
 pkgincluderulesdir = $(pkgincludedir)/core/rules
 pkgincluderules_HEADERS = \
+    %D%/core/rules/rule-doubt.h \
     %D%/core/rules/rule-reader.h \
     %D%/core/rules/rules.h
 pkgincluderealmdir = $(pkgincludedir)/core/realm

@@ -24,7 +24,8 @@ again 2065 -- --lowers --commands $all
         'a commit makes a file of each name that the view has given a file of the base'
     printf '\ncase history\nline * by the model its mtime is *\nwhy  %s\n' \
         'a commit leaves a file alone of which only the time has changed'
-    printf '\ncase history\nline *: lookup #* = No such file or directory*by the model it succeeds\nwhy  %s\n' \
+    printf '\ncase history\nline %s\nwhy  %s\n' \
+        '*: lookup #* = No such file or directory*by the model it succeeds' \
         'a rename over a directory takes that away first, so for a moment the name is missing'
 } >commit.allow
 run 501 --lowers --commands commit --allow commit.allow
