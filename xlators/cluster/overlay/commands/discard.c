@@ -13,6 +13,8 @@
 #include "../names/names.h"
 #include "../formats/records.h"
 
+#include <limits.h>
+
 /* A name of the upper that goes. */
 struct discard_name {
     char *path;     /* in the view */
@@ -183,9 +185,25 @@ discard_mark_dead (xlator_t *this, inode_t *inode)
     }
 }
 
+static void
+discard_tell_name (inode_t *parent, const char *name, void *data)
+{
+    const struct discarding *discarding = data;
+
+    pause_invalidate (discarding->pause,
+                      &(struct invalidation){ .inode = parent, .name = name,
+                                              .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES });
+}
+
+/* The one name of a file is told by the caller. */
 void
 discard_inode (const struct discarding *discarding, inode_t *inode)
 {
+    g_autoptr (inode_t) parent = NULL;
+    char name[NAME_MAX + 1];
+
+    if (inode->ia_type != IA_IFDIR && !inode_only_name (inode, &parent, name))
+        inode_each_name (inode, discard_tell_name, (void *) discarding);
     discard_mark_dead (discarding->this, inode);
     pause_detach (discarding->pause, inode);
 }
@@ -207,23 +225,13 @@ discard_forget (struct discard *discard, const struct discard_name *name)
     inode_unref (parent);
 }
 
-static void
-discard_other_name (inode_t *parent, const char *name, void *data)
-{
-    const struct discarding *discarding = data;
-
-    pause_invalidate (discarding->pause,
-                      &(struct invalidation){ .inode = parent, .name = name,
-                                              .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES });
-}
-
 /* A hard-linked file of a lower: all its names show the lower's file again. */
 void
 discard_linked (inode_t *above, void *data)
 {
     const struct discarding *discarding = data;
 
-    inode_each_name (above, discard_other_name, data);
+    inode_each_name (above, discard_tell_name, data);
     pause_detach (discarding->pause, above);
 }
 
