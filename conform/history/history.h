@@ -187,7 +187,7 @@ enum command_effect {
     COMMAND_STORES,   /* the same, and the only lower has that tree. A file may get another gfid
                          when no client has its inode */
     COMMAND_SHOWS,    /* clients see nothing, and the base stays as it is */
-    COMMAND_RESTORES, /* clients see the base; a file that was changed goes on as a removed one */
+    COMMAND_RESTORES, /* clients see the base; a changed file that is open becomes a removed one */
 };
 
 enum command_effect command_effect (const char *name);

@@ -4,10 +4,10 @@
  * same storage, as a mount does (src/fuse/move/move.c). Gates let all calls go for that time, and
  * no client begins one.
  *
- * The new graph looks up all inodes, since clients use what they know of names, and opens the open
- * files again. If it can't open one, since the file was removed or detached, or if a translator of
- * the old graph still has the file, then all open files of that inode stay in the old graph, and
- * calls about the inode go there. An old graph ends when no file is open in it.
+ * Clients go on to use the inodes that they know, so the new graph looks all of them up. It opens
+ * the open files again. If it can't open one, since the file was removed or detached, or if a
+ * translator of the old graph still has the file, then all open files of that inode stay in the old
+ * graph, and calls about the inode go there. An old graph ends when no file is open in it.
  */
 #include "conform/history/drive.h"
 #include "core/data/loc.h"
@@ -173,7 +173,7 @@ reload_move_file (struct drive *drive, struct actor_file *file, void *data)
     file->fd = fd_ref (fresh);
 }
 
-/* The new graph drops what it has cached meanwhile. */
+/* Has the new graph drop what its translators cached while it looked up and opened. */
 static void
 reload_drop_caches (const struct graph *fresh)
 {

@@ -30,6 +30,7 @@
  *   commands   diff, apply, discard, freeze, as they are given
  *   diff       what the upper changes
  *   apply      changes of the base
+ *   commit     frozen layers that become part of the base
  *
  * Order: a thread that holds turns waits for no copy. A thread that copies holds no turn, except to
  * give the finished copy its name. A rename of a directory takes the turn of the work directory
