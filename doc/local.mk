@@ -17,6 +17,7 @@ doc_pages = \
     %D%/quickstart-run.md \
     %D%/quickstart-slow.md \
     %D%/quickstart-translator.md \
+    %D%/quickstart-trash.md \
     %D%/security.md \
     %D%/why-busy.md \
     %D%/why-errors.md \

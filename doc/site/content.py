@@ -8,10 +8,11 @@ new page appears without a change of this file."""
 DOCUMENTS = [
     ("Begin", [
         ("install", "Packages, a build by hand, and a first mount."),
+        ("overlay", "Undo for any directory: an agent\u2019s edits are looked at, and thrown away."),
+        ("quickstart-trash", "What rm took comes back; who did what is recorded."),
         ("quickstart-faults", "Full disks, slow disks and power cuts, on demand."),
         ("quickstart-slow", "What programs do with a directory, and what they wait for."),
         ("quickstart-run", "A view of a folder for one command, without a mount that stays."),
-        ("overlay", "Undo for any directory: an agent\u2019s edits are looked at, and thrown away."),
         ("quickstart-live", "Caches, a translator that changes bytes, options that change while it runs, fstab."),
         ("quickstart-gluster", "A GlusterFS volume, with its servers as they are."),
         ("quickstart-translator", "A translator of your own, from one file of C to a mount."),
