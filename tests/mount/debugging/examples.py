@@ -242,8 +242,10 @@ class Reader:
         subprocess.check_call(["umount", self.mountpoint], timeout=PATIENCE)
 
     def unmount(self):
+        """A daemon that is about to end may have unmounted meanwhile."""
         while self.mounted():
-            subprocess.check_call(["umount", "-l", self.mountpoint])
+            if subprocess.call(["umount", "-l", self.mountpoint]) != 0 and self.mounted():
+                raise Wrong("'%s' can't be unmounted" % self.mountpoint)
 
     def prepare(self, example):
         if MOUNTS.search(example.text):
