@@ -9,6 +9,8 @@
  */
 #include "overlay_view.h"
 
+#include "core/time/thread.h"
+
 #define REQUESTS_MAX 900 /* of a commit, on one side */
 #define CHANGING                                                                                   \
     "mknod,mkdir,symlink,link,unlink,rmdir,rename,setattr,setxattr,removexattr,writev,ftruncate,"  \
@@ -252,6 +254,67 @@ START_TEST (a_commit_is_hindered_at_each_request)
 }
 END_TEST
 
+/* --- programs rename meanwhile ---------------------------------------------------------------- */
+
+struct beside {
+    struct view *view;
+    pthread_t thread;
+    char *error;
+    int r;
+    bool done; /* atomic */
+};
+
+static void *
+beside_commit (void *data)
+{
+    struct beside *beside = data;
+
+    beside->r = view_apply_all (beside->view, "commit", false, &beside->error);
+    __atomic_store_n (&beside->done, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void
+beside_change (struct view *view)
+{
+    g_autoptr (inode_t) x = renames_walk (view, "/x");
+
+    view_overwrite (view, x, "f", "CHANGED");
+}
+
+/* The look for renamed directories hangs at a file. It has passed the root by then, so it does not
+ * find the directory that is renamed now, and the plan finds its old name missing. */
+START_TEST (a_directory_that_is_renamed_while_a_commit_looks_hinders_nothing)
+{
+    const struct hindered changes = { .side = "changes" };
+    struct view view;
+    struct beside beside = { .view = &view };
+    g_autofree char *wanted = NULL, *committed = NULL;
+
+    view_make (&view);
+    renames_base (&view);
+    view_mount (&view);
+    beside_change (&view);
+    ck_assert_int_eq (view_order (&view, "changes", "rules",
+                                  "lookup path \"*/x/f\" times 1 -> hang\n"), 0);
+    ck_assert_int_eq (thread_new (&beside.thread, "commit", beside_commit, &beside), 0);
+    while (!hindered_fired (&view, &changes))
+        g_usleep (1000);
+    renames_move (&view, "/one", "/uno");
+    while (!__atomic_load_n (&beside.done, __ATOMIC_ACQUIRE)) {
+        (void) view_order (&view, "changes", "release", "");
+        g_usleep (1000);
+    }
+    pthread_join (beside.thread, NULL);
+    ck_assert_msg (beside.r == 0, "%s", beside.error);
+    wanted = view_tree (&view);
+    committed = base_tree (&view);
+    ck_assert_str_eq (committed, wanted);
+    ck_assert_ptr_nonnull (strstr (committed, "uno/1"));
+    view_remove_all (&view);
+}
+END_TEST
+
 TEST_PROGRAM (test_overlay_commit)
 {
     Suite *suite = suite_create ("overlay commit");
@@ -263,6 +326,7 @@ TEST_PROGRAM (test_overlay_commit)
     }
     log_set_level (GF_LOG_NONE);
     tcase_set_timeout (tcase, 240);
+    tcase_add_test (tcase, a_directory_that_is_renamed_while_a_commit_looks_hinders_nothing);
     tcase_add_loop_test (tcase, a_commit_is_hindered_at_each_request, 0,
                          G_N_ELEMENTS (hindered_cases));
     suite_add_tcase (suite, tcase);

@@ -130,16 +130,34 @@ overlay_turns (xlator_t *this, inode_t *directory)
     return __atomic_load_n (&overlay_inode_get (this, directory)->turns, __ATOMIC_SEQ_CST);
 }
 
-/* The work directory has a turn, too; it is an inode below, and has no count. */
+unsigned
+overlay_moves (const xlator_t *this)
+{
+    return __atomic_load_n (&overlay_priv (this)->parts->moves, __ATOMIC_SEQ_CST);
+}
+
+bool
+overlay_moved_since (const xlator_t *this, unsigned moves)
+{
+    return moves % 2 == 1 || moves != overlay_moves (this);
+}
+
+/* The work directory has a turn, too: it is an inode below, and has its count in the shared
+ * object. */
 static void
 overlay_turns_count (xlator_t *this, inode_t *a, inode_t *b)
 {
     inode_t *const directories[] = { a, b == a ? NULL : b };
 
-    for (size_t i = 0; i < G_N_ELEMENTS (directories); i++)
-        if (directories[i] && directories[i]->table == realm_root_above (this)->table)
-            __atomic_add_fetch (&overlay_inode_get (this, directories[i])->turns, 1,
-                                __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < G_N_ELEMENTS (directories); i++) {
+        unsigned *count = &overlay_priv (this)->parts->moves;
+
+        if (!directories[i])
+            continue;
+        if (directories[i]->table == realm_root_above (this)->table)
+            count = &overlay_inode_get (this, directories[i])->turns;
+        __atomic_add_fetch (count, 1, __ATOMIC_SEQ_CST);
+    }
 }
 
 void

@@ -92,16 +92,32 @@ apply_print (struct apply *apply)
     }
 }
 
+/* A plan counts only if no directory was renamed while it was made. Returns whether it counts; the
+ * apply has ended if it does not. */
+static bool
+apply_look (struct apply *apply, struct job *job, struct overlay_order *order, int *ret_r)
+{
+    const unsigned moves = overlay_moves (order->this);
+
+    apply_begin (apply, job, order);
+    *ret_r = apply_clean (apply);
+    if (*ret_r == 0)
+        *ret_r = apply_plan (apply);
+    if (!overlay_moved_since (order->this, moves))
+        return true;
+    apply_end (apply);
+    g_usleep (OVERLAY_MOVES_WAIT);
+    return false;
+}
+
 /* An error of the base after some changes does not keep those in the view. */
 static int
 apply_carry_out (struct apply *apply)
 {
-    int r = apply_clean (apply), s;
+    int r, s;
 
-    if (r == 0)
-        r = apply_plan (apply);
-    if (r < 0 || apply->items->len == 0)
-        return r;
+    if (apply->items->len == 0)
+        return 0;
     r = apply_make_objects (apply);
     if (r < 0) {
         (void) apply_clean (apply);
@@ -118,14 +134,21 @@ int
 overlay_apply (struct job *job, struct overlay_order *order)
 {
     struct apply apply;
+    unsigned tries = 0;
     int r;
 
     if (!*order->paths) {
         job_refuse (job, "a path is missing: '/' stands for everything");
         return -EINVAL;
     }
-    apply_begin (&apply, job, order);
-    r = apply_carry_out (&apply);
+    while (!apply_look (&apply, job, order, &r))
+        if (++tries == OVERLAY_MOVES_TRIES) {
+            job_refuse (job, "programs rename directories of the view all the time; nothing was "
+                        "applied");
+            return -EBUSY;
+        }
+    if (r == 0)
+        r = apply_carry_out (&apply);
     if (r == 0)
         apply_print (&apply);
     apply_end (&apply);

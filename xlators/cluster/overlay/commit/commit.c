@@ -160,6 +160,24 @@ commit_check_layer (struct commit *commit, unsigned slot)
     return r;
 }
 
+/* What hinders the commit may be what was there at no time, if programs rename directories of the
+ * upper meanwhile. Then it is looked for again. */
+static int
+commit_check_upper (struct commit *commit)
+{
+    const xlator_t *this = commit->act.this;
+    int r = -EBUSY;
+
+    for (unsigned tries = 0; r < 0 && tries < OVERLAY_MOVES_TRIES; tries++) {
+        const unsigned moves = overlay_moves (this);
+
+        r = commit_check_layer (commit, OVERLAY_UPPER);
+        if (r < 0 && !overlay_moved_since (this, moves))
+            return r;
+    }
+    return r;
+}
+
 static int
 commit_check (struct commit *commit, bool *ret_freezes)
 {
@@ -179,7 +197,8 @@ commit_check (struct commit *commit, bool *ret_freezes)
         if (r == 0 && slot == OVERLAY_UPPER)
             r = overlay_freeze_check (commit->job, commit->order);
         if (r == 0)
-            r = commit_check_layer (commit, slot);
+            r = slot == OVERLAY_UPPER ? commit_check_upper (commit)
+                                      : commit_check_layer (commit, slot);
         *ret_freezes |= slot == OVERLAY_UPPER;
     }
     return r;
