@@ -24,11 +24,9 @@ again 2065 -- --lowers --commands $all
         'a commit makes a file of each name that the view has given a file of the base'
     printf '\ncase history\nline * by the model its mtime is *\nwhy  %s\n' \
         'a commit leaves a file alone of which only the time has changed'
-    printf '\ncase history\nline %s\nwhy  %s\n' \
-        '*: lookup #* = No such file or directory*by the model it succeeds' \
-        'a rename over a directory takes that away first, so for a moment the name is missing'
 } >commit.allow
 run 501 --lowers --commands commit --allow commit.allow
+again 593 -- --lowers --commands commit --allow commit.allow
 again 320025 -- --lowers --commands commit,freeze,discard --allow commit.allow
 run 601 --lowers --commands commit,$all --allow commit.allow
 

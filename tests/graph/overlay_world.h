@@ -101,6 +101,41 @@ overlay_got (const struct world *w, const char *name)
     return text;
 }
 
+/* A file of the lower that is from before OVERLAY_OLD, and another name of one. */
+static G_GNUC_UNUSED void
+overlay_put_old (const struct world *w, const char *name, mode_t mode)
+{
+    const struct timespec times[] = { { .tv_sec = 900000000 }, { .tv_sec = 900000001 } };
+    g_autofree char *path = world_path (w, name), *text = g_strnfill (5000, 'a');
+
+    overlay_put (w, name, text);
+    ck_assert_int_eq (chmod (path, mode), 0);
+    (void) setxattr (path, "user.test", "value", 5, 0);
+    ck_assert_int_eq (utimensat (AT_FDCWD, path, times, 0), 0);
+}
+
+static G_GNUC_UNUSED void
+overlay_link_old (const struct world *w, const char *name, const char *other)
+{
+    g_autofree char *from = world_path (w, name), *to = world_path (w, other);
+
+    ck_assert_int_eq (link (from, to), 0);
+}
+
+/* Bytes and times of all that is in the lower. */
+static G_GNUC_UNUSED char *
+overlay_lower_state (const struct world *w)
+{
+    g_autofree char *command = g_strdup_printf (
+        "cd '%s/lower' && find . -printf '%%p %%m %%u %%s %%T@ %%C@\\n' | sort && "
+        "find . -type f -exec md5sum {} +", w->dir);
+    char *text = NULL;
+
+    ck_assert_int_eq (g_spawn_sync (NULL, (char *[]){ "sh", "-c", command, NULL }, NULL,
+                                    G_SPAWN_SEARCH_PATH, NULL, NULL, &text, NULL, NULL, NULL), 1);
+    return text;
+}
+
 /* Sends a command to a translator, and returns the answer. g_free it. */
 static G_GNUC_UNUSED char *
 overlay_tell (const struct world *w, const char *volume, const char *command, const char *input)
@@ -131,6 +166,45 @@ overlay_job (const struct world *w, const char *command, const char *input)
         g_usleep (100);
     }
     return r < 0 ? r : read.result;
+}
+
+/* --- requests of the first child that hang ---------------------------------------------------- */
+
+/* With debug/fault, as "fault", over the first child. */
+static G_GNUC_UNUSED const struct overlay_graph overlay_faulty = {
+    .above = "volume fault\ntype debug/fault\noption seed 1\nsubvolumes changes\nend-volume\n",
+    .top = "fault",
+};
+
+#define OVERLAY_UNTIL(condition_)                                                                  \
+    for (unsigned tries_ = 0; !(condition_); tries_++) {                                           \
+        ck_assert_msg (tries_ < 30000, "waited in vain for " #condition_);                         \
+        g_usleep (1000);                                                                           \
+    }
+
+static G_GNUC_UNUSED void
+overlay_rules (const struct world *w, const char *rules)
+{
+    g_free (overlay_tell (w, "fault", "rules", rules));
+}
+
+/* Whether a request hangs by the rule, which is for one request. */
+static G_GNUC_UNUSED bool
+overlay_hangs (const struct world *w)
+{
+    g_autofree char *shown = overlay_tell (w, "fault", "show", "");
+
+    return strstr (shown, "fired 1") != NULL;
+}
+
+/* Returns whether a request was released: one that hangs by a rule is held a moment after the rule
+ * has counted it. */
+static G_GNUC_UNUSED bool
+overlay_release (const struct world *w)
+{
+    g_autofree char *said = overlay_tell (w, "fault", "release", "");
+
+    return strcmp (said, "released 1") == 0;
 }
 
 /* --- what a view shows ------------------------------------------------------------------------ */

@@ -25,26 +25,6 @@ static const struct overlay_graph steps_graph = {
 /* --- the lower -------------------------------------------------------------------------------- */
 
 static void
-steps_put (const struct world *w, const char *name, mode_t mode)
-{
-    const struct timespec times[] = { { .tv_sec = 900000000 }, { .tv_sec = 900000001 } };
-    g_autofree char *path = world_path (w, name), *text = g_strnfill (5000, 'a');
-
-    overlay_put (w, name, text);
-    ck_assert_int_eq (chmod (path, mode), 0);
-    (void) setxattr (path, "user.test", "value", 5, 0);
-    ck_assert_int_eq (utimensat (AT_FDCWD, path, times, 0), 0);
-}
-
-static void
-steps_link (const struct world *w, const char *name, const char *other)
-{
-    g_autofree char *from = world_path (w, name), *to = world_path (w, other);
-
-    ck_assert_int_eq (link (from, to), 0);
-}
-
-static void
 steps_lower (const struct world *w)
 {
     static const char *const folders[] = { "lower/dir", "lower/dir/deep", "lower/gone" };
@@ -54,25 +34,11 @@ steps_lower (const struct world *w)
 
         ck_assert_int_eq (mkdir (path, 0755), 0);
     }
-    steps_put (w, "lower/dir/deep/file", 0640);
-    steps_put (w, "lower/file", 0604);
-    steps_put (w, "lower/gone/a", 0644);
-    steps_put (w, "lower/linked", 0644);
-    steps_link (w, "lower/linked", "lower/dir/linked");
-}
-
-/* Bytes and times of all that is in the lower. */
-static char *
-steps_lower_state (const struct world *w)
-{
-    g_autofree char *command = g_strdup_printf (
-        "cd '%s/lower' && find . -printf '%%p %%m %%u %%s %%T@ %%C@\\n' | sort && "
-        "find . -type f -exec md5sum {} +", w->dir);
-    char *text = NULL;
-
-    ck_assert_int_eq (g_spawn_sync (NULL, (char *[]){ "sh", "-c", command, NULL }, NULL,
-                                    G_SPAWN_SEARCH_PATH, NULL, NULL, &text, NULL, NULL, NULL), 1);
-    return text;
+    overlay_put_old (w, "lower/dir/deep/file", 0640);
+    overlay_put_old (w, "lower/file", 0604);
+    overlay_put_old (w, "lower/gone/a", 0644);
+    overlay_put_old (w, "lower/linked", 0644);
+    overlay_link_old (w, "lower/linked", "lower/dir/linked");
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -263,6 +229,35 @@ part_exchange (struct steps_run *run)
     return new ? world_rename (&run->w, root, "dir", root, "new", RENAME_EXCHANGE) : run->w.r;
 }
 
+/* Over a directory that is empty in the view: the name "gone" is there after each request. */
+static int
+prepare_replace (struct steps_run *run)
+{
+    const int r = part_empty_gone (run);
+
+    return r < 0 ? r : steps_prepare_new (run);
+}
+
+static int
+steps_replace_gone (struct steps_run *run, const char *by)
+{
+    g_autoptr (inode_t) gone = steps_look (run, "gone"), dir = gone ? steps_look (run, by) : NULL;
+
+    return dir ? world_rename (&run->w, run->w.root, by, run->w.root, "gone", 0) : run->w.r;
+}
+
+static int
+part_replace (struct steps_run *run)
+{
+    return steps_replace_gone (run, "new");
+}
+
+static int
+part_replace_by_merged (struct steps_run *run)
+{
+    return steps_replace_gone (run, "dir");
+}
+
 static int
 part_discard (struct steps_run *run)
 {
@@ -360,6 +355,10 @@ static const struct overlay_operation operations[] = {
       { { part_rename, false }, { part_sync_root, false }, { part_sync_dir, true } } },
     { "exchange of a directory that has lowers and a new one", steps_prepare_new,
       { { part_exchange, false }, { part_sync_root, true } } },
+    { "rename over an emptied directory", prepare_replace,
+      { { part_replace, false }, { part_sync_root, true } } },
+    { "rename of a directory that has lowers over an emptied one", part_empty_gone,
+      { { part_replace_by_merged, false }, { part_sync_root, true } } },
     { "discard", prepare_changes, { { part_discard, true } } },
     { "write and fsync of a linked file", NULL,
       { { part_open_linked, false }, { part_write, false }, { part_fsync, true } } },
@@ -387,7 +386,7 @@ struct steps_case {
     unsigned n_parts;
     unsigned n_requests;           /* of the operation, to the first child */
     char *states[PARTS_MAX + 1];   /* what the view shows after each part; 0: before */
-    char *lower;                   /* steps_lower_state */
+    char *lower;                   /* overlay_lower_state */
 };
 
 static void
@@ -448,7 +447,7 @@ steps_learn (struct steps_case *one, unsigned number, const char *which)
 
     *one = (struct steps_case){ .operation = &operations[number], .origin = overlay_world_new () };
     steps_lower (&one->origin);
-    one->lower = steps_lower_state (&one->origin);
+    one->lower = overlay_lower_state (&one->origin);
     overlay_steps_prepare (one, &run);
     one->states[0] = overlay_show (&run.w);
     steps_fault (&run, rule, 1000000);
@@ -490,7 +489,7 @@ assert_state (const struct steps_case *one, const char *shown, unsigned first, u
 static void
 assert_lower (const struct steps_case *one)
 {
-    g_autofree char *now = steps_lower_state (&one->origin);
+    g_autofree char *now = overlay_lower_state (&one->origin);
 
     ck_assert_str_eq (now, one->lower);
 }

@@ -6,11 +6,6 @@
 #include "core/edge/stack.h"
 #include "core/time/thread.h"
 
-static const struct overlay_graph waits_graph = {
-    .above = "volume fault\ntype debug/fault\noption seed 1\nsubvolumes changes\nend-volume\n",
-    .top = "fault",
-};
-
 /* A caller of its own, which writes a line at a place of the file. */
 struct waits_writer {
     struct world w;
@@ -63,7 +58,7 @@ waits_begin (const char *rules, inode_t **ret_inode)
     struct world w = overlay_world_new ();
 
     overlay_put (&w, "lower/file", "the lower's");
-    overlay_world_start (&w, &waits_graph);
+    overlay_world_start (&w, &overlay_faulty);
     *ret_inode = posix_world_look (&w, w.root, "file");
     ck_assert_ptr_nonnull (*ret_inode);
     g_free (overlay_tell (&w, "fault", "rules", rules));
@@ -78,12 +73,6 @@ waits_end (struct world *w, inode_t *inode)
 }
 
 /* --- conditions ------------------------------------------------------------------------------- */
-
-#define WAITS_UNTIL(condition_)                                                                    \
-    for (unsigned tries_ = 0; !(condition_); tries_++) {                                           \
-        ck_assert_msg (tries_ < 30000, "waited in vain for " #condition_);                         \
-        g_usleep (1000);                                                                           \
-    }
 
 static void
 waits_count_writes (const call_stack_t *root, void *count)
@@ -106,25 +95,6 @@ waits_interrupt_write (const call_stack_t *root, void *data)
 {
     if (root->op == FOP_writev && !root->internal)
         stack_interrupt ((call_stack_t *) root);
-}
-
-/* Whether the copy hangs in the upper. */
-static bool
-waits_copy_hangs (const struct world *w)
-{
-    g_autofree char *shown = overlay_tell (w, "fault", "show", "");
-
-    return strstr (shown, "fired 1") != NULL;
-}
-
-/* Returns whether a request was released: one that hangs by a rule is held a moment after the rule
- * has counted it. */
-static bool
-waits_release (const struct world *w)
-{
-    g_autofree char *said = overlay_tell (w, "fault", "release", "");
-
-    return strcmp (said, "released 1") == 0;
 }
 
 static void
@@ -204,8 +174,8 @@ START_TEST (an_error_goes_to_all_writers_and_the_lower_stays)
     g_autofree char *text = NULL;
 
     waits_start (&w, inode, writers, 8);
-    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 8);
-    WAITS_UNTIL (waits_release (&w));
+    OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 8);
+    OVERLAY_UNTIL (overlay_release (&w));
     waits_join (writers, 8, -ENOSPC);
     assert_file (&w, NULL);
     ck_assert (waits_work_is_clean (&w));
@@ -228,15 +198,15 @@ START_TEST (an_interrupted_writer_ends_at_once)
     g_autofree char *text = NULL;
 
     waits_start (&w, inode, writers, 3);
-    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 3);
+    OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 3);
     g_autoptr (fd_t) fd = world_open (&w, inode, O_RDONLY);
     text = world_read (&w, fd, 100, 0);
     ck_assert_str_eq (text, "the lower's");
     stack_foreach (waits_interrupt_write, NULL);
     waits_join (writers, 3, -EINTR);
     ck_assert (!waits_work_is_clean (&w)); /* the copy still hangs */
-    WAITS_UNTIL (waits_release (&w));
-    WAITS_UNTIL (waits_work_is_clean (&w));
+    OVERLAY_UNTIL (overlay_release (&w));
+    OVERLAY_UNTIL (waits_work_is_clean (&w));
     assert_file (&w, NULL);
     g_clear_pointer (&fd, fd_unref);
     waits_end (&w, inode);
@@ -251,12 +221,12 @@ START_TEST (a_writer_that_comes_later_gets_its_copy)
     struct world w = waits_begin ("writev times 1 -> hang", &inode);
 
     waits_start (&w, inode, writers, 1);
-    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 1);
+    OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 1);
     stack_foreach (waits_interrupt_write, NULL);
     waits_join (writers, 1, -EINTR);
     waits_start (&w, inode, writers + 1, 1);
-    WAITS_UNTIL (waits_writes () == 1);
-    WAITS_UNTIL (waits_release (&w));
+    OVERLAY_UNTIL (waits_writes () == 1);
+    OVERLAY_UNTIL (overlay_release (&w));
     waits_join (writers + 1, 1, LINE);
     assert_file (&w, "line000\nr's");
     ck_assert (waits_work_is_clean (&w));
@@ -272,9 +242,9 @@ START_TEST (a_lower_that_changes_while_it_is_copied_fails_the_change)
     g_autofree char *path = world_path (&w, "lower/file"), *text = NULL;
 
     waits_start (&w, inode, writers, 2);
-    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 2);
+    OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 2);
     ck_assert_int_eq (truncate (path, 3), 0);
-    WAITS_UNTIL (waits_release (&w));
+    OVERLAY_UNTIL (overlay_release (&w));
     waits_join (writers, 2, -EBUSY);
     assert_file (&w, NULL);
     g_autoptr (fd_t) fd = world_open (&w, inode, O_RDONLY);
@@ -293,16 +263,16 @@ START_TEST (the_next_graph_waits_for_a_copy_that_runs)
     struct world w = waits_begin ("writev times 1 -> hang", &inode), next = w;
 
     waits_start (&w, inode, first, 1);
-    WAITS_UNTIL (waits_copy_hangs (&w) && waits_writes () == 1);
-    next.graph = overlay_graph_load (w.dir, &waits_graph);
+    OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 1);
+    next.graph = overlay_graph_load (w.dir, &overlay_faulty);
     ck_assert (graph_join (next.graph, w.graph));
     ck_assert_int_eq (graph_activate (next.graph), 0);
     next.client = client_new (next.graph->top);
     inode_unref (posix_world_look (&next, w.root, "file"));
     graph_take_over (next.graph);
     waits_start (&next, inode, second, 2);
-    WAITS_UNTIL (waits_writes () == 3);
-    WAITS_UNTIL (waits_release (&w));
+    OVERLAY_UNTIL (waits_writes () == 3);
+    OVERLAY_UNTIL (overlay_release (&w));
     waits_join (first, 1, LINE);
     waits_join (second, 2, LINE);
     assert_file (&w, "line000\nline001\n");
@@ -323,17 +293,17 @@ START_TEST (a_directory_in_which_a_name_is_being_made_is_not_replaced)
     struct waits_namer maker = { 0 }, renamer = { 0 };
     inode_t *e;
 
-    overlay_world_start (&w, &waits_graph);
+    overlay_world_start (&w, &overlay_faulty);
     maker.directory = world_mkdir (&w, w.root, "d", 0755);
     e = world_mkdir (&w, w.root, "e", 0755);
     g_free (overlay_tell (&w, "fault", "rules", "mkdir times 1 -> hang"));
     maker.w = renamer.w = w;
     ck_assert_int_eq (thread_new (&maker.thread, "maker", waits_name, &maker), 0);
-    WAITS_UNTIL (waits_copy_hangs (&w));
+    OVERLAY_UNTIL (overlay_hangs (&w));
     ck_assert_int_eq (thread_new (&renamer.thread, "renamer", waits_name, &renamer), 0);
     for (unsigned ms = 0; ms < 100 && !__atomic_load_n (&renamer.done, __ATOMIC_ACQUIRE); ms++)
         g_usleep (1000);
-    WAITS_UNTIL (waits_release (&w));
+    OVERLAY_UNTIL (overlay_release (&w));
     pthread_join (maker.thread, NULL);
     pthread_join (renamer.thread, NULL);
     ck_assert_int_eq (maker.r, 0);

@@ -7,6 +7,9 @@
  * the directory meanwhile, the upper is asked again. Has it something of the name now, the lookup
  * begins again. It does so once, since an upper that has something of a lower's name goes on to
  * have something, if only a whiteout.
+ *
+ * What was found may be gone before the lookup has asked for all of it: a rename has replaced it.
+ * Then the lookup begins again, too, since the name was not missing.
  */
 #include "lookup.h"
 #include "../names/links.h"
@@ -121,13 +124,23 @@ overlay_look_stat_judge (void *data)
     const struct fan_answer *answer = &local->sequence.fan.answers[0];
 
     if (answer->op_ret < 0)
-        return -answer->op_errno;
+        return local->look.loc.name ? overlay_look_error (local, answer->op_errno)
+                                    : -answer->op_errno;
     local->buf = answer->stat.buf;
     local->buf.ia_gfid = gfid;
     return 0;
 }
 
 /* --- changes meanwhile ------------------------------------------------------------------------ */
+
+int
+overlay_look_error (struct overlay_local *local, int error)
+{
+    if (error != ENOENT && error != ESTALE)
+        return -error;
+    overlay_look_again (local);
+    return STEP_AGAIN (ESTALE);
+}
 
 /* A thread has the turn of the directory, or has had it since the upper was asked. */
 bool

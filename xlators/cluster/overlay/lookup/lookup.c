@@ -371,12 +371,12 @@ look_wh_judge (struct overlay_local *local)
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static int
-look_mark_error (const struct fan_answer *answer)
+look_mark_error (struct overlay_local *local, const struct fan_answer *answer)
 {
     const bool none = answer->op_ret >= 0 || answer->op_errno == ENODATA
                       || answer->op_errno == EOPNOTSUPP;
 
-    return none ? 0 : -answer->op_errno;
+    return none ? 0 : overlay_look_error (local, answer->op_errno);
 }
 
 static int
@@ -384,13 +384,13 @@ look_listed (struct overlay_local *local)
 {
     struct overlay_look *look = &local->look;
     const struct fan_answer *answer = &local->sequence.fan.answers[0];
-    const int r = look_mark_error (answer);
+    const int r = look_mark_error (local, answer);
 
     if (r == 0 && answer->op_ret >= 0)
         overlay_marks_list (look_overlay (local), local->slot, answer->getxattr.dict,
                             &look->found_marks);
     look->values = look->found_marks.has & ((1u << OVERLAY_VALUES) - 1);
-    if (r < 0)
+    if (r != 0)
         return r;
     return look->values ? STEP_REPEAT : look_marked (local);
 }
@@ -404,13 +404,14 @@ look_read (struct overlay_local *local)
         const struct fan_answer *answer = &local->sequence.fan.answers[mark];
         g_autofree char *key =
             overlay_marks_key (look_overlay (local), &look->found_marks, mark);
+        const int r = answer->op == FOP_NONE ? 0 : look_mark_error (local, answer);
         const void *value;
         size_t size;
 
         if (answer->op == FOP_NONE)
             continue;
-        if (look_mark_error (answer) < 0)
-            return -answer->op_errno;
+        if (r != 0)
+            return r;
         value = answer->op_ret >= 0 ? dict_get (answer->getxattr.dict, key, &size) : NULL;
         if (value)
             overlay_marks_read (&look->found_marks, mark, value, size);
@@ -503,13 +504,14 @@ look_answer (void *data)
 /* --- the operation ---------------------------------------------------------------------------- */
 
 static const struct step look_steps[] = {
-    STEP ("look", look_run, look_judge),
+    STEP ("look", look_run, look_judge, .again = "look"),
     STEP ("own mount", NULL, overlay_own_mount_judge, .when = overlay_own_mount_when),
     STEP ("fail", NULL, look_fail, .when = look_shows_nothing),
     STEP ("origin", overlay_origin_run, overlay_origin_judge, .when = overlay_origin_when),
     STEP ("index", overlay_index_run, overlay_index_judge, .when = overlay_index_when),
     STEP ("join", NULL, overlay_look_join, .when = overlay_own_mount_unless),
-    STEP ("stat", overlay_look_stat_run, overlay_look_stat_judge, .when = overlay_look_is_copied),
+    STEP ("stat", overlay_look_stat_run, overlay_look_stat_judge, .when = overlay_look_is_copied,
+          .again = "look"),
     STEP ("above", NULL, look_above, .when = overlay_own_mount_unless),
     STEP ("check", overlay_check_run, overlay_check_judge, .when = overlay_check_when,
           .again = "look"),

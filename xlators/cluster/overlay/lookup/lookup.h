@@ -14,6 +14,8 @@ int overlay_look_stat_judge (void *data);
 bool overlay_check_when (void *data);
 void overlay_check_run (void *data);
 int overlay_check_judge (void *data);
+/* Judges an error, a positive errno, about an object that a layer had a moment ago. */
+int overlay_look_error (struct overlay_local *local, int error);
 
 /* --- own-mount.c: where a lower has the mount itself --- */
 

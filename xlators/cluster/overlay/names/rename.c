@@ -4,6 +4,9 @@
  * has lowers gets a redirect to them. In the user form of the marks there are no redirects, as in
  * the kernel's overlayfs: then the rename fails with EXDEV, and programs copy the directory.
  *
+ * A name that is replaced is missing at no time, in the view or on storage, also after a power cut:
+ * one rename of the upper gives the name to the other object.
+ *
  * A redirect may have the names of directories above, so directories are renamed one at a time.
  */
 #include "links.h"
@@ -21,6 +24,7 @@ struct overlay_renaming {
     struct iatt buf; /* of the subject */
     bool alone;      /* a directory is renamed */
     inode_t *replaced; /* the victim, if it is a directory whose turn is taken */
+    GPtrArray *emptied; /* names whose whiteouts were removed from the victim; or NULL */
     bool again;      /* what the caller takes the names for was wrong */
 };
 
@@ -207,18 +211,79 @@ overlay_rename_over_whiteout (struct overlay_renaming *renaming)
                              renaming->over.upper);
 }
 
+/* --- a directory that is replaced ------------------------------------------------------------- */
+
+/* The view has found the directory empty, so the upper has whiteouts in it alone. */
 static int
-overlay_rename_directory_over (struct overlay_renaming *renaming)
+overlay_rename_reveal (struct overlay_renaming *renaming, const char *name)
+{
+    struct client *client = overlay_daemon (renaming->act, OVERLAY_UPPER);
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    int r = sync_name_look (client, renaming->over.upper, name, &inode, &buf);
+
+    if (r == 0 && !overlay_is_whiteout (&buf))
+        return -ENOTEMPTY;
+    if (r == 0)
+        r = sync_name_remove (client, renaming->over.upper, name, inode);
+    if (r == 0)
+        g_ptr_array_add (renaming->emptied, g_strdup (name));
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Storage replaces an empty directory in one step. So the whiteouts are removed from the victim
+ * first. Before that a mark, which is synced, keeps the names of its lowers hidden after a kill or
+ * a power cut; in the running view those are hidden since the directory is dead. */
+static int
+overlay_rename_empty (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
-    const loc_t *to = renaming->to;
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = sync_names_list (overlay_daemon (act, OVERLAY_UPPER), overlay_fds (act, OVERLAY_UPPER),
+                             renaming->over.upper, names);
+
+    if (r < 0 || names->len == 0)
+        return r;
+    renaming->emptied = g_ptr_array_new_with_free_func (g_free);
+    r = overlay_mark_set (act, renaming->over.upper, OVERLAY_OPAQUE, "y", 1);
+    if (r == 0)
+        r = overlay_sync_inode (act, OVERLAY_UPPER, renaming->over.upper);
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        r = overlay_rename_reveal (renaming, names->pdata[i]);
+    return r;
+}
+
+static int
+overlay_rename_refill (struct overlay_renaming *renaming)
+{
+    loc_t loc = { .inode = renaming->over.upper };
     int r = 0;
 
-    if (!renaming->over.whiteout)
-        r = overlay_take_away (act, to->parent, to->name, &renaming->over);
-    overlay_name_clear (&renaming->over);
-    renaming->over = (struct overlay_name){ 0 };
-    return r < 0 ? r : overlay_name_look (act, to->parent, to->name, &renaming->over);
+    for (guint i = 0; r == 0 && i < renaming->emptied->len; i++)
+        r = overlay_whiteout (renaming->act, renaming->victim, renaming->emptied->pdata[i]);
+    if (r == 0)
+        r = error_or_0 (sync_setattr (overlay_daemon (renaming->act, OVERLAY_UPPER), &loc,
+                                      &renaming->over.upper_buf, IATT_ATIME | IATT_MTIME, NULL,
+                                      NULL));
+    loc_wipe_path (&loc);
+    return r;
+}
+
+/* The rename has failed: the victim goes on as it was. Without its whiteouts it would show names of
+ * the lowers that the view has removed. */
+static void
+overlay_rename_revive (struct overlay_renaming *renaming)
+{
+    g_autofree char *path = inode_path (renaming->to->parent, renaming->to->name);
+    const int r = renaming->emptied ? overlay_rename_refill (renaming) : 0;
+
+    if (r == 0)
+        overlay_die (renaming->act->this, renaming->victim, false);
+    else
+        gf_log (renaming->act->this, GF_LOG_ERROR,
+                "the directory '%s' takes no names until the next mount: a rename over it has "
+                "failed, and then its whiteouts could not be made again: %s",
+                path, g_strerror (-r));
 }
 
 static int
@@ -229,8 +294,8 @@ overlay_rename_names (struct overlay_renaming *renaming)
     struct overlay_move move;
     int r = overlay_rename_marks (renaming);
 
-    if (r == 0 && directory && renaming->over.upper)
-        r = overlay_rename_directory_over (renaming);
+    if (r == 0 && directory && renaming->over.upper && !renaming->over.whiteout)
+        r = overlay_rename_empty (renaming);
     if (r < 0)
         return r;
     if (directory && renaming->over.whiteout)
@@ -314,7 +379,7 @@ overlay_rename_at (struct overlay_renaming *renaming)
     if (r == 0)
         overlay_renamed (renaming, lost);
     else if (ends)
-        overlay_die (renaming->act->this, renaming->victim, false);
+        overlay_rename_revive (renaming);
     return r;
 }
 
@@ -398,6 +463,7 @@ overlay_renaming_clear (struct overlay_renaming *renaming)
     overlay_name_clear (&renaming->over);
     renaming->at = renaming->over = (struct overlay_name){ 0 };
     renaming->replaced = NULL;
+    g_clear_pointer (&renaming->emptied, g_ptr_array_unref);
     g_clear_pointer (&renaming->subject, inode_unref);
     g_clear_pointer (&renaming->victim, inode_unref);
 }
