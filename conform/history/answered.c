@@ -31,12 +31,14 @@ answers_file (enum fop op)
 }
 
 /* Links the inode in the answer to its name, although another client may have removed the name by
- * now. The bridge to the kernel does the same. */
+ * now. The bridge to the kernel does the same; and as there, the answer to a lookup brings no name
+ * back that was given to another file since. */
 static void
 link_answer (struct actor *actor, const struct answer *answer)
 {
     const struct operation *seen = actor->seen;
-    inode_t *linked = inode_link (answer->inode, actor->inode, seen->name, answer->buf);
+    inode_t *linked = inode_link_asked (answer->inode, actor->inode, seen->name, answer->buf,
+                                        answer->op == FOP_lookup ? seen->names_at : UINT64_MAX);
 
     if (answer->op == FOP_lookup) {
         inode_unref (actor->inode);

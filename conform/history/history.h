@@ -232,6 +232,7 @@ struct operation {
     GArray *detached; /* of a command: of struct detached_file */
     unsigned invoked;   /* time of the call, on a clock that counts the calls and answers of all
                            clients (drive->clock) */
+    uint64_t names_at;  /* names_now at the call */
     unsigned responded; /* time of the answer on the same clock; G_MAXUINT: no answer yet */
     bool refused;     /* whether the graph refused the operation by design: it must not have
                          happened */

@@ -23,6 +23,7 @@ operation_new (struct actor *actor, enum fop op)
 
     seen->invoked = actor->drive->clock++;
     seen->responded = G_MAXUINT;
+    seen->names_at = names_now ();
     actor->seen = seen;
     return seen;
 }

@@ -129,6 +129,7 @@ request_local (call_frame_t *frame, const char *name, const char *new_name)
     size_t new_size = new_name ? strlen (new_name) + 1 : 0;
     struct fuse_local *local = frame_local_new (frame, sizeof *local + size + new_size);
 
+    local->asked = names_now ();
     if (name)
         local->name = memcpy (local->text, name, size);
     if (new_name)
@@ -190,13 +191,16 @@ request_attr (call_frame_t *frame, const struct iatt *iatt)
 
 /* Uses a new inode if the name stands for another file than the one that inode was asked about. */
 inode_t *
-request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+request_link (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
+              const struct iatt *iatt)
 {
+    const struct fuse_local *local = frame->local;
     g_autoptr (inode_t) fresh = NULL;
 
     if (!gfid_is_null (&inode->gfid) && !gfid_equal (&inode->gfid, &iatt->ia_gfid))
         inode = fresh = inode_new (inode->table);
-    return inode_link (inode, parent, name, iatt);
+    return inode_link_asked (inode, parent, name, iatt,
+                             frame->root->op == FOP_lookup ? local->asked : UINT64_MAX);
 }
 
 void
@@ -205,7 +209,7 @@ request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char 
 {
     fuse_req_t req = request_answer (frame);
     struct fuse_entry_param entry;
-    inode_t *linked = request_link (inode, parent, name, iatt);
+    inode_t *linked = request_link (frame, inode, parent, name, iatt);
 
     kernel_entry (bridge_of (req), &entry, linked, parent, iatt);
     inode_lookup (linked);
@@ -363,7 +367,7 @@ request_create (call_frame_t *frame, fd_t *fd, inode_t *inode, inode_t *parent, 
     struct bridge *bridge = bridge_of (req);
     struct fuse_local *local = frame->local;
     struct fuse_entry_param entry;
-    inode_t *linked = request_link (inode, parent, name, iatt);
+    inode_t *linked = request_link (frame, inode, parent, name, iatt);
 
     fd_adopt (fd, linked);
     kernel_entry (bridge, &entry, linked, parent, iatt);

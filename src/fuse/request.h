@@ -31,6 +31,7 @@ struct fuse_local {
                              * kernel sent */
     off_t from;             /* readdir: storage's offset, from which the last wind listed */
     unsigned passed;        /* readdir: number of entries that were not for the kernel */
+    uint64_t asked;         /* names_now when the request came: inode_link_asked */
     char text[];
 };
 
@@ -59,7 +60,8 @@ fuse_req_t request_answer (call_frame_t *frame);
 void request_err_at (call_frame_t *frame, int op_ret, int op_errno, const struct call_site *site);
 void request_attr (call_frame_t *frame, const struct iatt *iatt);
 /* Enters the inode of an answer in the table. Returns it with a reference. */
-inode_t *request_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
+inode_t *request_link (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
+                       const struct iatt *iatt);
 /* Enters the inode in the table, answers with it, and ends the request. */
 void request_entry (call_frame_t *frame, inode_t *inode, inode_t *parent, const char *name,
                     const struct iatt *iatt);

@@ -111,13 +111,14 @@ posix_world_look (struct world *w, inode_t *dir, const char *name)
     g_autoptr (inode_t) fresh = inode_new (w->graph->itable);
     g_autoptr (inode_t) known = inode_grep (dir, name);
     g_auto (loc_t) loc = { .name = name, .parent = dir, .inode = known ? known : fresh };
+    const uint64_t asked = names_now ();
     struct lookup_reply reply;
     inode_t *inode = NULL;
 
     w->r = sync_lookup (w->client, &loc, NULL, &reply);
     if (w->r >= 0) {
         ck_assert (!gfid_is_null (&reply.buf.ia_gfid));
-        inode = inode_link (reply.inode, dir, name, &reply.buf);
+        inode = inode_link_asked (reply.inode, dir, name, &reply.buf, asked);
     }
     lookup_reply_drop (&reply);
     return inode;

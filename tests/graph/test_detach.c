@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Inodes that a translator takes out of the table in a pause (inode_detach), above storage: what is
- * open goes on, and names lead to new inodes. */
+ * open goes on, and names lead to new inodes. And answers that come too late for the table. */
 #include "posix_world.h"
 
 #include "core/data/itable.h"
@@ -132,6 +132,65 @@ START_TEST (a_detached_directory_takes_along_what_has_no_name_elsewhere)
 }
 END_TEST
 
+/* The answer to a lookup that was asked at that time. */
+static inode_t *
+detach_answered (inode_t *parent, const char *name, char number, uint64_t asked)
+{
+    const struct iatt iatt = detach_iatt (number, IA_IFREG);
+    g_autoptr (inode_t) fresh = inode_new (parent->table);
+
+    return inode_link_asked (fresh, parent, name, &iatt, asked);
+}
+
+START_TEST (a_late_answer_brings_no_name_back)
+{
+    g_autoptr (detach_table) table = detach_table_new ();
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) moved = detach_link (root, "moved", 1, IA_IFREG);
+    g_autoptr (inode_t) replaced = detach_link (root, "replaced", 2, IA_IFREG);
+    const uint64_t asked = names_now ();
+
+    inode_rename (root, "moved", root, "replaced", false);
+    g_autoptr (inode_t) one = detach_answered (root, "moved", 1, asked);
+    g_autoptr (inode_t) other = detach_answered (root, "replaced", 2, asked);
+    ck_assert_ptr_eq (one, moved);
+    ck_assert_ptr_eq (other, replaced);
+    ck_assert_ptr_null (inode_grep (root, "moved"));
+    g_autoptr (inode_t) now = inode_grep (root, "replaced");
+    ck_assert_ptr_eq (now, moved);
+    inode_unlink_asked (root, "replaced", asked);
+    g_autoptr (inode_t) still = inode_grep (root, "replaced");
+    ck_assert_ptr_eq (still, moved);
+    g_autoptr (inode_t) again = detach_answered (root, "moved", 1, names_now ());
+    g_autoptr (inode_t) known = inode_grep (root, "moved");
+    ck_assert_ptr_eq (known, moved);
+    inode_unlink_asked (root, "moved", names_now ());
+    ck_assert_ptr_null (inode_grep (root, "moved"));
+}
+END_TEST
+
+/* Two names of a file may be looked up at a time, and a file without a name gets one. */
+START_TEST (an_answer_enters_a_name_that_nothing_contradicts)
+{
+    g_autoptr (detach_table) table = detach_table_new ();
+    inode_t *root = itable_root (table);
+    g_autoptr (inode_t) file = detach_link (root, "one", 1, IA_IFREG);
+    uint64_t asked = names_now ();
+    g_autoptr (inode_t) link = detach_link (root, "two", 1, IA_IFREG);
+    g_autoptr (inode_t) third = detach_answered (root, "three", 1, asked);
+    g_autoptr (inode_t) known = inode_grep (root, "three");
+
+    ck_assert_ptr_eq (known, file);
+    asked = names_now ();
+    inode_unlink (root, "one");
+    inode_unlink (root, "two");
+    inode_unlink (root, "three");
+    g_autoptr (inode_t) last = detach_answered (root, "four", 1, asked);
+    g_autoptr (inode_t) named = inode_grep (root, "four");
+    ck_assert_ptr_eq (named, file);
+}
+END_TEST
+
 /* --- above storage ---------------------------------------------------------------------------- */
 
 #define DETACHED_MAX 4
@@ -231,6 +290,8 @@ TEST_PROGRAM (test_detach)
     tcase_add_test (tcase, a_detached_inode_lives_on_and_its_gfid_and_name_get_a_new_one);
     tcase_add_test (tcase, a_detached_inode_gets_no_name_again_and_none_below_it);
     tcase_add_test (tcase, a_detached_directory_takes_along_what_has_no_name_elsewhere);
+    tcase_add_test (tcase, a_late_answer_brings_no_name_back);
+    tcase_add_test (tcase, an_answer_enters_a_name_that_nothing_contradicts);
     tcase_add_loop_test (tcase, an_open_file_goes_on_and_its_name_has_another_number, 0,
                          WORLD_MODES);
     tcase_add_loop_test (tcase, what_is_below_a_detached_directory_is_looked_up_anew, 0,

@@ -102,6 +102,24 @@ names_end (struct names_caller *caller)
     inode_unref (caller->found);
 }
 
+/* Starts a lookup whose answer does not come before overlay_release: the upper has the object. */
+static void
+names_start_late (struct names_caller *caller, const struct world *w)
+{
+    overlay_rules (w, "getxattr times 1 -> hang");
+    names_start (caller, w);
+    OVERLAY_UNTIL (overlay_hangs (w));
+}
+
+static void
+names_end_late (struct names_caller *caller, const struct world *w)
+{
+    OVERLAY_UNTIL (overlay_release (w));
+    pthread_join (caller->thread, NULL);
+    ck_assert_ptr_nonnull (caller->found);
+    inode_unref (caller->found);
+}
+
 static inode_t *
 names_mkdir (struct world *w, inode_t *directory, const char *name)
 {
@@ -196,6 +214,70 @@ START_TEST (a_lookup_of_what_was_replaced_finds_the_other_directory)
 }
 END_TEST
 
+/* --- answers that come after a rename --------------------------------------------------------- */
+
+/* The directory is no longer below "p", so that may move into it. */
+START_TEST (a_late_answer_does_not_bring_a_directory_back)
+{
+    struct world w = overlay_world_new ();
+    inode_t *p, *q, *d;
+
+    overlay_world_start (&w, &overlay_faulty);
+    p = names_mkdir (&w, w.root, "p");
+    q = names_mkdir (&w, w.root, "q");
+    d = names_mkdir (&w, p, "d");
+    struct names_caller caller = { .directory = p, .name = "d" };
+    names_start_late (&caller, &w);
+    ck_assert_int_ge (world_rename (&w, p, "d", q, "d", 0), 0);
+    names_end_late (&caller, &w);
+    g_autofree char *path = inode_path (d, NULL);
+    ck_assert_str_eq (path, "/q/d");
+    ck_assert_int_ge (world_rename (&w, w.root, "p", d, "p", 0), 0);
+    inode_unref (p);
+    inode_unref (q);
+    inode_unref (d);
+    overlay_world_end (&w);
+}
+END_TEST
+
+/* The frozen layer knows "s" below "q": a redirect through "p" would lead nowhere. */
+START_TEST (a_redirect_has_no_name_that_a_late_answer_tells)
+{
+    struct world w = overlay_world_new ();
+    struct names_caller caller = { .directory = NULL, .name = "p" };
+    g_autofree char *p_path = world_path (&w, "lower/p"), *s_path = world_path (&w, "lower/p/s");
+    struct iatt set = { .ia_prot = 0700 };
+    inode_t *p, *s, *r;
+
+    ck_assert_int_eq (mkdir (p_path, 0755), 0);
+    ck_assert_int_eq (mkdir (s_path, 0755), 0);
+    overlay_put (&w, "lower/p/s/file", "text");
+    overlay_world_start (&w, &overlay_faulty);
+    p = posix_world_look (&w, w.root, "p");
+    loc_t loc = { .inode = p };
+    ck_assert_int_ge (sync_setattr (w.client, &loc, &set, IATT_MODE, NULL, NULL), 0);
+    loc_wipe_path (&loc);
+    caller.directory = w.root;
+    names_start_late (&caller, &w);
+    ck_assert_int_ge (world_rename (&w, w.root, "p", w.root, "q", 0), 0);
+    names_end_late (&caller, &w);
+    overlay_rules (&w, "");
+    ck_assert_int_eq (overlay_job (&w, "freeze", ""), 0);
+    s = posix_world_look (&w, p, "s");
+    ck_assert_int_ge (world_rename (&w, p, "s", w.root, "r", 0), 0);
+    inode_unref (s);
+    inode_unref (p);
+    overlay_world_stop (&w);
+
+    overlay_world_start (&w, &overlay_faulty);
+    r = posix_world_look (&w, w.root, "r");
+    inode_unref (posix_world_look (&w, r, "file"));
+    ck_assert_int_ge (w.r, 0);
+    inode_unref (r);
+    overlay_world_end (&w);
+}
+END_TEST
+
 TEST_PROGRAM (test_overlay_names)
 {
     Suite *suite = suite_create ("overlay names");
@@ -207,6 +289,8 @@ TEST_PROGRAM (test_overlay_names)
     tcase_add_test (tcase, marks_of_files_are_read_only_in_directories_with_copies);
     tcase_add_test (tcase, a_directory_that_is_replaced_is_there_before_each_request);
     tcase_add_test (tcase, a_lookup_of_what_was_replaced_finds_the_other_directory);
+    tcase_add_test (tcase, a_late_answer_does_not_bring_a_directory_back);
+    tcase_add_test (tcase, a_redirect_has_no_name_that_a_late_answer_tells);
     tcase_set_timeout (tcase, 120);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

@@ -63,6 +63,7 @@ dentry_drop_locked (struct dentry *dentry, GSList **gone)
     struct dentry **link = &dentry->inode->names;
 
     inode_renamed_locked (dentry->inode);
+    dentry->inode->unnamed = dentry->inode->named;
     g_hash_table_remove (dentry->parent->table->by_name, dentry);
     *dentry->back = dentry->sibling;
     if (dentry->sibling)
@@ -133,8 +134,20 @@ dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **g
     dentry_add_locked (parent, name, inode);
 }
 
+bool
+dentry_is_late_locked (inode_t *parent, const char *name, const inode_t *inode, uint64_t asked)
+{
+    const struct dentry *dentry = dentry_find_locked (parent, name);
+
+    if (dentry && dentry->inode == inode)
+        return false;
+    return (dentry && dentry->inode->named > asked) || (inode->names && inode->unnamed > asked);
+}
+
+/* only: the inode that the name has to stand for; NULL: any. since: names_now when the name was
+ * last known to have gone. */
 static void
-name_remove (inode_t *parent, const char *name, const inode_t *only)
+name_remove (inode_t *parent, const char *name, const inode_t *only, uint64_t since)
 {
     struct itable *table = parent->table;
     struct dentry *dentry;
@@ -142,7 +155,7 @@ name_remove (inode_t *parent, const char *name, const inode_t *only)
 
     pthread_mutex_lock (&table->lock);
     dentry = dentry_find_locked (parent, name);
-    if (dentry && (!only || dentry->inode == only))
+    if (dentry && (!only || dentry->inode == only) && dentry->inode->named <= since)
         dentry_unset_locked (dentry, &gone);
     itable_unlock (table, gone);
 }
@@ -150,13 +163,19 @@ name_remove (inode_t *parent, const char *name, const inode_t *only)
 void
 inode_unlink (inode_t *parent, const char *name)
 {
-    name_remove (parent, name, NULL);
+    name_remove (parent, name, NULL, UINT64_MAX);
+}
+
+void
+inode_unlink_asked (inode_t *parent, const char *name, uint64_t asked)
+{
+    name_remove (parent, name, NULL, asked);
 }
 
 void
 inode_unname (inode_t *inode, inode_t *parent, const char *name)
 {
-    name_remove (parent, name, inode);
+    name_remove (parent, name, inode, UINT64_MAX);
 }
 
 /* Removes a name. Returns the inode that it stood for, with a reference, or NULL. */

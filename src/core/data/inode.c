@@ -280,7 +280,8 @@ itable_set_unkept (struct itable *table, unsigned graph,
 }
 
 inode_t *
-inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+inode_link_asked (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt,
+                  uint64_t asked)
 {
     g_autoptr (inode_t) fresh = name && inode_is_detached (inode) ? inode_new (inode->table) : NULL;
     struct itable *table = inode->table;
@@ -289,10 +290,17 @@ inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt
 
     pthread_mutex_lock (&table->lock);
     linked = inode_adopt_locked (fresh ? fresh : inode, iatt);
-    if (parent && name && !parent->detached && linked != table->root)
+    if (parent && name && !parent->detached && linked != table->root
+        && !dentry_is_late_locked (parent, name, linked, asked))
         dentry_set_locked (parent, name, linked, &gone);
     itable_unlock (table, gone);
     return linked;
+}
+
+inode_t *
+inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt)
+{
+    return inode_link_asked (inode, parent, name, iatt, UINT64_MAX);
 }
 
 inode_t *

@@ -57,6 +57,7 @@ struct inode {
                            * under table->lock */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten. Atomic; set
                            * under table->lock */
+    uint64_t unnamed;     /* the same, when a name of it went; table->lock */
     struct dentry *names; /* table->lock */
     struct dentry *children; /* of a directory: the known names in it; table->lock */
     GList *forgotten;     /* table->lock; the element of table->forgotten, or NULL */
@@ -114,6 +115,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (inode_t, inode_unref)
  * already, that inode is used instead. Returns the inode to use from now on, with a reference for
  * the caller even if it is inode itself. */
 inode_t *inode_link (inode_t *inode, inode_t *parent, const char *name, const struct iatt *iatt);
+
+/* The answer to a lookup may come after a rename or a removal that the lookup did not see: its name
+ * must not come back. asked: names_now before the lookup was wound. inode_link_asked is inode_link,
+ * but enters no name that stands for another inode since then, nor one more name of an inode that
+ * has lost a name since then and has others. inode_unlink_asked, for a name that the lookup has not
+ * found, removes none that an inode has got since then. Where a name was in doubt, the next lookup
+ * enters or removes it. */
+inode_t *inode_link_asked (inode_t *inode, inode_t *parent, const char *name,
+                           const struct iatt *iatt, uint64_t asked);
+void inode_unlink_asked (inode_t *parent, const char *name, uint64_t asked);
 
 /* inode_unlink removes the name; inode_unname removes it only if it stands for inode. */
 void inode_unlink (inode_t *parent, const char *name);

@@ -105,6 +105,10 @@ inode_of_gfid_key (gpointer key)
 guint dentry_hash (gconstpointer dentry);
 gboolean dentry_same (gconstpointer a, gconstpointer b);
 void dentry_set_locked (inode_t *parent, const char *name, inode_t *inode, GSList **gone);
+/* Whether an answer that tells the name of an inode is from before a change of names:
+ * inode_link_asked. */
+bool dentry_is_late_locked (inode_t *parent, const char *name, const inode_t *inode,
+                            uint64_t asked);
 /* With gone NULL, the dentry's reference to its parent is not dropped. */
 void dentry_drop_locked (struct dentry *dentry, GSList **gone);
 

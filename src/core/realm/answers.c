@@ -95,7 +95,8 @@ realm_entry_map (xlator_t *this, const struct realm_asked *asked, gf_dirent_t *e
     else if (name_is_dots (entry->d_name))
         linked = inode_link (inode, NULL, NULL, &entry->d_stat);
     else
-        linked = inode_link (inode, asked->directory, entry->d_name, &entry->d_stat);
+        linked = inode_link_asked (inode, asked->directory, entry->d_name, &entry->d_stat,
+                                   asked->names_at);
     if (linked)
         entry->inode = realm_above (this, slot, NULL, linked);
     realm_iatt_map (this, slot, &entry->d_stat);

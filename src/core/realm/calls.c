@@ -201,6 +201,7 @@ realm_asked_new (const struct realm_call *below, void *cookie)
 
     *asked = (struct realm_asked){ .slot = realm_slots_first (call->this->slots) + below->slot,
                                    .cookie = cookie, .flags = call->flags,
+                                   .names_at = names_now (),
                                    .opens = fd_ref (below->opens),
                                    .opened = fd_ref (below->opened) };
     if (opset_has (OPS_CHANGE_NAMES | OPSET_OF (FOP_lookup), call->op)) {

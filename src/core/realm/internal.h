@@ -34,6 +34,7 @@ struct realm_asked {
                           * elsewhere before the answer */
     void *cookie;
     uint32_t flags;
+    uint64_t names_at; /* names_now when the call was wound */
     inode_t *above;      /* the inode of the call's last place, with a reference; or NULL */
     fd_t *opens, *opened; /* the fd that the call opens, above and below, with references; or
                            * NULL */

@@ -15,7 +15,7 @@ _Static_assert ((0 MAKING (BIT) REMOVING (BIT) BIT (link) BIT (rename)) == OPS_C
 /* The answer's inode is a new one if the name stands for another object than the inode that was
  * asked about. place NULL: the object has no name. */
 static inode_t *
-realm_link (const struct answer *answer, const loc_t *place)
+realm_link (const struct answer *answer, const loc_t *place, uint64_t asked)
 {
     g_autoptr (inode_t) fresh = NULL;
     inode_t *inode = answer->inode;
@@ -26,15 +26,15 @@ realm_link (const struct answer *answer, const loc_t *place)
         inode = fresh = inode_new (inode->table);
     if (place && place->name && name_is_dots (place->name))
         place = NULL;
-    return inode_link (inode, place ? place->parent : NULL, place ? place->name : NULL,
-                       answer->buf);
+    return inode_link_asked (inode, place ? place->parent : NULL, place ? place->name : NULL,
+                             answer->buf, asked);
 }
 
 static void
-realm_unlink (const loc_t *place)
+realm_unlink (const loc_t *place, uint64_t asked)
 {
     if (place->parent && place->name)
-        inode_unlink (place->parent, place->name);
+        inode_unlink_asked (place->parent, place->name, asked);
 }
 
 /* Makes the name stand for inode again, whatever a concurrent lookup has changed. */
@@ -59,6 +59,12 @@ realm_rename (const struct answer *answer, const struct realm_asked *asked)
         realm_name_again (to->inode, from);
 }
 
+static uint64_t
+realm_names_at (const struct answer *answer, const struct realm_asked *asked)
+{
+    return answer->op == FOP_lookup ? asked->names_at : UINT64_MAX;
+}
+
 /* ENOENT: the storage has no such name, so the table loses it. */
 static void
 realm_names_failed (const struct answer *answer, const struct realm_asked *asked)
@@ -66,7 +72,7 @@ realm_names_failed (const struct answer *answer, const struct realm_asked *asked
     static const opset_t finding = 0 REMOVING (BIT) BIT (lookup);
 
     if (answer->op_errno == ENOENT && opset_has (finding, answer->op))
-        realm_unlink (&asked->places[0]);
+        realm_unlink (&asked->places[0], realm_names_at (answer, asked));
 }
 
 inode_t *
@@ -79,11 +85,11 @@ realm_names_enter (const struct answer *answer, const struct realm_asked *asked)
         return NULL;
     }
     if (opset_has (removing, answer->op))
-        realm_unlink (&asked->places[0]);
+        realm_unlink (&asked->places[0], UINT64_MAX);
     else if (answer->op == FOP_rename)
         realm_rename (answer, asked);
     else
-        return realm_link (answer, answer->op == FOP_link ? &asked->places[1]
-                                                          : &asked->places[0]);
+        return realm_link (answer, answer->op == FOP_link ? &asked->places[1] : &asked->places[0],
+                           realm_names_at (answer, asked));
     return NULL;
 }

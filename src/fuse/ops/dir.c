@@ -121,8 +121,8 @@ is_alone (const gf_dirent_t *hidden, const gf_dirent_t *entries)
 }
 
 /* Adds an entry to an answer. Returns its size, or 0 if there is no room. */
-typedef size_t add_entry_fn (fuse_req_t req, char *buf, size_t left, inode_t *parent,
-                             const gf_dirent_t *entry);
+typedef size_t add_entry_fn (fuse_req_t req, char *buf, size_t left,
+                             const struct fuse_local *local, const gf_dirent_t *entry);
 
 /* Returns a buffer for the answer; NULL if the request was answered with an error. */
 static struct iobuf *
@@ -149,7 +149,7 @@ add_entries (call_frame_t *frame, fuse_req_t req, char *buf, const gf_dirent_t *
     for (const gf_dirent_t *entry = entries; entry && size > 0; entry = entry->next) {
         if (entry == hidden)
             continue;
-        size = add (req, buf + used, local->size - used, local->fd->inode, entry);
+        size = add (req, buf + used, local->size - used, local, entry);
         used += size;
     }
     return used;
@@ -166,13 +166,14 @@ kernel_offset (const struct bridge *bridge, const inode_t *parent, const gf_dire
 }
 
 static size_t
-add_entry (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
+add_entry (fuse_req_t req, char *buf, size_t left, const struct fuse_local *local,
+           const gf_dirent_t *entry)
 {
     const struct bridge *bridge = bridge_of (req);
     struct stat st = { .st_ino = kernel_ino (bridge, entry->d_ino),
                        .st_mode = DTTOIF (entry->d_type) };
     const size_t size = fuse_add_direntry (req, buf, left, entry->d_name, &st,
-                                           kernel_offset (bridge, parent, entry));
+                                           kernel_offset (bridge, local->fd->inode, entry));
 
     return size > left ? 0 : size;
 }
@@ -223,9 +224,11 @@ is_dot (const char *name)
 /* Adds an entry with its inode, which the kernel then knows; "." and "..", and files that vanished,
  * go without an inode. */
 static size_t
-add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const gf_dirent_t *entry)
+add_entry_plus (fuse_req_t req, char *buf, size_t left, const struct fuse_local *local,
+                const gf_dirent_t *entry)
 {
     struct bridge *bridge = bridge_of (req);
+    inode_t *parent = local->fd->inode;
     g_autoptr (inode_t) linked = NULL;
     struct fuse_entry_param param = { .attr = { .st_ino = kernel_ino (bridge, entry->d_ino),
                                                 .st_mode = DTTOIF (entry->d_type) } };
@@ -233,7 +236,8 @@ add_entry_plus (fuse_req_t req, char *buf, size_t left, inode_t *parent, const g
     if (fuse_add_direntry_plus (req, NULL, 0, entry->d_name, &param, 0) > left)
         return 0;
     if (entry->inode && entry->d_stat.ia_type != IA_INVAL && !is_dot (entry->d_name)) {
-        linked = inode_link (entry->inode, parent, entry->d_name, &entry->d_stat);
+        linked = inode_link_asked (entry->inode, parent, entry->d_name, &entry->d_stat,
+                                   local->asked);
         kernel_entry (bridge, &param, linked, parent, &entry->d_stat);
         inode_lookup (linked);
     }

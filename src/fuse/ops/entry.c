@@ -78,7 +78,7 @@ lookup_negative (call_frame_t *frame)
         .entry_timeout = kernel_negative_timeout (bridge, local->parent)
     };
 
-    inode_unlink (local->parent, local->name);
+    inode_unlink_asked (local->parent, local->name, local->asked);
     fuse_reply_entry (req, &entry);
     stack_done (frame->root);
 }
@@ -90,7 +90,7 @@ lookup_guarded (call_frame_t *frame, inode_t *inode, const struct iatt *buf)
     G_GNUC_UNUSED g_autoptr (inode_t) before = local->inode;
     g_auto (loc_t) loc = { 0 };
 
-    local->inode = request_link (inode, local->parent, local->name, buf);
+    local->inode = request_link (frame, inode, local->parent, local->name, buf);
     local->attributes = *buf;
     loc.inode = local->inode;
     STACK_WIND (frame, fuse_lookup_access_cbk, FIRST_CHILD (frame->this), access, &loc, R_OK | W_OK,
@@ -131,7 +131,7 @@ fuse_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_r
             lookup_negative (frame);
             return;
         }
-        inode_unlink (local->parent, local->name);
+        inode_unlink_asked (local->parent, local->name, local->asked);
     }
     if (op_ret < 0 && unknown_name_is (frame, op_errno))
         unknown_name_answer (frame, op_errno);

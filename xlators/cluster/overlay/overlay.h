@@ -175,6 +175,7 @@ struct overlay_inode {
 struct overlay_look {
     loc_t loc;          /* as asked, with references */
     unsigned turns;     /* overlay_inode.turns of its directory, before the upper was asked */
+    uint64_t names_at;  /* names_now before the present layer was asked */
     char **names;       /* a name of the parent, or the names from the layers' roots; owned */
     bool absolute;      /* the latter */
     unsigned at;        /* which of the names is looked up */

@@ -93,12 +93,13 @@ overlay_look_again (struct overlay_local *local)
 static void
 look_wind_name (struct overlay_local *local, xlator_t *layer)
 {
-    const struct overlay_look *look = &local->look;
+    struct overlay_look *look = &local->look;
     inode_t *known = realm_below (look_overlay (local), look->loc.inode, local->slot);
     g_autoptr (inode_t) fresh = known ? NULL : inode_new (layer->realm->itable);
     loc_t loc = { .name = look->names[look->at], .parent = look_directory (local),
                   .inode = known ? known : fresh };
 
+    look->names_at = names_now ();
     STEP_WIND (&local->sequence, look->absolute ? local->sequence.own : local->sequence.frame, 0,
                layer, lookup, &loc, NULL);
     loc_wipe_path (&loc);
@@ -177,8 +178,8 @@ look_link (struct overlay_local *local, const struct lookup_reply *reply)
 
     if (!gfid_is_null (&inode->gfid) && !gfid_equal (&inode->gfid, &reply->buf.ia_gfid))
         inode = fresh = inode_new (inode->table);
-    return inode_link (inode, look_directory (local), local->look.names[local->look.at],
-                       &reply->buf);
+    return inode_link_asked (inode, look_directory (local), local->look.names[local->look.at],
+                             &reply->buf, local->look.names_at);
 }
 
 /* A directory on the way of a redirect: the next name is looked up in it. */
@@ -452,7 +453,7 @@ look_judge (void *data)
         return look_own_mount (local);
     if (answer->op_errno != ENOENT && answer->op_errno != ENOTDIR)
         return -answer->op_errno;
-    inode_unlink (look_directory (local), look->names[look->at]);
+    inode_unlink_asked (look_directory (local), look->names[look->at], look->names_at);
     return look_absent (local);
 }
 
