@@ -116,7 +116,10 @@ overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *b
     struct overlay_inode *ctx = overlay_inode_get (this, inode);
     const bool shows = first == slot;
 
-    applied_note (this, inode, shows ? below : realm_below (this, inode, first));
+    if (shows)
+        applied_note (this, inode, below);
+    else if (overlay_priv (this)->layers[slot].origins) /* the copy's origin goes */
+        applied_note (this, inode, realm_below (this, inode, first));
     overlay_number_keep (ctx);
     if (shows) {
         overlay_links_applied (ctx);
