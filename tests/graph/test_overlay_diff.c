@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 
 #define LAYERS_MAX 3
+#define OLD 1000000000 /* time of the files */
 
 /* Layers, the topmost first. */
 struct diff_world {
@@ -47,12 +48,22 @@ layer_path (const struct diff_world *w, unsigned layer, const char *name)
 }
 
 static void
+layer_set_time (const struct diff_world *w, unsigned layer, const char *name, time_t time)
+{
+    g_autofree char *path = layer_path (w, layer, name);
+    const struct timespec times[] = { { time, 0 }, { time, 0 } };
+
+    ck_assert_int_eq (utimensat (AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void
 layer_write (const struct diff_world *w, unsigned layer, const char *name, const char *text)
 {
     g_autofree char *path = layer_path (w, layer, name);
 
     ck_assert (g_file_set_contents (path, text, -1, NULL));
     ck_assert_int_eq (chmod (path, 0644), 0);
+    layer_set_time (w, layer, name, OLD);
 }
 
 static void
@@ -97,10 +108,11 @@ told_append (const struct diff_change *change, void *data)
     g_string_append_printf (w->told, "%c %s", change->kind, change->path);
     if (change->from)
         g_string_append_printf (w->told, " <- %s", change->from);
-    g_string_append_printf (w->told, "%s%s%s%s\n", change->what & DIFF_CONTENT ? " content" : "",
+    g_string_append_printf (w->told, "%s%s%s%s%s\n", change->what & DIFF_CONTENT ? " content" : "",
                             change->what & DIFF_MODE ? " mode" : "",
                             change->what & DIFF_OWNER ? " owner" : "",
-                            change->what & DIFF_XATTRS ? " xattrs" : "");
+                            change->what & DIFF_XATTRS ? " xattrs" : "",
+                            change->what & DIFF_TIMES ? " times" : "");
     return 0;
 }
 
@@ -132,7 +144,10 @@ START_TEST (files_are_added_modified_and_deleted)
         layer_write (&w, i, "bytes", i == 0 ? "tixt" : "text");
         layer_write (&w, i, "mode", "text");
         layer_write (&w, i, "xattr", "text");
+        layer_write (&w, i, "time", "text");
     }
+    layer_set_time (&w, 0, "time", OLD + 1);
+    layer_set_time (&w, 0, "bytes", OLD + 1);
     layer_write (&w, 0, "new", "text");
     layer_write (&w, 1, "gone", "text");
     layer_write (&w, 1, "below", "text");
@@ -145,6 +160,7 @@ START_TEST (files_are_added_modified_and_deleted)
     other_link = layer_path (&w, 1, "link");
     ck_assert_int_eq (symlink ("one", link), 0);
     ck_assert_int_eq (symlink ("two", other_link), 0);
+    layer_set_time (&w, 0, "link", OLD);
     kind = layer_path (&w, 0, "kind");
     ck_assert_int_eq (symlink ("one", kind), 0);
     layer_write (&w, 1, "kind", "text");
@@ -152,7 +168,7 @@ START_TEST (files_are_added_modified_and_deleted)
     ck_assert_int_eq (setxattr (xattr, "user.note", "1", 1, 0), 0);
     assert_told (&w, NULL,
                  "M /bytes content\nD /gone\nT /kind\nM /link content\nM /mode mode\nA /new\n"
-                 "M /size content\nM /xattr xattrs\n");
+                 "M /size content\nM /time times\nM /xattr xattrs\n");
     diff_world_end (&w);
 }
 END_TEST
@@ -188,6 +204,27 @@ START_TEST (directories_are_merged_replaced_and_removed)
 }
 END_TEST
 
+START_TEST (a_time_of_a_directory_counts_if_no_name_explains_it)
+{
+    static const char *const names[] = { "set", "set/below", "moved", "named", "same" };
+    struct diff_world w;
+
+    diff_world_begin (&w, 2, "user");
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t name = 0; name < G_N_ELEMENTS (names); name++)
+            layer_mkdir (&w, i, names[name]);
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t name = 0; name < G_N_ELEMENTS (names); name++)
+            layer_set_time (&w, i, names[name], OLD);
+    layer_set_time (&w, 0, "set", OLD + 1);
+    layer_write (&w, 0, "moved/in", "in"); /* its time is that of this change */
+    layer_write (&w, 0, "named/in", "in");
+    layer_set_time (&w, 0, "named", OLD + 1);
+    assert_told (&w, NULL, "M /set times\nA /moved/in\nA /named/in\n");
+    diff_world_end (&w);
+}
+END_TEST
+
 START_TEST (a_redirect_is_a_rename_and_what_is_in_it_is_compared_there)
 {
     struct diff_world w;
@@ -207,6 +244,8 @@ START_TEST (a_redirect_is_a_rename_and_what_is_in_it_is_compared_there)
     layer_whiteout (&w, 0, "beside");
     layer_mkdir (&w, 0, "besides");
     layer_mark (&w, 0, "besides", "redirect", "beside");
+    layer_set_time (&w, 0, "besides", OLD);
+    layer_set_time (&w, 1, "beside", OLD);
     assert_told (&w, NULL,
                  "D /beside\nR /besides <- /beside\nR /new <- /a/old\nD /a/old\n"
                  "M /new/file content\nD /new/gone\n");
@@ -352,6 +391,7 @@ TEST_PROGRAM (test_overlay_diff)
     TCase *tcase = tcase_create ("diff");
 
     tcase_add_loop_test (tcase, files_are_added_modified_and_deleted, 0, DIFF_FORMS);
+    tcase_add_test (tcase, a_time_of_a_directory_counts_if_no_name_explains_it);
     tcase_add_loop_test (tcase, directories_are_merged_replaced_and_removed, 0, DIFF_FORMS);
     tcase_add_loop_test (tcase, a_redirect_is_a_rename_and_what_is_in_it_is_compared_there, 0,
                          DIFF_FORMS);

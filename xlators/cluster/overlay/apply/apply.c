@@ -125,8 +125,11 @@ apply_carry_out (struct apply *apply)
     }
     r = apply_to_base (apply);
     s = apply_drop (apply);
-    if (apply_clean (apply) == 0)
+    if (apply_clean (apply) == 0) {
         (void) store_write (overlay_priv (apply->act.this)->records);
+        if (r == 0 && s == 0)
+            s = apply_times_again (apply);
+    }
     return r < 0 ? r : s;
 }
 

@@ -53,6 +53,11 @@ struct apply_item {
     unsigned between;                 /* of an 'R': slot of a layer between that has the directory,
                                        * too; 0: none has */
     unsigned names;                   /* that were found of the base's file; 0: none was searched */
+    struct apply_item *original;      /* whose file in the base is what the upper has here, so that
+                                       * the item becomes another name of that; NULL: a new object
+                                       * is made */
+    bool restores_time;               /* of a directory: its time in the base is as recorded, so it
+                                       * gets the one of the upper when all names are there */
 
     char *temporary;      /* name in base_directory of the new object; NULL: it has no such name */
     inode_t *made;        /* the new object */
@@ -70,6 +75,7 @@ struct apply {
     unsigned from;         /* slot of the upper */
     unsigned between;      /* first slot of those that may not have an item, too, up to the base */
     unsigned base;         /* slot */
+    struct timespec planned; /* when the plan was begun; of CLOCK_REALTIME */
     const char *done;      /* what the command does, as sentences have it: "applied" */
     const char *nothing;   /* the end of the sentence of a failure that has changed nothing */
     GHashTable *moved;     /* set of directories of the layers below that the upper has renamed,
@@ -81,6 +87,7 @@ struct apply {
     GString *hindrances;   /* sentences */
     unsigned n_hindrances;
     bool complete;         /* the base has all of the items */
+    bool untidy;           /* temporary names are left, which apply_clean removes */
     struct pause *pause;
     int64_t held;
     unsigned dropped;      /* changes that are no changes of the view any more */
@@ -124,6 +131,11 @@ void apply_end (struct apply *apply);
 int apply_plan (struct apply *apply);
 int apply_make_objects (struct apply *apply);
 int apply_to_base (struct apply *apply);
+/* Gives directories of the base, in which names have changed, the times that they have in the
+ * upper. apply_times_again does so where names have changed since: temporary ones, or those of
+ * directories that were moved. */
+int apply_times (struct apply *apply);
+int apply_times_again (struct apply *apply);
 int apply_drop (struct apply *apply);
 
 /* Looks the item's name up in the base, as it is once the directories of apply->moved are moved:
@@ -139,6 +151,11 @@ int apply_clean (struct apply *apply);
 /* Returns 0, or -EBUSY if the upper's object is not as it was when the plan was made. */
 int apply_is_same (struct apply *apply, const struct apply_item *item);
 
+/* Whether the upper's object of an item is as the one that the base has of the item `from`. Returns
+ * 1, 0 or a negative errno. */
+int apply_is_of_base (struct apply *apply, const struct apply_item *item,
+                      const struct apply_item *from);
+
 /* --- plan.c, for links.c: */
 
 /* Whether a path is another one, or below it. */
@@ -153,6 +170,13 @@ void apply_need (struct apply *apply, struct apply_item *needed, const char *pat
 int apply_origin (struct apply *apply, const struct apply_item *item, gfid_t *ret_origin);
 /* Adds items for further names of files that change. Returns 0 or a negative errno. */
 int apply_plan_links (struct apply *apply);
+/* Once items are chosen: chooses the originals of those, and forgets others. */
+void apply_choose_originals (struct apply *apply);
+/* Notes whether a directory of the base gets its time back. */
+void apply_look_time (struct apply *apply, struct apply_item *item);
+/* Returns the item of a name that the view has removed, of which the base's object has the gfid;
+ * NULL: there is none. */
+struct apply_item *apply_removed_with (const struct apply *apply, const gfid_t *gfid);
 
 static inline struct client *
 apply_client (struct apply *apply)

@@ -81,6 +81,7 @@ base_place (struct apply *apply, const struct apply_item *item)
     if (!directory)
         return base_rename (apply, item, 0);
     r = base_rename (apply, item, RENAME_EXCHANGE);
+    apply->untidy |= r == 0;
     if (r != -EINVAL && r != -EOPNOTSUPP)
         return r;
     r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base),
@@ -205,6 +206,54 @@ base_items (struct apply *apply, bool removals)
     return 0;
 }
 
+/* --- times of directories --------------------------------------------------------------------- */
+
+/* Others may have changed names of the directory below the view since: then its time tells that. */
+void
+apply_look_time (struct apply *apply, struct apply_item *item)
+{
+    g_autofree char *path = NULL;
+
+    if (!apply_stays_inode (item) || item->upper_buf.ia_type != IA_IFDIR
+        || (item->kind != 'M' && item->kind != 'R'))
+        return;
+    path = item->kind == 'R' ? inode_path (item->moves, NULL) : apply_base_path (item);
+    item->restores_time = overlay_record_has_time (apply->act.this, path, apply_stays_buf (item));
+}
+
+/* Storage may refuse it to a user who may change names in a directory of somebody else. */
+static int
+base_time (struct apply *apply, inode_t *directory, const struct iatt *wanted)
+{
+    loc_t loc = { .inode = directory };
+    struct iatt now, times = *wanted;
+    int r = sync_name_stat (apply_client (apply), directory, &now);
+
+    if (r == 0 && diff_times_differ (&now, wanted))
+        r = error_or_0 (sync_setattr (apply_client (apply), &loc, &times, IATT_MTIME, NULL, NULL));
+    loc_wipe_path (&loc);
+    return r == -EPERM || r == -EACCES ? 0 : r;
+}
+
+int
+apply_times (struct apply *apply)
+{
+    int r = 0;
+
+    for (guint i = 0; r == 0 && i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        if (item->done && item->restores_time)
+            r = base_time (apply, apply_stays_inode (item), &item->upper_buf);
+        if (r < 0)
+            job_refuse (apply->job, "the time of the directory '%s' can't be set: %s; changes "
+                        "before it were %s", item->path, g_strerror (-r), apply->done);
+    }
+    return r;
+}
+
+/* --- all of them, durably --------------------------------------------------------------------- */
+
 static int
 base_sync_one (struct apply *apply, GHashTable *synced, inode_t *directory)
 {
@@ -224,13 +273,32 @@ base_sync (struct apply *apply)
 
         if (item->done)
             r = base_sync_one (apply, synced, item->base_directory);
-        if (r == 0 && item->done && (item->kind == 'M' || item->kind == 'R') && item->what != 0
-            && !item->made)
+        if (r == 0 && item->done && (item->kind == 'M' || item->kind == 'R') && !item->made
+            && (item->what != 0 || item->restores_time))
             r = base_sync_one (apply, synced, apply_stays_inode (item));
     }
     if (r < 0)
         job_refuse (apply->job, "directories of the base can't be synced: %s; the view keeps its "
                                 "changes", g_strerror (-r));
+    return r;
+}
+
+int
+apply_times_again (struct apply *apply)
+{
+    g_autoptr (GHashTable) synced = g_hash_table_new (NULL, NULL);
+    const bool moves = apply->moved && g_hash_table_size (apply->moved) > 0;
+    int r = apply->untidy || moves ? apply_times (apply) : 0;
+
+    for (guint i = 0; r == 0 && (apply->untidy || moves) && i < apply->items->len; i++) {
+        const struct apply_item *item = apply->items->pdata[i];
+
+        if (item->done && item->restores_time)
+            r = base_sync_one (apply, synced, apply_stays_inode (item));
+        if (r < 0)
+            job_refuse (apply->job, "the changes were %s, and the time of the directory '%s' can't "
+                        "be synced: %s", apply->done, item->path, g_strerror (-r));
+    }
     return r;
 }
 
@@ -247,6 +315,8 @@ apply_to_base (struct apply *apply)
     r = base_items (apply, false);
     if (r == 0)
         r = base_items (apply, true);
+    if (r == 0)
+        r = apply_times (apply);
     s = base_sync (apply);
     for (guint i = 0; s < 0 && i < apply->items->len; i++)
         ((struct apply_item *) apply->items->pdata[i])->done = false;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Files with several names in the base. A change of such a file is one of all its names, though the
+ * Files with several names in the view or in the base.
+ *
+ * A name that the view has given a file of the base, or by which it has renamed one, becomes a name
+ * of the base's own file, unless that has changed.
+ *
+ * A change of such a file is one of all its names, though the
  * upper may have only one of them (names/links.c). So the plan gets an item for each further name
  * that the view shows: it becomes a name of the new object, too.
  *
@@ -18,8 +23,8 @@ struct apply_file {
                            * null */
     GPtrArray *items;     /* those of the upper, not owned */
     GPtrArray *others;    /* those that the walk has made; owned until they are in the plan */
-    unsigned names;       /* that the base has of the first */
     bool indexed;         /* the index has it */
+    bool unchanged;       /* the base has it, and it gets further names there */
     bool changes;         /* one of the items needs a new object */
     bool differs;         /* one of the others is not what its first item is in the base */
 };
@@ -27,7 +32,10 @@ struct apply_file {
 struct apply_links {
     struct apply *apply;
     GHashTable *by_upper; /* inode -> struct apply_file, owned */
-    GHashTable *by_gfid;  /* gfid in the base -> struct apply_file */
+    GHashTable *by_gfid;  /* gfid in the base -> struct apply_file, of those that need the walk */
+    GHashTable *names;    /* gfid in the base -> how many of its names are known, of files with
+                           * several names */
+    GHashTable *paths;    /* set of the items' paths in the base, of files with several names */
     bool any_path;        /* a path of the order has no item: it may be a name of any file */
 };
 
@@ -39,6 +47,35 @@ file_free (void *data)
     g_ptr_array_unref (file->items);
     g_ptr_array_unref (file->others);
     g_free (file);
+}
+
+/* --- names of the base's files ---------------------------------------------------------------- */
+
+static void
+links_add_name (struct apply_links *links, const gfid_t *gfid)
+{
+    const guint known = GPOINTER_TO_UINT (g_hash_table_lookup (links->names, gfid));
+
+    g_hash_table_replace (links->names, g_memdup2 (gfid, sizeof *gfid),
+                          GUINT_TO_POINTER (known + 1));
+}
+
+/* The name goes, or gets another object. */
+static void
+links_count (struct apply_links *links, const struct apply_item *item)
+{
+    if (!item->base || item->base_buf.ia_type == IA_IFDIR || item->base_buf.ia_nlink < 2)
+        return;
+    g_hash_table_add (links->paths, apply_base_path (item));
+    if (item->kind != 'M' || item->what != 0)
+        links_add_name (links, &item->base->gfid);
+}
+
+static unsigned
+links_known (const struct apply_links *links, const struct apply_item *item)
+{
+    return item->base ? GPOINTER_TO_UINT (g_hash_table_lookup (links->names, &item->base->gfid))
+                      : 0;
 }
 
 /* --- the upper's files ------------------------------------------------------------------------ */
@@ -66,6 +103,82 @@ file_add_item (struct apply_links *links, struct apply_item *item)
     return r;
 }
 
+int
+apply_is_of_base (struct apply *apply, const struct apply_item *item, const struct apply_item *from)
+{
+    const struct diff_layer layers[] = {
+        { apply_client (apply), overlay_fds (&apply->act, apply->base), NULL, false },
+        { apply_upper_client (apply), overlay_fds (&apply->act, apply->from), NULL, false },
+    };
+    const struct diff_object before = { &layers[0], from->base, from->base_buf };
+    const struct diff_object after = { &layers[1], item->upper, item->upper_buf };
+    unsigned what;
+    int r;
+
+    if (from->base_buf.ia_type != item->upper_buf.ia_type
+        || diff_times_differ (&from->base_buf, &item->upper_buf))
+        return 0;
+    r = diff_compare (&before, &after, &what);
+    return r < 0 ? r : what == 0;
+}
+
+/* Finds an item without differences, whose name the base's file has: not that which a killed apply
+ * has made while other names of the file still have the one before. Layers between may have what it
+ * was compared with. */
+static int
+file_find_same (struct apply *apply, const struct apply_file *file, struct apply_item **ret_same)
+{
+    int r = 0;
+
+    *ret_same = NULL;
+    for (guint i = 0; r == 0 && i < file->items->len; i++) {
+        struct apply_item *item = file->items->pdata[i];
+
+        if (item->kind != 'M' || item->what != 0 || !item->base
+            || (file->indexed && !gfid_equal (&item->base->gfid, &file->before)))
+            continue;
+        r = apply->base > apply->from + 1 ? apply_is_of_base (apply, item, item) : 1;
+        if (r > 0)
+            *ret_same = item;
+    }
+    return MIN (r, 0);
+}
+
+/* An item under whose name the view has what the base has under one that the view has removed. */
+static int
+item_find_original (struct apply *apply, struct apply_item *item)
+{
+    struct apply_item *from;
+    gfid_t origin;
+    int r = apply_origin (apply, item, &origin);
+
+    from = r == 0 && !gfid_is_null (&origin) ? apply_removed_with (apply, &origin) : NULL;
+    r = from ? apply_is_of_base (apply, item, from) : r;
+    if (r > 0)
+        item->original = from;
+    return MIN (r, 0);
+}
+
+/* Finds the base's file for the new names of one that has not changed. */
+static int
+file_find_originals (struct apply *apply, struct apply_file *file)
+{
+    struct apply_item *same;
+    int r = file_find_same (apply, file, &same);
+
+    for (guint i = 0; r == 0 && i < file->items->len; i++) {
+        struct apply_item *item = file->items->pdata[i];
+
+        if (!apply_makes (item))
+            continue;
+        item->original = same;
+        if (!same)
+            r = item_find_original (apply, item);
+        file->unchanged |= item->original != NULL;
+    }
+    return r;
+}
+
 static int
 files_collect (struct apply_links *links)
 {
@@ -74,10 +187,27 @@ files_collect (struct apply_links *links)
     for (guint i = 0; r == 0 && i < links->apply->items->len; i++) {
         struct apply_item *item = links->apply->items->pdata[i];
 
-        if (item->upper && item->kind != 'D' && item->upper_buf.ia_type != IA_IFDIR
-            && item->upper_buf.ia_nlink > 1)
+        links_count (links, item);
+        if (!item->upper || item->kind == 'D' || item->upper_buf.ia_type == IA_IFDIR)
+            continue;
+        if (item->upper_buf.ia_nlink > 1)
             r = file_add_item (links, item);
+        else if (apply_makes (item))
+            r = item_find_original (links->apply, item);
     }
+    return r;
+}
+
+static int
+files_find_originals (struct apply_links *links)
+{
+    GHashTableIter at;
+    void *file;
+    int r = 0;
+
+    g_hash_table_iter_init (&at, links->by_upper);
+    while (r == 0 && g_hash_table_iter_next (&at, NULL, &file))
+        r = file_find_originals (links->apply, file);
     return r;
 }
 
@@ -97,19 +227,28 @@ file_chosen_path (const struct apply_file *file)
     return NULL;
 }
 
-/* Whether the base may have names of the file that have to change. The index has no file that had
- * one name when it was copied. */
+/* Whether the base may have names of the file that the plan does not have. The index has no file
+ * that had one name when it was copied, and a frozen layer has all names that the view shows, but
+ * not those in directories that the view has removed. */
 static bool
-file_needs_walk (const struct apply_links *links, const struct apply_file *file)
+file_lacks_names (const struct apply_links *links, const struct apply_file *file)
 {
-    bool applied = false;
+    bool applied = false, lacks = false;
 
     for (guint i = 0; i < file->items->len; i++) {
         const struct apply_item *item = file->items->pdata[i];
 
         applied |= item->base && !gfid_equal (&item->base->gfid, &file->before);
+        lacks |= item->kind == 'M' && item->what != 0
+                 && item->base_buf.ia_nlink > MAX (links_known (links, item), 1);
     }
-    return file->indexed && (file->changes || applied)
+    return file->indexed ? file->changes || applied : lacks;
+}
+
+static bool
+file_needs_walk (const struct apply_links *links, const struct apply_file *file)
+{
+    return !(file->unchanged && file->indexed) && file_lacks_names (links, file)
         && (links->any_path || file_chosen_path (file));
 }
 
@@ -152,6 +291,47 @@ name_is_shown (const struct apply *apply, const char *path)
     return !above || (above->kind == 'M' && !above->opaque);
 }
 
+/* Returns 1 if a layer hides the base's name at its path; 0 or a negative errno. */
+static int
+name_is_hidden_in (struct apply *apply, const char *path, unsigned slot)
+{
+    const struct diff_layer layer = { overlay_daemon (&apply->act, slot),
+                                      overlay_fds (&apply->act, slot), NULL,
+                                      overlay_priv (apply->act.this)->layers[slot].wh };
+    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
+    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), slot), *next;
+    struct diff_object at = { .layer = &layer, .inode = inode_ref (root) };
+    int r = 0;
+
+    for (char **name = names; r == 0 && *name; name++) {
+        g_autofree char *redirect = NULL;
+
+        r = sync_name_look (layer.client, at.inode, *name, &next, &at.buf);
+        if (r < 0)
+            break;
+        inode_unref (at.inode);
+        at.inode = next;
+        r = at.buf.ia_type == IA_IFDIR ? diff_is_opaque (&at) : 1;
+        if (r == 0)
+            r = diff_redirect (&at, &redirect);
+        if (r == 0 && redirect)
+            r = 1;
+    }
+    inode_unref (at.inode);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* The plan of a layer is made, and checked, before the older layers are committed. */
+static int
+name_is_hidden_between (struct apply *apply, const char *path)
+{
+    int r = 0;
+
+    for (unsigned slot = apply->from + 1; r == 0 && slot < apply->base; slot++)
+        r = name_is_hidden_in (apply, path, slot);
+    return r;
+}
+
 static bool
 links_are_wanted (const struct apply *apply, const char *path)
 {
@@ -181,6 +361,8 @@ file_add_other (struct apply *apply, struct apply_file *file, inode_t *directory
     g_ptr_array_add (file->others, item);
 }
 
+/* A name that is not in the plan is one of an indexed file, which the view shows with the copy; or
+ * somebody has made it below the view. */
 static int
 links_meet (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
             const struct iatt *buf)
@@ -189,14 +371,24 @@ links_meet (const struct sync_tree *tree, inode_t *directory, const char *name, 
     struct apply_file *file = buf->ia_type == IA_IFDIR
                                   ? NULL : g_hash_table_lookup (links->by_gfid, &buf->ia_gfid);
     g_autofree char *path = file ? inode_path (directory, name) : NULL;
+    bool other;
+    int hidden = 0;
 
     if (!job_next (links->apply->job))
         return -EINTR;
     if (!file)
         return 0;
-    file->names += gfid_equal (&buf->ia_gfid, &file->before);
-    if (!g_hash_table_contains (links->apply->by_path, path)
-        && (name_is_shown (links->apply, path) || name_is_renamed (links->apply, path)))
+    other = !g_hash_table_contains (links->apply->by_path, path)
+            && !g_hash_table_contains (links->paths, path)
+            && (name_is_shown (links->apply, path) || name_is_renamed (links->apply, path));
+    if (other && !file->indexed)
+        hidden = name_is_hidden_between (links->apply, path);
+    if (hidden < 0)
+        return hidden;
+    other &= !hidden;
+    if (file->indexed || !other)
+        links_add_name (links, &buf->ia_gfid);
+    if (file->indexed && other)
         file_add_other (links->apply, file, directory, g_steal_pointer (&path), inode, buf);
     return 0;
 }
@@ -218,14 +410,19 @@ links_walk (struct apply_links *links)
 
 /* --- into the plan ---------------------------------------------------------------------------- */
 
-/* All names become names of the new object. */
-static void
-file_prepare (struct apply *apply, struct apply_file *file)
+static bool
+file_is_of_base (const struct apply_file *file)
 {
-    const char *path = file->changes || file->differs ? file_chosen_path (file) : NULL;
+    bool is = file->indexed || file->unchanged;
 
-    if (!path)
-        return;
+    for (guint i = 0; !is && i < file->items->len; i++)
+        is = ((const struct apply_item *) file->items->pdata[i])->kind == 'M';
+    return is;
+}
+
+static void
+file_take_others (struct apply *apply, struct apply_file *file)
+{
     while (file->others->len > 0) {
         struct apply_item *item = g_ptr_array_steal_index (file->others, 0);
 
@@ -233,12 +430,24 @@ file_prepare (struct apply *apply, struct apply_file *file)
         g_hash_table_insert (apply->by_path, item->path, item);
         g_ptr_array_add (file->items, item);
     }
+}
+
+/* All names become names of the new object, or of the base's file that has not changed. */
+static void
+file_prepare (struct apply *apply, struct apply_file *file)
+{
+    const char *path = file->changes || file->differs ? file_chosen_path (file) : NULL;
+
+    if (!path || !file_is_of_base (file))
+        return;
+    file_take_others (apply, file);
     for (guint i = 0; i < file->items->len; i++) {
         struct apply_item *item = file->items->pdata[i];
 
+        if (file->unchanged && !apply_makes (item))
+            continue;
         apply_need (apply, item, path, "another name of the file");
-        item->names = file->names;
-        if (item->kind == 'M')
+        if (item->kind == 'M' && file->indexed && !file->unchanged)
             item->what |= DIFF_CONTENT;
     }
 }
@@ -246,8 +455,24 @@ file_prepare (struct apply *apply, struct apply_file *file)
 static void
 links_add_gfid (struct apply_links *links, struct apply_file *file, gfid_t *gfid)
 {
-    if (!gfid_is_null (gfid))
-        g_hash_table_insert (links->by_gfid, gfid, file);
+    if (gfid_is_null (gfid))
+        return;
+    g_hash_table_insert (links->by_gfid, gfid, file);
+    g_hash_table_remove (links->names, gfid); /* the walk counts anew */
+}
+
+/* The second layer of a commit finds in the base what the first one has made. */
+static void
+file_add_gfids (struct apply_links *links, struct apply_file *file)
+{
+    links_add_gfid (links, file, &file->before);
+    links_add_gfid (links, file, &file->after);
+    for (guint i = 0; i < file->items->len; i++) {
+        struct apply_item *item = file->items->pdata[i];
+
+        if (item->kind == 'M' && item->what != 0 && item->base)
+            links_add_gfid (links, file, &item->base->gfid);
+    }
 }
 
 static int
@@ -258,30 +483,74 @@ links_find (struct apply_links *links)
 
     g_hash_table_iter_init (&at, links->by_upper);
     while (g_hash_table_iter_next (&at, NULL, &file))
-        if (file_needs_walk (links, file)) {
-            links_add_gfid (links, file, &((struct apply_file *) file)->before);
-            links_add_gfid (links, file, &((struct apply_file *) file)->after);
-        }
+        if (file_needs_walk (links, file))
+            file_add_gfids (links, file);
     return g_hash_table_size (links->by_gfid) > 0 ? links_walk (links) : 0;
+}
+
+static void
+links_prepare (struct apply_links *links)
+{
+    struct apply *apply = links->apply;
+    GHashTableIter at;
+    void *file;
+
+    g_hash_table_iter_init (&at, links->by_upper);
+    while (g_hash_table_iter_next (&at, NULL, &file))
+        file_prepare (apply, file);
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        item->names = links_known (links, item);
+    }
 }
 
 int
 apply_plan_links (struct apply *apply)
 {
     struct apply_links links = { apply, g_hash_table_new_full (NULL, NULL, NULL, file_free),
-                                 g_hash_table_new (gfid_hash, gfid_same), false };
-    GHashTableIter at;
-    void *file;
+                                 g_hash_table_new (gfid_hash, gfid_same),
+                                 g_hash_table_new_full (gfid_hash, gfid_same, g_free, NULL),
+                                 g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
+                                 false };
     int r = files_collect (&links);
 
     for (char **path = apply->order->paths; *path; path++)
         links.any_path |= !apply_chooses (apply, *path);
     if (r == 0)
+        r = files_find_originals (&links);
+    if (r == 0)
         r = links_find (&links);
-    g_hash_table_iter_init (&at, links.by_gfid);
-    while (r == 0 && g_hash_table_iter_next (&at, NULL, &file))
-        file_prepare (apply, file);
+    if (r == 0)
+        links_prepare (&links);
+    g_hash_table_unref (links.paths);
+    g_hash_table_unref (links.names);
     g_hash_table_unref (links.by_gfid);
     g_hash_table_unref (links.by_upper);
     return r;
+}
+
+/* The base's file of which an item becomes another name is no change of the view. Afterwards the
+ * view shows all names of it from the base. */
+static void
+item_choose_original (struct apply_item *item)
+{
+    struct apply_item *original = item->original;
+    const bool whole = original->parent && original->parent->opaque && !original->parent->chosen;
+
+    if (item->chosen && original->kind == 'M' && !whole)
+        original->chosen = true;
+}
+
+void
+apply_choose_originals (struct apply *apply)
+{
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i];
+
+        if (item->original)
+            item_choose_original (item);
+        if (item->original && !item->original->chosen)
+            item->original = NULL;
+    }
 }

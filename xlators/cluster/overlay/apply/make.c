@@ -103,25 +103,30 @@ temporaries_plan (struct apply *apply)
 
 /* --- the upper's object as it is now ---------------------------------------------------------- */
 
-/* Names that come and go change a directory's times. */
+/* Names that come and go change a directory's times, and the ctime of a file: of the base's files
+ * the apply makes names itself. */
 static bool
-iatt_same (const struct iatt *one, const struct iatt *other)
+iatt_same (const struct iatt *one, const struct iatt *other, bool is_base)
 {
+    const bool named = is_base && one->ia_nlink != other->ia_nlink;
+
     return gfid_equal (&one->ia_gfid, &other->ia_gfid) && one->ia_prot == other->ia_prot
         && one->ia_uid == other->ia_uid && one->ia_gid == other->ia_gid
         && (one->ia_type == IA_IFDIR
             || (one->ia_size == other->ia_size && one->ia_mtime == other->ia_mtime
-                && one->ia_mtime_nsec == other->ia_mtime_nsec && one->ia_ctime == other->ia_ctime
-                && one->ia_ctime_nsec == other->ia_ctime_nsec));
+                && one->ia_mtime_nsec == other->ia_mtime_nsec
+                && (named || (one->ia_ctime == other->ia_ctime
+                              && one->ia_ctime_nsec == other->ia_ctime_nsec))));
 }
 
 /* found: the error of a look at the name, or 0. */
 static int
-same_judge (int found, const struct iatt *now, const inode_t *was, const struct iatt *buf)
+same_judge (int found, const struct iatt *now, const inode_t *was, const struct iatt *buf,
+            bool is_base)
 {
     if (found < 0)
         return found == -ENOENT ? (was ? -EBUSY : 0) : found;
-    return was && iatt_same (buf, now) ? 0 : -EBUSY;
+    return was && iatt_same (buf, now, is_base) ? 0 : -EBUSY;
 }
 
 int
@@ -134,7 +139,7 @@ apply_is_same (struct apply *apply, const struct apply_item *item)
                                                         at->upper_directory, at->name, &now, &buf)
                                       : -ENOENT;
 
-    return same_judge (r, &buf, item->upper, &item->upper_buf);
+    return same_judge (r, &buf, item->upper, &item->upper_buf, false);
 }
 
 static int
@@ -144,7 +149,7 @@ base_is_same (struct apply *apply, struct apply_item *item)
     struct iatt buf;
     const int r = apply_look_base (apply, item, &now, &buf);
 
-    return same_judge (r, &buf, item->base, &item->base_buf);
+    return same_judge (r, &buf, item->base, &item->base_buf, true);
 }
 
 /* A change in the tick of the file system's clock in which the last one was would not be seen. A
@@ -230,6 +235,51 @@ make_object (struct apply *apply, struct apply_item *item, inode_t *directory, c
                                                : make_attributes (apply, item);
 }
 
+static bool
+link_error_is_refusal (int r)
+{
+    return r == -EXDEV || r == -EPERM || r == -EMLINK || r == -EOPNOTSUPP;
+}
+
+/* The plan has compared the upper's file with that of the base, perhaps within the tick of the
+ * clock in which it was changed. */
+static int
+make_is_original (struct apply *apply, const struct apply_item *item, const struct iatt *planned)
+{
+    int r;
+
+    if (apply->from != OVERLAY_UPPER
+        || (iatt_is_settled (planned, apply->planned)
+            && iatt_same (planned, &item->upper_buf, false)))
+        return 0;
+    r = apply_is_of_base (apply, item, item->original);
+    return r < 0 ? r : r > 0 ? 0 : -EBUSY;
+}
+
+/* Returns 1 if the base's file has got the name; 0 if storage makes no link of it, as where its
+ * directory is on another file system; or a negative errno. */
+static int
+make_name (struct apply *apply, struct apply_item *item, inode_t *directory, const char *name)
+{
+    struct apply_item *original = item->original;
+    struct iatt now;
+    int r = sync_name_stat (apply_client (apply), original->base, &now);
+
+    if (r == 0 && !iatt_same (&original->base_buf, &now, true))
+        r = -EBUSY;
+    if (r == 0)
+        r = sync_name_link (apply_client (apply), original->base, directory, name);
+    if (r < 0)
+        return link_error_is_refusal (r) ? 0 : r;
+    item->made = inode_ref (original->base);
+    if (original->upper == item->upper) { /* both names leave the upper, or none */
+        original->upper_buf = item->upper_buf;
+        original->restless = item->restless;
+    }
+    r = sync_name_stat (apply_client (apply), original->base, &item->made_buf);
+    return r < 0 ? r : 1;
+}
+
 /* Further names of one file in the upper become further names of one file in the base. */
 static int
 make_item (struct apply *apply, struct apply_item *item)
@@ -239,10 +289,15 @@ make_item (struct apply *apply, struct apply_item *item)
     const char *name = inside ? item->name : item->temporary;
     const bool linked = item->upper_buf.ia_nlink > 1 && item->upper_buf.ia_type != IA_IFDIR;
     inode_t *known = linked ? g_hash_table_lookup (apply->links, &item->upper->gfid) : NULL;
+    const struct iatt planned = item->upper_buf;
     int r = upper_settle (apply, item);
 
-    if (r < 0)
-        return r;
+    if (r == 0 && item->original)
+        r = make_is_original (apply, item, &planned);
+    if (r == 0 && item->original)
+        r = make_name (apply, item, directory, name);
+    if (r != 0)
+        return MIN (r, 0);
     if (known) {
         item->made = inode_ref (known);
         r = sync_name_link (apply_client (apply), known, directory, name);

@@ -133,7 +133,11 @@ plan_add (const struct diff_change *change, void *data)
     item->opaque = r > 0;
     if (r >= 0 && directory && change->kind == 'A' && apply->moved)
         r = plan_tell_lost (apply, change);
-    return r < 0 ? r : item_look (apply, item);
+    if (r >= 0)
+        r = item_look (apply, item);
+    if (r == 0)
+        apply_look_time (apply, item);
+    return r;
 }
 
 /* --- which of them are meant ------------------------------------------------------------------ */
@@ -259,8 +263,8 @@ plan_add_half (struct apply *apply, struct apply_item *from, struct apply_item *
         apply_need (apply, from, to->path, "its old name");
 }
 
-static struct apply_item *
-plan_removed_with (const struct apply *apply, const gfid_t *gfid)
+struct apply_item *
+apply_removed_with (const struct apply *apply, const gfid_t *gfid)
 {
     for (guint i = 0; i < apply->items->len; i++) {
         struct apply_item *item = apply->items->pdata[i];
@@ -287,7 +291,7 @@ plan_add_halves (struct apply *apply)
         if (r < 0 || gfid_is_null (&origin)
             || (item->base && gfid_equal (&item->base->gfid, &origin)))
             continue;
-        from = plan_removed_with (apply, &origin);
+        from = apply_removed_with (apply, &origin);
         if (from)
             plan_add_half (apply, from, item);
     }
@@ -361,7 +365,7 @@ static char *
 item_recorded (const struct apply *apply, const struct apply_item *item)
 {
     const struct apply_item *removed =
-        item->link_of ? plan_removed_with (apply, &item->base->gfid) : NULL;
+        item->link_of ? apply_removed_with (apply, &item->base->gfid) : NULL;
 
     return apply_base_path (removed ? removed : item->link_of ? item->link_of : item);
 }
@@ -569,8 +573,10 @@ plan_refuse (struct apply *apply)
 int
 apply_plan (struct apply *apply)
 {
-    int r = overlay_order_walk (apply->order, apply->job, plan_add, apply);
+    int r;
 
+    clock_gettime (CLOCK_REALTIME, &apply->planned);
+    r = overlay_order_walk (apply->order, apply->job, plan_add, apply);
     if (r == 0) {
         plan_choose_all (apply);
         r = plan_add_halves (apply);
@@ -581,6 +587,7 @@ apply_plan (struct apply *apply)
         return r;
     plan_tell_unchanged (apply);
     plan_add_ancestors (apply);
+    apply_choose_originals (apply);
     if (apply->n_hindrances == 0)
         r = plan_check (apply);
     if (r < 0)

@@ -230,6 +230,8 @@ commit_replay (struct commit *commit, struct apply *apply)
                                         "layer");
     if (r == 0)
         r = commit_drop (apply);
+    if (r == 0)
+        r = apply_times_again (apply);
     (void) store_write (overlay_priv (commit->act.this)->records);
     return r;
 }

@@ -242,9 +242,52 @@ struct walk_directory {
     bool opaque; /* names of the place that the topmost layer lacks are removed */
 };
 
+/* Returns 1 if the topmost layer has an object under a name of a directory that changes the
+ * directory's time, or may have done so; 0 if it has a directory there that the layers below have,
+ * too; or a negative errno. */
+static int
+walk_moves_time (const struct walk *walk, const struct diff_object *upper,
+                 const struct place *at, const char *name)
+{
+    struct place place = { 0 };
+    g_autoptr (inode_t) inode = NULL;
+    struct iatt buf;
+    int r = sync_name_look (upper->layer->client, upper->inode, name, &inode, &buf);
+
+    if (r < 0 || buf.ia_type != IA_IFDIR)
+        return r < 0 && r != -ENOENT ? r : 1;
+    r = place_look_below (walk, at, name, 0, &place);
+    if (r == 0)
+        r = !place_is_directory (&place);
+    place_clear (walk, &place);
+    return r;
+}
+
+/* Whether somebody has set the time of a directory. Names that come and go change it as well: then
+ * it is that of the last change of the attributes. A copy that gets a name leaves it alone, and so
+ * it may be older. So it counts only if names of directories that the layers below have, too, are
+ * all that the topmost layer has. Returns 0 or a negative errno. */
+static int
+walk_compare_times (const struct walk *walk, const struct diff_object *upper,
+                    const struct place *place, unsigned *what)
+{
+    const struct iatt *buf = &upper->buf;
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r;
+
+    if (*what != 0 || !diff_times_differ (&place->top.buf, buf)
+        || (buf->ia_mtime == buf->ia_ctime && buf->ia_mtime_nsec == buf->ia_ctime_nsec))
+        return 0;
+    r = sync_names_list (upper->layer->client, upper->layer->fds, upper->inode, names);
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        r = walk_moves_time (walk, upper, place, names->pdata[i]);
+    *what |= r == 0 ? DIFF_TIMES : 0;
+    return MIN (r, 0);
+}
+
 static int
 walk_tell_change (const struct walk *walk, const struct walk_directory *in,
-                  struct diff_change *change)
+                  const struct place *place, struct diff_change *change)
 {
     const bool compares = change->kind == 'M' || change->kind == 'R';
     bool below;
@@ -259,6 +302,8 @@ walk_tell_change (const struct walk *walk, const struct walk_directory *in,
     change->last = walk->n > 0 && in->place.merged ? in->place.merged[walk->n - 1] : NULL;
     if (compares && !walk->plan->renames)
         r = diff_compare (change->before, change->after, &change->what);
+    if (r == 0 && compares && place && !walk->plan->renames)
+        r = walk_compare_times (walk, change->after, place, &change->what);
     if (r < 0 || (change->kind == 'M' && change->what == 0 && !walk->plan->equal))
         return r;
     return walk->plan->fn (change, walk->plan->data);
@@ -271,7 +316,7 @@ walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, 
 {
     struct diff_change change = { .kind = kind, .path = path, .before = before, .after = after };
 
-    return walk_tell_change (walk, in, &change);
+    return walk_tell_change (walk, in, NULL, &change);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -316,7 +361,7 @@ walk_renamed (const struct walk *walk, const struct walk_directory *in,
     int r = place_resolve (walk, &in->place, redirect, 0, &place);
 
     if (r == 0 && place_is_directory (&place))
-        r = walk_tell_change (walk, in, &(struct diff_change){
+        r = walk_tell_change (walk, in, &place, &(struct diff_change){
             .kind = 'R', .path = path, .from = from, .before = &place.top, .after = upper,
             .merged = place.merged });
     else if (r == 0)
@@ -340,8 +385,12 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
         return r;
     if (redirect)
         return walk_renamed (walk, in, upper, path, redirect, found);
-    r = walk_tell (walk, in, !place->top.inode ? 'A' : place_is_directory (place) ? 'M' : 'T',
-                   path, place->top.inode ? &place->top : NULL, upper);
+    if (place_is_directory (place))
+        r = walk_tell_change (walk, in, place, &(struct diff_change){
+            .kind = 'M', .path = path, .before = &place->top, .after = upper });
+    else
+        r = walk_tell (walk, in, place->top.inode ? 'T' : 'A', path,
+                       place->top.inode ? &place->top : NULL, upper);
     if (r == 0 && !place_is_directory (place))
         place_clear (walk, place);
     return r < 0 ? r : walk_enter (walk, upper, path, opaque, place, found);

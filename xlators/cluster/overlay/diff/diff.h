@@ -26,6 +26,9 @@ enum {
     DIFF_MODE = 1 << 1,
     DIFF_OWNER = 1 << 2,
     DIFF_XATTRS = 1 << 3,
+    DIFF_TIMES = 1 << 4, /* the time of the last modification, where nothing else explains it: that
+                          * of a file with other content counts as content alone, and diff_compare
+                          * leaves it out of a directory */
 };
 
 /* An object as one side has it. */
@@ -89,6 +92,9 @@ int diff_redirect (const struct diff_object *object, char **ret_redirect);
  * the same type. Returns 0 or a negative errno. */
 int diff_compare (const struct diff_object *before, const struct diff_object *after,
                   unsigned *ret_what);
+
+/* Whether the times of the last modification differ, as far as both sides keep them. */
+bool diff_times_differ (const struct iatt *before, const struct iatt *after);
 
 /* Reads a whole regular file of at most max bytes, or the target of a symbolic link. Returns 0,
  * -EFBIG, or another negative errno. g_free *ret_bytes. */

@@ -264,6 +264,15 @@ content_compare (const struct diff_object *before, const struct diff_object *aft
     }
 }
 
+/* A file system that keeps whole seconds has cut off the rest when it got the copy. */
+bool
+diff_times_differ (const struct iatt *before, const struct iatt *after)
+{
+    return before->ia_mtime != after->ia_mtime
+        || (before->ia_mtime_nsec != after->ia_mtime_nsec && before->ia_mtime_nsec != 0
+            && after->ia_mtime_nsec != 0);
+}
+
 int
 diff_compare (const struct diff_object *before, const struct diff_object *after,
               unsigned *ret_what)
@@ -278,6 +287,9 @@ diff_compare (const struct diff_object *before, const struct diff_object *after,
     r = xattrs_compare (before, after, &what);
     if (r == 0)
         r = content_compare (before, after, &what);
+    if (after->buf.ia_type != IA_IFDIR && !(what & DIFF_CONTENT)
+        && diff_times_differ (&before->buf, &after->buf))
+        what |= DIFF_TIMES;
     if (r == 0)
         *ret_what = what;
     return r;

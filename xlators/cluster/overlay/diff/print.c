@@ -62,6 +62,8 @@ diff_append_differences (GString *differences, const struct diff_change *change)
                                 before->ia_gid, after->ia_uid, after->ia_gid);
     if (change->what & DIFF_XATTRS)
         g_string_append (append_also (differences), "extended attributes");
+    if (change->what & DIFF_TIMES)
+        g_string_append (append_also (differences), "time");
 }
 
 /* A directory has a slash at its end. */
@@ -225,6 +227,7 @@ print_json (const struct diff_change *change, GString *out)
         json_path (&json, "from", change->from);
     json_bool (&json, "content", change->what & DIFF_CONTENT);
     json_bool (&json, "xattrs", change->what & DIFF_XATTRS);
+    json_bool (&json, "times", change->what & DIFF_TIMES);
     json_side (&json, "before", change->before);
     json_side (&json, "after", change->after);
     if (change->programs)

@@ -181,6 +181,18 @@ overlay_record_judge (xlator_t *this, const char *path, const struct iatt *now)
     return RECORD_CHANGED;
 }
 
+bool
+overlay_record_has_time (xlator_t *this, const char *path, const struct iatt *now)
+{
+    const struct record_state state = record_state_of (now);
+    g_autoptr (GBytes) record = store_get (overlay_priv (this)->records, path);
+    gsize size = 0;
+    const struct record_state *then = record ? g_bytes_get_data (record, &size) : NULL;
+
+    return size >= sizeof *then && then->mtime == state.mtime
+           && then->mtime_nsec == state.mtime_nsec;
+}
+
 void
 overlay_record_applies (xlator_t *this, const char *path, const struct iatt *after)
 {

@@ -35,6 +35,8 @@ enum overlay_verdict {
 /* Compares what the base has at a path now with the record. now NULL: nothing is there. */
 enum overlay_verdict overlay_record_judge (xlator_t *this, const char *path,
                                            const struct iatt *now);
+/* Whether an object of the base has the time of its last modification that is recorded. */
+bool overlay_record_has_time (xlator_t *this, const char *path, const struct iatt *now);
 /* Adds to a record what an apply is about to put there; NULL: nothing. The record then accepts
  * both, so that an apply that is killed can be given again. */
 void overlay_record_applies (xlator_t *this, const char *path, const struct iatt *after);
