@@ -17,18 +17,10 @@ run 401 --lowers --commands $all --faults 50
 again 5 29 43 151 -- --lowers --commands discard
 again 2065 -- --lowers --commands $all
 
-# What a commit does not do yet.
-{
-    cat "$SOURCE_DIR/tests/graph/overlay.allow"
-    printf '\ncase history\nline * by the model its number of names is [2-9]\nwhy  %s\n' \
-        'a commit makes a file of each name that the view has given a file of the base'
-    printf '\ncase history\nline * by the model its mtime is *\nwhy  %s\n' \
-        'a commit leaves a file alone of which only the time has changed'
-} >commit.allow
-run 501 --lowers --commands commit --allow commit.allow
-again 593 -- --lowers --commands commit --allow commit.allow
-again 320025 -- --lowers --commands commit,freeze,discard --allow commit.allow
-run 601 --lowers --commands commit,$all --allow commit.allow
+run 501 --lowers --commands commit
+again 593 -- --lowers --commands commit
+again 320025 -- --lowers --commands commit,freeze,discard
+run 601 --lowers --commands commit,$all
 
 overlay upper-lower lower
 run 701 --lowers --commands $all

@@ -121,6 +121,29 @@ base_mkdir (const struct view *view, const char *name)
     ck_assert_int_eq (g_mkdir (path, 0755), 0);
 }
 
+static G_GNUC_UNUSED void
+base_link (const struct view *view, const char *name, const char *other)
+{
+    g_autofree char *from = side_path (view, "base", name);
+    g_autofree char *to = side_path (view, "base", other);
+
+    ck_assert_int_eq (link (from, to), 0);
+}
+
+/* n: of the request that was hindered. */
+static G_GNUC_UNUSED void
+assert_base_links (const struct view *view, const char *name, const char *other, unsigned n)
+{
+    g_autofree char *from = side_path (view, "base", name);
+    g_autofree char *to = side_path (view, "base", other);
+    struct stat one, two;
+
+    ck_assert_int_eq (lstat (from, &one), 0);
+    ck_assert_int_eq (lstat (to, &two), 0);
+    ck_assert_msg (one.st_ino == two.st_ino, "request %u: '%s' and '%s' are two files", n, name,
+                   other);
+}
+
 static G_GNUC_UNUSED inode_t *
 view_look (struct view *view, inode_t *directory, const char *name)
 {

@@ -2,10 +2,10 @@
 /* builds: debug */
 /* longer */
 /*
- * windlass overlay commit of a view with renamed directories, in two layers, that is hindered at
- * its requests, one after the other: by one error, by a full disk, by a kill and by a power cut.
- * ./check takes some of the requests, and ./check --long each third one. The view shows the same
- * afterwards, and the command that is given again ends with all changes in the base.
+ * windlass overlay commit of a view with renamed directories and hard links, in two layers, that is
+ * hindered at its requests, one after the other: by one error, by a full disk, by a kill and by a
+ * power cut. ./check takes some of the requests, and ./check --long each third one. The view shows
+ * the same afterwards, and the command that is given again ends with all changes in the base.
  */
 #include "overlay_view.h"
 
@@ -45,6 +45,9 @@ renames_base (struct view *view)
         base_mkdir (view, folders[i]);
     for (size_t i = 0; i < G_N_ELEMENTS (files); i++)
         base_write (view, files[i], files[i]);
+    base_link (view, "file", "x/y/linked");
+    base_link (view, "file", "gone/linked");
+    base_write (view, "single", "single");
 }
 
 /* Walks a path of the view. */
@@ -75,6 +78,15 @@ renames_move (struct view *view, const char *from, const char *to)
     ck_assert_msg (r == 0, "'%s' to '%s': %s", from, to, g_strerror (-r));
 }
 
+/* A file of the base gets a further name. */
+static void
+renames_link (struct view *view, inode_t *directory)
+{
+    g_autoptr (inode_t) single = view_look (view, itable_root (view->graph->itable), "single");
+
+    ck_assert_int_eq (sync_name_link (view->client, single, directory, "single"), 0);
+}
+
 static void
 renames_first (struct view *view)
 {
@@ -91,6 +103,8 @@ renames_first (struct view *view)
     p = view_look (view, root, "p");
     view_overwrite (view, p, "f", "CHANGED");
     view_write (view, p, "new", "new");
+    view_overwrite (view, root, "file", "ONCE");
+    renames_link (view, p);
     ck_assert_int_eq (sync_name_mkdir (view->client, root, "x", 0755, &x), 0);
     view_write (view, x, "f", "another");
 }
@@ -224,6 +238,8 @@ commit_hindered_at (const struct hindered *one, unsigned n, const char *wanted)
     ck_assert_msg (strcmp (applied, wanted) == 0, "%s, %d, request %u: the base has\n%s\nand not\n"
                    "%s", one->side, one->how, n, applied, wanted);
     hindered_assert_view (&view, one, n, wanted, "");
+    assert_base_links (&view, "file", "r/q/y/linked", n);
+    assert_base_links (&view, "single", "r/q/single", n);
     view_remove_all (&view);
     return !fired;
 }

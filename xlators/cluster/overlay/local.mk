@@ -22,6 +22,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/commands/discard.c \
     %D%/commands/discard.h \
     %D%/commands/freeze.c \
+    %D%/commands/settle.c \
     %D%/commands/pausing.c \
     %D%/commit/commit.c \
     %D%/commit/commit.h \

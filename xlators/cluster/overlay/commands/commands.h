@@ -41,6 +41,9 @@ int overlay_commit (struct job *job, struct overlay_order *order);  /* commit/co
  * Return 0, or a negative errno after job_refuse. */
 int overlay_freeze_check (struct job *job, struct overlay_order *order);
 int overlay_freeze_now (struct job *job, struct overlay_order *order, int64_t *ret_held);
+/* Gives the upper all names of the files in the index that the view shows, and empties the index.
+ * outcome ends the sentence of a failure. Returns 0, or a negative errno after job_refuse. */
+int overlay_names_settle (struct overlay_act *act, struct job *job, const char *outcome);
 /* Whether no other graph of the mount has the layers. */
 bool overlay_is_only_graph (const xlator_t *this);
 /* Returns 0, or -EBUSY after job_refuse: an old graph, which files use that were open at a reload,

@@ -3,14 +3,17 @@
  * windlass overlay freeze: the upper, with all changes until now, becomes a layer that is only
  * read, and the view gets a new, empty upper (start/layers.c).
  *
- * The root of the new upper is made in work, and synced. In a pause one rename gives it its name,
- * which is the freeze: before it nothing has happened, and after it everything. The view shows the
- * same tree, so the kernel and the caches are told nothing. Open files stay open where they are;
- * the next change through one copies the file to the new upper.
+ * Files of which a lower has several names get all of them in the upper before (settle.c). The root
+ * of the new upper is made in work, and synced. In a pause one rename gives it its name, which is
+ * the freeze: before it nothing has happened, and after it everything. The view shows the same
+ * tree, so the kernel and the caches are told nothing. Open files stay open where they are; the
+ * next change through one copies the file to the new upper.
  */
 #include "commands.h"
 #include "../names/links.h"
 #include "../start/layers.h"
+
+#define FREEZE_TRIES 10
 
 struct freeze {
     struct overlay_act act;
@@ -24,46 +27,10 @@ struct freeze {
     inode_t *made;     /* the new root, with a reference; NULL: none was made */
     inode_t *directory; /* where the new upper is, with a reference */
     bool origins;      /* the layer finds files by origin */
+    bool unsettled;    /* the pause found a file in the index */
 };
 
 /* --- before the pause ------------------------------------------------------------------------- */
-
-/* One of the files in the index, as a part of a sentence: its path, if a program or the kernel
- * knows it. */
-static char *
-freeze_name_linked (struct freeze *freeze, const GPtrArray *names)
-{
-    for (guint i = 0; i < names->len; i++) {
-        g_autoptr (inode_t) inode = overlay_index_above (&freeze->act, names->pdata[i]);
-        g_autofree char *path = inode ? inode_path (inode, NULL) : NULL;
-
-        if (path && *path == '/')
-            return g_strdup_printf (", such as '%s'", path);
-    }
-    return g_strdup ("");
-}
-
-/* The index finds copies in the upper alone. */
-static int
-freeze_check_index (struct freeze *freeze)
-{
-    xlator_t *this = freeze->act.this;
-    inode_t *index = realm_below (this, itable_root (freeze->act.above),
-                                  overlay_priv (this)->n + 1);
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    const int r = sync_names_list (overlay_daemon (&freeze->act, OVERLAY_UPPER),
-                                   overlay_fds (&freeze->act, OVERLAY_UPPER), index, names);
-    g_autofree char *one = NULL;
-
-    if (r < 0 || names->len == 0)
-        return r;
-    one = freeze_name_linked (freeze, names);
-    job_refuse (freeze->job, "the view has changed %u files of which the directory below has "
-                "several names (hard links)%s: such files can't be frozen yet; apply or discard "
-                "them first, 'windlass overlay diff' lists those that still have a name; nothing "
-                "was frozen", names->len, one);
-    return -EMLINK;
-}
 
 bool
 overlay_is_only_graph (const xlator_t *this)
@@ -116,9 +83,7 @@ freeze_check (struct freeze *freeze)
                     priv->upper);
         r = -EINVAL;
     }
-    if (r == 0)
-        r = freeze_check_graphs (freeze);
-    return r < 0 ? r : freeze_check_index (freeze);
+    return r < 0 ? r : freeze_check_graphs (freeze);
 }
 
 static int
@@ -160,6 +125,17 @@ freeze_root_again (struct freeze *freeze)
         return 0;
     overlay_unsynced (act->this, freeze->made);
     return overlay_copy_attributes (act, OVERLAY_UPPER, freeze->root, &now, freeze->made);
+}
+
+/* A file with several names may have been changed since the index was emptied. */
+static int
+freeze_check_index (struct freeze *freeze)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    const int r = overlay_index_list (&freeze->act, names);
+
+    freeze->unsettled = r == 0 && names->len > 0;
+    return r < 0 ? r : freeze->unsettled ? -EAGAIN : 0;
 }
 
 static int
@@ -225,12 +201,31 @@ freeze_sync (struct freeze *freeze)
 }
 
 static int
+freeze_try (struct freeze *freeze, struct overlay_pause *wanted)
+{
+    int r = overlay_pause_run (freeze->act.this, wanted);
+
+    for (unsigned tries = 1; freeze->unsettled && tries < FREEZE_TRIES; tries++) {
+        freeze->unsettled = false;
+        r = overlay_names_settle (&freeze->act, freeze->job, wanted->outcome);
+        if (r == 0)
+            r = overlay_pause_run (freeze->act.this, wanted);
+    }
+    if (freeze->unsettled)
+        job_refuse (freeze->job, "programs change files with several names (hard links) all the "
+                    "time; nothing was frozen");
+    return freeze->unsettled ? -EBUSY : r;
+}
+
+static int
 freeze_carry_out (struct freeze *freeze, struct overlay_pause *wanted)
 {
     int r = freeze_check (freeze);
 
     *wanted = (struct overlay_pause){ .job = freeze->job, .fn = freeze_in_pause, .data = freeze,
                                       .outcome = "nothing was frozen" };
+    if (r == 0)
+        r = overlay_names_settle (&freeze->act, freeze->job, wanted->outcome);
     if (r < 0)
         return r;
     r = freeze_make_root (freeze);
@@ -238,7 +233,7 @@ freeze_carry_out (struct freeze *freeze, struct overlay_pause *wanted)
         job_refuse (freeze->job, "a new upper can't be made: %s; nothing was frozen",
                     g_strerror (-r));
     if (r == 0)
-        r = overlay_pause_run (freeze->act.this, wanted);
+        r = freeze_try (freeze, wanted);
     if (r == 0)
         return freeze_sync (freeze);
     overlay_work_remove (&freeze->act, freeze->name);

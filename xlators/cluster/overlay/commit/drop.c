@@ -6,6 +6,11 @@
  * numbers, gfids and open files; and the names of the layer's root move to work.
  */
 #include "commit.h"
+#include "../names/links.h"
+
+#define DROP_TRIES 10
+#define DROP_OUTCOME                                                                               \
+    "the base has the changes, and the view still has the layer: give the command again"
 
 struct layer_drop {
     struct apply *apply;
@@ -15,6 +20,7 @@ struct layer_drop {
     GPtrArray *names;   /* of the root */
     GPtrArray *away;    /* their names in work */
     bool last;          /* no layer above has a change of the base */
+    bool unsettled;     /* the pause found a file in the index */
     struct overlay_moves moves; /* renamed directories get their new names */
     struct pause *pause;
 };
@@ -190,6 +196,18 @@ layer_drop_place (struct layer_drop *drop)
     return r;
 }
 
+/* The index has a file of which programs have changed one name since the freeze by the gfid of the
+ * layer's object. The other names show that of the base afterwards, which has another gfid. */
+static int
+layer_drop_check_index (struct layer_drop *drop)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    const int r = overlay_index_list (&drop->apply->act, names);
+
+    drop->unsettled = r == 0 && names->len > 0;
+    return drop->unsettled ? -EAGAIN : layer_drop_refuse (drop, "the index can't be read", r);
+}
+
 static int
 layer_drop_in_pause (struct pause *pause, void *data)
 {
@@ -199,6 +217,8 @@ layer_drop_in_pause (struct pause *pause, void *data)
                                        "the base has the changes, and the view still has the "
                                        "layer: close the files and give the command again");
 
+    if (r == 0)
+        r = layer_drop_check_index (drop);
     if (r == 0)
         r = layer_drop_find_last (drop);
     if (r == 0)
@@ -240,13 +260,30 @@ layer_drop_remove (struct layer_drop *drop, int r)
 /* --- the layer -------------------------------------------------------------------------------- */
 
 static int
+layer_drop_try (struct layer_drop *drop, struct overlay_pause *wanted)
+{
+    struct apply *apply = drop->apply;
+    int r = overlay_pause_run (apply->act.this, wanted);
+
+    for (unsigned tries = 1; drop->unsettled && tries < DROP_TRIES; tries++) {
+        drop->unsettled = false;
+        r = overlay_names_settle (&apply->act, apply->job, DROP_OUTCOME);
+        if (r == 0)
+            r = overlay_pause_run (apply->act.this, wanted);
+    }
+    if (drop->unsettled)
+        job_refuse (apply->job, "programs change files with several names (hard links) all the "
+                    "time; " DROP_OUTCOME);
+    return drop->unsettled ? -EBUSY : r;
+}
+
+static int
 layer_drop_carry_out (struct layer_drop *drop)
 {
     struct apply *apply = drop->apply;
     struct overlay_pause wanted = {
         .job = apply->job, .fn = layer_drop_in_pause, .data = drop,
-        .outcome = "the base has the changes, and the view still has the layer: give the command "
-                   "again",
+        .outcome = DROP_OUTCOME,
     };
     int r = layer_drop_list (drop);
 
@@ -257,7 +294,7 @@ layer_drop_carry_out (struct layer_drop *drop)
         r = layer_drop_refuse (drop, "renamed directories can't be noted in the view's folder",
                                overlay_moves_write (apply->act.this, &drop->moves));
     if (r == 0)
-        r = overlay_pause_run (apply->act.this, &wanted);
+        r = layer_drop_try (drop, &wanted);
     apply->held += wanted.held;
     return layer_drop_remove (drop, r);
 }

@@ -4,7 +4,7 @@
  * which it was changed, and before that a name in the index: work/index/GFID, where GFID is that of
  * the lower's file. A lookup of another name of the lower's file finds the copy there, so that the
  * names stay one file also in later mounts. Such a name comes into the upper when the name itself
- * is changed.
+ * is changed, or the layer is frozen (commands/settle.c): then the file leaves the index.
  *
  * The name in the index is synced at once: after a power cut either all names show the copy, or
  * none does.
@@ -244,6 +244,49 @@ overlay_links_applied (struct overlay_inode *state)
     pthread_mutex_unlock (&state->parts->lock);
 }
 
+/* --- a freeze --------------------------------------------------------------------------------- */
+
+int
+overlay_index_list (struct overlay_act *act, GPtrArray *names)
+{
+    return sync_names_list (overlay_daemon (act, OVERLAY_UPPER),
+                            overlay_fds (act, OVERLAY_UPPER),
+                            overlay_index (act->this, act->above), names);
+}
+
+/* All names count in the copy's link count from now on. */
+static void
+index_end (struct overlay_inode *state)
+{
+    pthread_mutex_lock (&state->parts->lock);
+    state->links = LINKS_EXACT;
+    __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);
+    __atomic_store_n (&state->indexed, false, __ATOMIC_RELAXED);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+int
+overlay_index_settled (struct overlay_act *act, const char *name)
+{
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    inode_t *index = overlay_index (act->this, act->above);
+    g_autoptr (inode_t) copy = NULL, above = NULL;
+    struct overlay_inode *state;
+    struct iatt buf;
+    int r = sync_name_look (client, index, name, &copy, &buf);
+
+    if (r == 0)
+        r = sync_name_remove (client, index, name, copy);
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    overlay_unsynced (act->this, index);
+    above = overlay_index_above (act, name);
+    state = above ? overlay_inode_known (act->this, above) : NULL;
+    if (state && realm_below (act->this, above, OVERLAY_UPPER) == copy)
+        index_end (state);
+    return 0;
+}
+
 /* --- a discard -------------------------------------------------------------------------------- */
 
 /* Files that leave the index. */
@@ -398,7 +441,7 @@ index_take (struct overlay_local *local, inode_t *copy, const struct iatt *buf)
     look->below[OVERLAY_UPPER] = inode_ref (copy);
     look->lower_links = local->buf.ia_nlink;
     look->indexed = true;
-    if (look->number == 0)
+    if (look->number == 0 && look->first_marks.number == 0) /* that of a frozen copy's origin */
         look->number = overlay_number (local->sequence.frame->this, look->first,
                                        local->buf.ia_ino);
 }

@@ -36,6 +36,11 @@ int overlay_index_has (struct overlay_act *act, const gfid_t *gfid, const inode_
                        bool *ret_has);
 /* Removes that name. Returns 0 or a negative errno. */
 int overlay_index_remove (struct overlay_act *act, const gfid_t *gfid, inode_t *copy);
+/* Adds the names in the index to `names`. Returns 0 or a negative errno. */
+int overlay_index_list (struct overlay_act *act, GPtrArray *names);
+/* In a pause: the upper has all names of a file, so the name in the index goes. Returns 0 or a
+ * negative errno. */
+int overlay_index_settled (struct overlay_act *act, const char *name);
 /* The base has a name of a file no longer that the view had removed. */
 void overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid);
 /* Names that the view had removed may be there again: links of files are counted anew. For a pause:
