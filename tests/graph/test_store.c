@@ -14,7 +14,7 @@
 static int
 world_store (struct world *w, struct store **ret_store)
 {
-    const struct store_plan plan = { w->graph->top, w->graph->top, w->root, "store" };
+    const struct store_plan plan = { w->graph->top, w->graph->top, w->root, "store", false };
 
     *ret_store = NULL;
     return store_open (&plan, ret_store);
@@ -213,6 +213,34 @@ START_TEST (test_damaged_at_each_byte)
 
         ck_assert_int_eq (world_store (&w, &store), -EUCLEAN);
     }
+}
+END_TEST
+
+/* Neither a missing file, nor a torn and a damaged one, is touched. */
+START_TEST (test_of_a_reader)
+{
+    g_auto (world) w = posix_world_begin ("");
+    const struct store_plan plan = { w.graph->top, w.graph->top, w.root, "store", true };
+    g_autofree char *path = g_build_filename (w.dir, "store", NULL), *bytes = NULL, *now = NULL;
+    gsize ends[3], size, size_now;
+    struct store *store;
+
+    ck_assert_int_eq (store_open (&plan, &store), 0);
+    expect_value (store, "/one", NULL);
+    store_close (store, w.graph->top);
+    ck_assert (!g_file_test (path, G_FILE_TEST_EXISTS));
+
+    three_records (&w, ends);
+    store_file_read (&w, &bytes, &size);
+    bytes[ends[0]] ^= 0x5a;
+    store_file_write (&w, bytes, size - 1);
+    ck_assert_int_eq (store_open (&plan, &store), 0);
+    expect_value (store, "/one", "one");
+    expect_value (store, "/two", NULL);
+    store_close (store, w.graph->top);
+    store_file_read (&w, &now, &size_now);
+    ck_assert_uint_eq (size_now, size - 1);
+    ck_assert_int_eq (memcmp (now, bytes, size_now), 0);
 }
 END_TEST
 
@@ -420,6 +448,7 @@ TEST_PROGRAM (test_store)
     tcase_add_test (all, test_removed_later);
     tcase_add_test (all, test_torn_at_each_byte);
     tcase_add_test (all, test_damaged_at_each_byte);
+    tcase_add_test (all, test_of_a_reader);
     tcase_add_test (all, test_compaction);
     tcase_add_test (all, test_shared_by_graphs);
     tcase_add_test (all, test_an_error_is_made_good);

@@ -111,10 +111,11 @@ store_file_open (struct store *store)
     g_autoptr (inode_t) inode = NULL;
     struct iatt buf;
     fd_t *fd = NULL;
+    const int flags = way->plan.read_only ? O_RDONLY : O_RDWR;
     int r = sync_name_look (way->client, way->plan.directory, way->plan.name, &inode, &buf);
 
     if (r == 0)
-        r = sync_name_open (way->client, way->plan.child->fd_maker, inode, O_RDWR, &fd);
+        r = sync_name_open (way->client, way->plan.child->fd_maker, inode, flags, &fd);
     if (r == 0)
         store_file_is (store, fd, inode);
     return r;

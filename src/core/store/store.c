@@ -356,10 +356,13 @@ store_tell_losses (const struct store *store)
 static int
 store_load (struct store *store)
 {
+    const bool read_only = store_way (store)->plan.read_only;
     g_autoptr (GByteArray) bytes = g_byte_array_new ();
     uint64_t end;
     int r = store_file_open (store);
 
+    if (r == -ENOENT && read_only)
+        return 0;
     if (r == -ENOENT)
         r = store_compact (store);
     if (r == 0)
@@ -372,6 +375,8 @@ store_load (struct store *store)
     store->compact_at = COMPACT_LEAST;
     g_tree_foreach (store->table, store_count, &store->live);
     store_tell_losses (store);
+    if (read_only)
+        return 0;
     store_file_clean (store);
     if (store->losses.damaged > 0)
         return store_compact (store);

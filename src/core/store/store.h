@@ -5,7 +5,7 @@
  * child, so that faults, power cuts, encryption and the network apply to it as to other files.
  *
  *   struct store *store;
- *   const struct store_plan plan = { this, FIRST_CHILD (this), directory, "records" };
+ *   const struct store_plan plan = { this, FIRST_CHILD (this), directory, "records", false };
  *   int r = store_open (&plan, &store);
  *   ...
  *   store_set (store, "/a_file", &value, sizeof value);
@@ -47,10 +47,11 @@ struct store_plan {
     xlator_t *child;    /* gets the requests */
     inode_t *directory; /* in the child's table of inodes */
     const char *name;   /* of the file; NAME.new.* are used as well */
+    bool read_only;     /* the file is read, and nothing is made or changed: nor may the table be */
 };
 
-/* Opens the store, and makes its file if there is none. Returns 0; -EUCLEAN if the file is not a
- * store; or another negative errno of the child. */
+/* Opens the store, and makes its file if there is none; a read-only store is empty then. Returns 0;
+ * -EUCLEAN if the file is not a store; or another negative errno of the child. */
 int store_open (const struct store_plan *plan, struct store **ret_store);
 
 /* Writes what has not been written, and ends the use of the store by maker. The last one frees the

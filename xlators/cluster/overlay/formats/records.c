@@ -42,7 +42,8 @@ overlay_records_open (struct overlay_act *act, inode_t *work)
 {
     xlator_t *this = act->this;
     overlay_private_t *priv = overlay_priv (this);
-    const struct store_plan plan = { this, priv->layers[OVERLAY_UPPER].xlator, work, RECORDS };
+    const struct store_plan plan = { this, priv->layers[OVERLAY_UPPER].xlator, work, RECORDS,
+                                     false };
     const int r = store_open (&plan, &priv->records);
 
     if (r < 0)
