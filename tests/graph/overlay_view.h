@@ -275,8 +275,7 @@ view_tree_append (struct view *view, inode_t *inode, const char *name, GString *
         g_autoptr (inode_t) below = view_look (view, inode, names->pdata[i]);
         g_autofree char *shown = g_build_filename (name, names->pdata[i], NULL);
 
-        if (!g_str_has_prefix (names->pdata[i], ".windlass-apply."))
-            view_tree_append (view, below, shown, out);
+        view_tree_append (view, below, shown, out);
     }
 }
 

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kill -9 of the daemon in the midst of a commit that moves renamed directories: the next mount
-# shows the same, and a commit there makes it all.
+# shows the same, also if it is read-only, and a commit there makes it all. A read-only mount that
+# would lack a directory is refused.
 # builds: release debug
 . "$(dirname "$0")/lib.sh"
 
 need_root
 need_command setfattr
-listing () { # without the temporary names of new objects, which the next commit removes
-    (cd "$1" && find . -mindepth 1 ! -path '*.windlass-apply.*' -printf '%p %y %m %l\n' | sort &&
-        find . -type f ! -path '*.windlass-apply.*' -exec md5sum {} + | sort -k 2)
+listing () {
+    (cd "$1" && find . -mindepth 1 -printf '%p %y %m %l\n' | sort &&
+        find . -type f -exec md5sum {} + | sort -k 2)
 }
 
 overlay_volfile
@@ -18,7 +19,7 @@ sed 's|^volume overlay|volume slow-changes\n    type debug/fault\n    subvolumes
 volume slow-lower\n    type debug/fault\n    subvolumes lower\nend-volume\n&|
     s|subvolumes changes lower|subvolumes slow-changes slow-lower|' bare.vol >"$VOL"
 
-# killed_at VOLUME RULE: the daemon is killed while a request of the commit hangs.
+# killed_at VOLUME RULE [COMMAND...]: the daemon is killed while a request of the commit hangs.
 killed_at () {
     local shown
     rm -rf "$UPPER" "$BACK"
@@ -46,8 +47,15 @@ killed_at () {
     wait "$command" && fail "a commit of a daemon that was killed: $(cat killed)"
     umount -l "$MNT"
     wait_until "! is_running $DAEMON"
+    find "$BACK" -printf '%P %i %T@\n' | sort >before
+    mount_volfile bare.vol -o ro
+    expect "the read-only view after a kill at: $2" "$shown" "$(listing "$MNT")"
+    unmount
+    find "$BACK" -printf '%P %i %T@\n' | sort | diff before - || fail "a read-only mount, changes"
+    "${@:3}"
     mount_volfile bare.vol
     expect "the view after a kill at: $2" "$shown" "$(listing "$MNT")"
+    expect "no temporary names after a kill at: $2" "" "$(find "$BACK" -name '.windlass-apply.*')"
     overlay commit "$MNT" >again 2>&1 || fail "a commit after a kill at '$2': $(cat again)"
     expect "the view after it" "$shown" "$(listing "$MNT")"
     expect "the directory after it" "$shown" "$(listing "$BACK")"
@@ -56,8 +64,22 @@ killed_at () {
     unmount
 }
 
+# torn: as after a power cut, when the old name of a directory is durable, and so is the redirect to
+# its new one. A mount that is read-only can't finish that.
+torn () {
+    mv "$(find "$BACK" -path '*/.windlass-commit.*/f' -printf '%h\n')" "$BACK/x"
+    expect_error "it moved the directory '/x' of volume 'lower'.*mount the view once without '-o ro'" \
+        "$WINDLASS" -f bare.vol -l torn.log -o ro "$MNT"
+    ! is_mounted || fail "it is mounted"
+    mount_volfile bare.vol
+    unmount
+    mount_volfile bare.vol -o ro
+    expect "the read-only view after a mount" "$shown" "$(listing "$MNT")"
+    unmount
+}
+
 # No request hangs in a pause; graph/test_overlay_commit has those.
 killed_at slow-lower "mknod nth 1"         # a new object is made
-killed_at slow-lower "fsyncdir path / nth 1" # directories have their temporary names
+killed_at slow-lower "fsyncdir path / nth 1" torn # directories have their temporary names
 killed_at slow-lower "rmdir nth 1"         # the view has removed something
 killed_at slow-lower "fsyncdir path / after 3" # renamed directories have their new names

@@ -104,8 +104,7 @@ overlay_look_in (struct overlay_act *act, unsigned slot, inode_t *parent, const 
     if (r == -ENOENT || r == -ENOTDIR)
         return 0;
     if (r == 0
-        && overlay_is_folder (act->this, slot, directory, name, ret_buf->ia_dev,
-                              ret_buf->ia_ino)) {
+        && overlay_is_ours (act->this, slot, directory, name, ret_buf->ia_dev, ret_buf->ia_ino)) {
         g_clear_pointer (ret_inode, inode_unref);
         return 0;
     }

@@ -116,13 +116,13 @@ overlay_entry_hides (struct overlay_reading *reading, unsigned slot, const gf_di
 }
 
 static bool
-overlay_entry_is_folder (const struct overlay_reading *reading, unsigned slot,
-                         const gf_dirent_t *from)
+overlay_entry_is_ours (const struct overlay_reading *reading, unsigned slot,
+                       const gf_dirent_t *from)
 {
     xlator_t *this = reading->act->this;
 
-    return overlay_is_folder (this, slot, realm_below (this, reading->directory, slot),
-                              from->d_name, overlay_priv (this)->layers[slot].dev, from->d_ino);
+    return overlay_is_ours (this, slot, realm_below (this, reading->directory, slot), from->d_name,
+                            overlay_priv (this)->layers[slot].dev, from->d_ino);
 }
 
 static int
@@ -134,7 +134,7 @@ overlay_entry_add (struct overlay_reading *reading, unsigned slot, const gf_dire
 
     if (name_is_dots (from->d_name) || g_hash_table_contains (reading->seen, from->d_name))
         return 0;
-    if (overlay_entry_is_folder (reading, slot, from))
+    if (overlay_entry_is_ours (reading, slot, from))
         return 0;
     if (overlay_wh_is_name (&overlay_priv (reading->act->this)->layers[slot], from->d_name)) {
         g_ptr_array_add (reading->hidden, g_strdup (from->d_name + strlen (OVERLAY_WH)));

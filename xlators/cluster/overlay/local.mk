@@ -50,6 +50,8 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/formats/marks.h \
     %D%/formats/records.h \
     %D%/formats/redirect.c \
+    %D%/formats/temporaries.c \
+    %D%/formats/temporaries.h \
     %D%/formats/wh-names.c \
     %D%/formats/wh.c \
     %D%/formats/wh.h \
@@ -69,6 +71,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/start/claim.c \
     %D%/start/layers.c \
     %D%/start/layers.h \
+    %D%/start/left.c \
     %D%/start/shared.c \
     %D%/start/start.c
 xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)

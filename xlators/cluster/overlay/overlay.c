@@ -140,8 +140,10 @@ overlay_init (xlator_t *this)
         r = overlay_prepare (this);
     if (r == -ENOTCONN)
         return 0; /* the first call tries again */
-    if (r < 0)
+    if (r < 0) {
+        overlay_records_close (this);
         overlay_unclaim (this);
+    }
     return r;
 }
 

@@ -136,7 +136,8 @@ typedef struct {
     GHashTable *applied;          /* gfid in a layer -> gfid above, of inodes that were applied and
                                    * have not been forgotten; lock */
     unsigned n_applied;           /* of them. Atomic */
-    struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN */
+    struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN. NULL: a
+                                   * read-only mount has none to read */
 } overlay_private_t;
 
 /* The state of an inode above, which is its context in each graph that knows it; parts->lock,
@@ -272,7 +273,11 @@ void overlay_iatt_above (xlator_t *this, inode_t *inode, unsigned slot, struct i
 bool overlay_is_whiteout (const struct iatt *iatt);
 
 /* Whether a name in a directory of a slot, below, is the folder of the first child, which a lower
- * may contain. No lower shows it. dev, ino: of the object, as far as they are known. */
+ * may contain, or a temporary name of an apply. No lower shows these. dev, ino: of the object, as
+ * far as they are known. */
+bool overlay_is_ours (xlator_t *this, unsigned slot, inode_t *directory, const char *name,
+                      uint64_t dev, uint64_t ino);
+/* The folder alone. */
 bool overlay_is_folder (xlator_t *this, unsigned slot, const inode_t *directory, const char *name,
                         uint64_t dev, uint64_t ino);
 

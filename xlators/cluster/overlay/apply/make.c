@@ -5,10 +5,10 @@
  * returns they are durable, and nothing of the base has changed but for those names.
  */
 #include "apply.h"
+#include "../formats/temporaries.h"
 
 #include <sys/stat.h>
 
-#define TEMPORARY_NAME ".windlass-apply."
 #define SETTLE_TRIES 7 /* of 20 ms */
 
 static int
@@ -21,62 +21,18 @@ apply_refuse (struct apply *apply, const struct apply_item *item, int r)
 
 /* --- temporary names -------------------------------------------------------------------------- */
 
-/* Removes the object of a path in the base, if it is there, and adds its directory to a set. */
-static int
-temporary_remove (struct apply *apply, const char *path, GHashTable *directories)
-{
-    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
-    const guint last = g_strv_length (names) - 1;
-    inode_t *root = realm_below (apply->act.this, itable_root (apply->act.above), apply->base);
-    g_autoptr (inode_t) at = NULL;
-    struct iatt buf;
-    int r = g_str_has_prefix (names[last], TEMPORARY_NAME) ? 0 : -EINVAL;
-
-    if (r == 0)
-        r = overlay_walk (&apply->act, apply->base, root, names, last, false, &at, &buf);
-    if (r == 0)
-        r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base), at,
-                                   names[last]);
-    if (at)
-        g_hash_table_add (directories, inode_ref (at));
-    return r == -ENOENT ? 0 : r;
-}
-
-/* A power cut may not bring a name back that the store has forgotten. */
-static int
-temporaries_sync (struct apply *apply, GHashTable *directories)
-{
-    GHashTableIter at;
-    void *directory;
-    int r = 0;
-
-    g_hash_table_iter_init (&at, directories);
-    while (r == 0 && g_hash_table_iter_next (&at, &directory, NULL))
-        r = overlay_sync_inode (&apply->act, apply->base, directory);
-    if (r < 0)
-        job_refuse (apply->job, "directories of the base, from which names that an apply has left "
-                    "were removed, can't be synced: %s", g_strerror (-r));
-    return r;
-}
-
 int
 apply_clean (struct apply *apply)
 {
-    g_autoptr (GPtrArray) paths = overlay_temporaries (apply->act.this);
-    g_autoptr (GHashTable) directories =
-        g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
-    int r = 0;
+    g_autofree char *path = NULL;
+    const int r = overlay_temporaries_remove (&apply->act, &path);
 
-    for (guint i = 0; r == 0 && i < paths->len; i++) {
-        r = temporary_remove (apply, paths->pdata[i], directories);
-        if (r < 0)
-            job_refuse (apply->job, "'%s', which an apply has left, can't be removed: %s",
-                        (const char *) paths->pdata[i], g_strerror (-r));
-    }
-    if (r == 0)
-        r = temporaries_sync (apply, directories);
-    for (guint i = 0; r == 0 && i < paths->len; i++)
-        overlay_temporary_drop (apply->act.this, paths->pdata[i]);
+    if (r < 0 && path)
+        job_refuse (apply->job, "'%s', which an apply has left, can't be removed: %s", path,
+                    g_strerror (-r));
+    else if (r < 0)
+        job_refuse (apply->job, "directories of the base, from which names that an apply has left "
+                    "were removed, can't be synced: %s", g_strerror (-r));
     return r;
 }
 

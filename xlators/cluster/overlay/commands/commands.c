@@ -231,13 +231,13 @@ overlay_order_client (const struct overlay_order *order, xlator_t *child)
 }
 
 static bool
-overlay_order_hides (unsigned layer, const inode_t *directory, const char *name,
+overlay_order_hides (unsigned layer, inode_t *directory, const char *name,
                      const struct iatt *buf, const void *data)
 {
     const struct overlay_order *order = data;
 
-    return overlay_is_folder (order->this, order->from + layer, directory, name, buf->ia_dev,
-                              buf->ia_ino);
+    return overlay_is_ours (order->this, order->from + layer, directory, name, buf->ia_dev,
+                            buf->ia_ino);
 }
 
 int

@@ -115,7 +115,7 @@ place_go_on (const struct walk *walk, const struct place *at, const char *name, 
 
 /* at: in walk->below[i]. */
 static bool
-place_is_hidden (const struct walk *walk, unsigned i, const inode_t *at, const char *name,
+place_is_hidden (const struct walk *walk, unsigned i, inode_t *at, const char *name,
                  const struct iatt *buf)
 {
     return walk->plan->hides

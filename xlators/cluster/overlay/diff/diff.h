@@ -58,7 +58,7 @@ struct diff_plan {
     unsigned n_layers;               /* at least one */
     /* Whether the view hides a name of a directory of layers[layer], with the attributes. NULL: it
      * hides none. */
-    bool (*hides) (unsigned layer, const inode_t *directory, const char *name,
+    bool (*hides) (unsigned layer, inode_t *directory, const char *name,
                    const struct iatt *buf, const void *hides_data);
     const void *hides_data;
     char **paths;                    /* only these and what is below; NULL or empty: all */

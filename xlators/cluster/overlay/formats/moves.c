@@ -144,15 +144,16 @@ moved_place_clear (struct moved_place *place)
 typedef struct moved_place moved_place_t;
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (moved_place_t, moved_place_clear)
 
+/* Also before the first call, when the roots of the slots are not known. */
 static int
 moved_place_look (struct overlay_act *act, const char *path, struct moved_place *place)
 {
     const unsigned base = overlay_priv (act->this)->n - 1;
+    inode_t *root = itable_root (overlay_priv (act->this)->layers[base].xlator->realm->itable);
     g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
     const guint last = g_strv_length (names) - 1;
     struct iatt buf;
-    int r = overlay_walk (act, base, realm_below (act->this, itable_root (act->above), base),
-                          names, last, false, &place->directory, &buf);
+    int r = overlay_walk (act, base, root, names, last, false, &place->directory, &buf);
 
     place->name = g_strdup (names[last]);
     if (r == 0)
@@ -237,21 +238,31 @@ move_slot (const xlator_t *this, const struct overlay_move_of *move)
     return 0;
 }
 
-/* A layer that was dropped meanwhile, as a whole or in part, needs no redirect. */
+/* Finds the directory with the redirect. NULL: the layer was dropped meanwhile, as a whole or in
+ * part. Also before the first call. */
+static int
+move_layer_look (struct overlay_act *act, const struct overlay_move_of *move, inode_t **ret_inode)
+{
+    const unsigned slot = move_slot (act->this, move);
+    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
+    g_autofree char *path = g_strconcat (move->layer, move->path, NULL);
+    g_auto (GStrv) names = g_strsplit (path, "/", -1);
+    struct iatt buf;
+    const int r = slot > 0 ? overlay_walk (act, slot, root, names, g_strv_length (names), false,
+                                           ret_inode, &buf)
+                           : -ENOENT;
+
+    return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+}
+
+/* A layer that was dropped needs no redirect. */
 static int
 move_mark (struct overlay_act *act, struct overlay_move_of *move)
 {
-    const unsigned slot = move_slot (act->this, move);
-    g_auto (GStrv) names = g_strsplit (move->path + 1, "/", -1);
     g_autoptr (inode_t) at = NULL;
-    struct iatt buf;
-    int r = slot > 0 ? overlay_walk (act, slot, realm_below (act->this, itable_root (act->above),
-                                                             slot),
-                                     names, g_strv_length (names), false, &at, &buf) : -ENOENT;
+    const int r = move_layer_look (act, move, &at);
 
-    if (r == -ENOENT || r == -ENOTDIR)
-        return 0;
-    if (r < 0)
+    if (r < 0 || !at)
         return r;
     move_note (&move->marked, at);
     return *move->redirect ? overlay_mark_set (act, at, OVERLAY_REDIRECT, move->redirect,
@@ -389,6 +400,51 @@ overlay_moves_finish (struct overlay_act *act)
         moves_tell_lost (act->this, &moves);
     if (r == 0)
         r = overlay_moves_end (act, &moves);
+    overlay_moves_clear (&moves);
+    return r;
+}
+
+/* --- a read-only mount ------------------------------------------------------------------------ */
+
+/* Looks where the redirect that the directory has now leads to. */
+static int
+move_is_shown (struct overlay_act *act, const struct overlay_move_of *move, bool *ret_shown)
+{
+    g_auto (moved_place_t) place = { 0 };
+    g_autoptr (inode_t) at = NULL;
+    g_autofree char *mark = NULL;
+    size_t size;
+    int r = move_layer_look (act, move, &at);
+
+    *ret_shown = true;
+    if (r < 0 || !at)
+        return r;
+    r = overlay_mark_get (act, at, OVERLAY_REDIRECT, &mark, &size);
+    if (r == 0)
+        r = moved_place_look (act, strcmp (mark ? mark : "", move->redirect) == 0 ? move->to
+                                                                                  : move->from,
+                              &place);
+    *ret_shown = moved_place_has (&place, &move->gfid);
+    return r;
+}
+
+int
+overlay_moves_check (struct overlay_act *act, char **ret_path)
+{
+    struct overlay_moves moves;
+    bool shown = true;
+    int r = 0;
+
+    *ret_path = NULL;
+    overlay_moves_begin (&moves);
+    store_each (overlay_priv (act->this)->records, MOVE, move_load, &moves);
+    for (guint i = 0; r == 0 && !*ret_path && i < moves.all->len; i++) {
+        const struct overlay_move_of *move = moves.all->pdata[i];
+
+        r = move_is_shown (act, move, &shown);
+        if (r == 0 && !shown)
+            *ret_path = g_strdup (move->from);
+    }
     overlay_moves_clear (&moves);
     return r;
 }

@@ -10,7 +10,8 @@
  *   3. The moves are synced, and the store forgets them: overlay_moves_end.
  *
  * A start that finds moves in the store finishes them before the view shows a name:
- * overlay_moves_finish. The records of the base stand under paths in the base, so they move along.
+ * overlay_moves_finish. A read-only mount is refused if it would not show a directory. The records
+ * of the base stand under paths in the base, so they move along.
  */
 #ifndef WINDLASS_OVERLAY_MOVES_H
 #define WINDLASS_OVERLAY_MOVES_H
@@ -55,5 +56,9 @@ int overlay_moves_end (struct overlay_act *act, struct overlay_moves *moves);
 /* Finishes the moves of the store, in a pause or before the view shows a name. One whose directory
  * is gone is told in the log, and forgotten. Returns 0 or a negative errno. */
 int overlay_moves_finish (struct overlay_act *act);
+/* For a read-only mount, which can't finish them; also before the first call. Returns 0 or a
+ * negative errno. *ret_path: the old path of a directory that the view would not show, g_free it;
+ * NULL: it shows all. */
+int overlay_moves_check (struct overlay_act *act, char **ret_path);
 
 #endif

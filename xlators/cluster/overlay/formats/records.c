@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "records.h"
+#include "temporaries.h"
 
 #include <sys/stat.h>
 
 #define RECORDS "records"
 #define NOBODY 65534 /* what /proc/sys/kernel/overflowuid says if nobody has changed it */
-#define TEMPORARY "temporary:" /* begins keys of temporary names; paths begin with '/' */
 
 /* An object of the base, or none: then all bytes are 0. Numbers are big-endian. A record is one
  * state, the one before; or two, of which the second is that after an apply. */
@@ -43,9 +43,16 @@ overlay_records_open (struct overlay_act *act, inode_t *work)
     xlator_t *this = act->this;
     overlay_private_t *priv = overlay_priv (this);
     const struct store_plan plan = { this, priv->layers[OVERLAY_UPPER].xlator, work, RECORDS,
-                                     false };
+                                     xlator_is_read_only (this) };
     const int r = store_open (&plan, &priv->records);
 
+    if (r < 0 && plan.read_only) {
+        gf_log (this, GF_LOG_WARNING, "the file '" RECORDS "' in the work directory '%s' of volume "
+                "'%s' can't be read: %s; so nothing tells whether a commit was interrupted when it "
+                "moved directories, which this read-only mount would not show",
+                priv->work_directory, priv->layers[OVERLAY_UPPER].xlator->name, g_strerror (-r));
+        return 0;
+    }
     if (r < 0)
         gf_log (this, GF_LOG_ERROR, "the file '" RECORDS "' in the work directory '%s' of volume "
                 "'%s' can't be opened: %s", priv->work_directory,
@@ -275,7 +282,7 @@ overlay_records_drop_below (xlator_t *this, const char *path)
 
 struct records_move {
     xlator_t *this;
-    const char *begins; /* of the keys: TEMPORARY, or "" */
+    const char *begins; /* of the keys */
     const char *from, *to;
 };
 
@@ -298,7 +305,7 @@ records_move_one (const char *key, GBytes *value, void *data)
 void
 overlay_records_move (xlator_t *this, const char *from, const char *to)
 {
-    static const char *const begins[] = { "", TEMPORARY };
+    static const char *const begins[] = { "", TEMPORARY_KEY };
 
     for (size_t i = 0; i < G_N_ELEMENTS (begins); i++) {
         struct records_move move = { this, begins[i], from, to };
@@ -306,37 +313,4 @@ overlay_records_move (xlator_t *this, const char *from, const char *to)
 
         store_each (overlay_priv (this)->records, prefix, records_move_one, &move);
     }
-}
-
-/* --- temporary names -------------------------------------------------------------------------- */
-
-void
-overlay_temporary_add (xlator_t *this, const char *path)
-{
-    g_autofree char *key = g_strconcat (TEMPORARY, path, NULL);
-
-    store_set (overlay_priv (this)->records, key, "", 0);
-}
-
-void
-overlay_temporary_drop (xlator_t *this, const char *path)
-{
-    g_autofree char *key = g_strconcat (TEMPORARY, path, NULL);
-
-    store_remove (overlay_priv (this)->records, key);
-}
-
-static void
-temporary_list (const char *key, GBytes *value, void *paths)
-{
-    g_ptr_array_add (paths, g_strdup (key + strlen (TEMPORARY)));
-}
-
-GPtrArray *
-overlay_temporaries (xlator_t *this)
-{
-    GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-
-    store_each (overlay_priv (this)->records, TEMPORARY, temporary_list, paths);
-    return paths;
 }

@@ -13,7 +13,8 @@
 #include "../overlay.h"
 
 /* Opens the store in the work directory, which this daemon has claimed. Returns 0, or a negative
- * errno after a message. */
+ * errno after a message. For a read-only mount it is only read; there may be none then, after a
+ * message. */
 int overlay_records_open (struct overlay_act *act, inode_t *work);
 void overlay_records_close (xlator_t *this);
 
@@ -56,10 +57,5 @@ void overlay_records_drop_until (xlator_t *this, const char *path, uint64_t unti
 /* A directory of the base was moved: the records of it and of all below it, and the temporary names
  * there, move along. */
 void overlay_records_move (xlator_t *this, const char *from, const char *to);
-
-/* Temporary names in the base, which are removed after a kill. */
-void overlay_temporary_add (xlator_t *this, const char *path);
-void overlay_temporary_drop (xlator_t *this, const char *path);
-GPtrArray *overlay_temporaries (xlator_t *this); /* of char *, owned */
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Inodes above: which layers have them, and their numbers and attributes. */
+#include "../formats/temporaries.h"
 #include "../names/links.h"
 
 unsigned
@@ -222,6 +223,14 @@ overlay_is_folder (xlator_t *this, unsigned slot, const inode_t *directory, cons
     return slot != OVERLAY_UPPER
            && ((ino == priv->folder_ino && dev == priv->folder_dev)
                || overlay_is_at_place (priv, slot, directory, name));
+}
+
+bool
+overlay_is_ours (xlator_t *this, unsigned slot, inode_t *directory, const char *name, uint64_t dev,
+                 uint64_t ino)
+{
+    return overlay_is_folder (this, slot, directory, name, dev, ino)
+           || overlay_is_temporary (this, slot, directory, name);
 }
 
 /* The names that the view has removed still count in the lower. In the upper the index counts, and

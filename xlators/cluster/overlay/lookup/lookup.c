@@ -322,8 +322,8 @@ look_found (struct overlay_local *local, const struct lookup_reply *reply)
     look->found = look_link (local, reply);
     look->found_buf = reply->buf;
     overlay_marks_clear (&look->found_marks);
-    if (overlay_is_folder (look_overlay (local), local->slot, look_directory (local), name,
-                           reply->buf.ia_dev, reply->buf.ia_ino)
+    if (overlay_is_ours (look_overlay (local), local->slot, look_directory (local), name,
+                         reply->buf.ia_dev, reply->buf.ia_ino)
         || overlay_wh_is_name (look_layer (local), name))
         return look_next_layer (local);
     if (overlay_is_whiteout (&reply->buf) || !look_counts (look, &reply->buf)) {

@@ -35,4 +35,14 @@ int overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name
 int overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name,
                            inode_t *inode, const char *path, inode_t **ret_directory);
 
+/* --- left.c: what a command that was killed has left in the base --- */
+
+/* At the start, when the roots of the slots are known: ends the moves of directories, and removes
+ * temporary names; a read-only mount checks. Returns 0; or a negative errno, after a message if it
+ * is another one than at the start before. */
+int overlay_left_finish (struct overlay_act *act);
+/* For a read-only mount, also before its start. Returns 0; or a negative errno, after a message but
+ * for -ENOTCONN: -EROFS if the view would not show a directory that a commit was moving. */
+int overlay_left_check (struct overlay_act *act);
+
 #endif

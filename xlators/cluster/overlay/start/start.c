@@ -2,7 +2,6 @@
 /* Init tries what the upper's file system must be able to do. The first call looks up the roots of
  * the layers, and makes the root of a new upper. */
 #include "layers.h"
-#include "../formats/moves.h"
 #include "../formats/records.h"
 
 #include <sys/stat.h>
@@ -311,7 +310,11 @@ overlay_prepare_layers (struct overlay_act *act)
             priv->parts->prefix = priv->prefix;
     }
     priv->prefix = priv->parts->prefix;
-    return r < 0 || read_only ? r : overlay_records_open (act, work);
+    if (r == 0 && work)
+        r = overlay_records_open (act, work);
+    if (r == 0 && read_only)
+        r = overlay_left_check (act);
+    return read_only && r == -ENOTCONN && priv->records ? 0 : r; /* the start checks it again */
 }
 
 int
@@ -499,18 +502,6 @@ overlay_start_layers (struct overlay_act *act, const char **ret_who)
     return r;
 }
 
-/* Directories that a commit was moving when it was killed. */
-static int
-overlay_start_moves (struct overlay_act *act)
-{
-    const int r = overlay_moves_finish (act);
-
-    if (r < 0 && r != overlay_priv (act->this)->start_error)
-        gf_log (act->this, GF_LOG_ERROR, "directories that a commit was moving in the last "
-                "subvolume can't be moved: %s", g_strerror (-r));
-    return r;
-}
-
 static int
 overlay_start_now (xlator_t *this, inode_t *any)
 {
@@ -530,8 +521,8 @@ overlay_start_now (xlator_t *this, inode_t *any)
     if (r < 0 && r != priv->start_error)
         gf_log (this, GF_LOG_ERROR, "the root of volume '%s' can't be looked up: %s", who,
                 g_strerror (-r));
-    if (r == 0 && priv->cleans && priv->records)
-        r = overlay_start_moves (&act);
+    if (r == 0)
+        r = overlay_left_finish (&act);
     overlay_act_end (&act);
     priv->start_error = r;
     return r;
