@@ -35,6 +35,12 @@ expect "the view in the next mount" "./moved ./second ./second/changes ./second/
 expect_ok overlay discard "$MNT"
 rmdir "$MNT/dir"
 expect "the view without the directory" "./other ./other/changes ./other/changes/in" "$(names)"
+for force in "" --force; do
+    expect_error "'/dir/changes' has the changes of this view, so it can't be removed" \
+        overlay apply $force "$MNT" dir
+    expect_error "'/dir/changes' has the changes of this view, so it can't be removed" \
+        overlay commit $force "$MNT"
+done
 unmount
 expect_ok test -d "$UPPER/layers/0"
 rm -r "$BACK"

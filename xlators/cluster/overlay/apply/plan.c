@@ -343,7 +343,11 @@ conflict_in_tree (const struct sync_tree *tree, inode_t *directory, const char *
     struct apply *apply = tree->data;
     g_autofree char *path = inode_path (directory, name);
 
-    if (!conflict_is_moved (apply, inode, directory))
+    if (conflict_is_moved (apply, inode, directory))
+        return 0;
+    if (overlay_is_folder (apply->act.this, apply->base, directory, name, buf->ia_dev, buf->ia_ino))
+        apply_hinder (apply, "'%s' has the changes of this view, so it can't be removed", path);
+    else
         conflict_tell (apply, path, overlay_record_judge (apply->act.this, path, buf), true);
     return 0;
 }
