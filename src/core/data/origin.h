@@ -57,4 +57,12 @@ struct root_place {
     char name[NAME_MAX + 1];
 };
 
+/* The same of the directories above that, from the next one up to the root of the system: an array
+ * of struct root_above, which ends early where the mount hides what is above. */
+#define XDATA_ROOT_WAY "windlass.root-way"
+
+struct root_above {
+    uint64_t dev, ino; /* as in struct root_place */
+};
+
 #endif

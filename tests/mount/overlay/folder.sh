@@ -93,4 +93,39 @@ sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect "the names after a reload" "./moved ./moved/file ./moved/made ./moved/point" "$(names)"
 unmount
+
+# Where the directories may not lie. Beside the upper and the work directory a lower may be, as many
+# programs have the three for the kernel's overlayfs.
+refused () { # WHAT REGEX UPPER LOWER [MOUNT POINT]
+    UPPER=$3
+    BACK=$4
+    overlay_volfile
+    : >refused.log
+    expect_error "$2" "$WINDLASS" -f "$VOL" -l refused.log "${5-$MNT}"
+    ! mountpoint -q "${5-$MNT}" || fail "$1: it is mounted"
+}
+MNT=$TEST_DIR/mnt
+mkdir -p all/{layers/0/below/deep,work/below,lower,point} outside
+echo file >all/lower/file
+ALL=$TEST_DIR/all
+takes="'changes', which takes the changes"
+refused "the same directory" "volume 'lower' is the directory of $takes" "$ALL" "$ALL"
+refused "the upper" "volume 'lower' is a directory in $takes" "$ALL" "$ALL/layers/0"
+refused "above the upper" "volume 'lower' is a directory in $takes" "$ALL" "$ALL/layers"
+refused "in the upper" "volume 'lower' is inside the directory 'layers/0' of $takes" "$ALL" \
+    "$ALL/layers/0/below"
+refused "deep in the upper" "volume 'lower' is inside the directory 'layers/0' of $takes" "$ALL" \
+    "$ALL/layers/0/below/deep"
+refused "in the work directory" "volume 'lower' is inside the directory 'work' of $takes" "$ALL" \
+    "$ALL/work/below"
+refused "the mount point in the folder" "'$ALL' must not hold its own mount point, '$ALL/point'" \
+    "$ALL" "$TEST_DIR/outside" "$ALL/point"
+rm -r "$ALL"/{layers,work}
+BACK=$ALL/lower
+overlay_volfile
+mount_volfile "$VOL"
+hidden "of a lower beside the upper" "./file"
+refused "a folder in use" "is in use by .*: only one daemon at a time can change it" "$ALL" \
+    "$TEST_DIR/outside" "$TEST_DIR/outside"
+unmount
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"

@@ -72,6 +72,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/start/layers.c \
     %D%/start/layers.h \
     %D%/start/left.c \
+    %D%/start/places.c \
     %D%/start/shared.c \
     %D%/start/start.c
 xlators_cluster_overlay_so_CPPFLAGS = $(module_cpp)

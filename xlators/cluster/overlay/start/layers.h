@@ -35,6 +35,23 @@ int overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name
 int overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name,
                            inode_t *inode, const char *path, inode_t **ret_directory);
 
+/* --- start.c: objects of a child, before the roots of the slots are known --- */
+
+/* Each returns 0 or a negative errno. */
+int overlay_root_of (struct overlay_act *act, unsigned slot, inode_t **ret_root,
+                     struct iatt *ret_buf);
+/* As overlay_walk, from the root of the child on. */
+int overlay_walk_child (struct overlay_act *act, unsigned slot, char **names, guint depth,
+                        bool make, inode_t **ret_inode, struct iatt *ret_buf);
+int overlay_find (struct overlay_act *act, unsigned slot, const char *path, bool make,
+                  inode_t **ret_inode, struct iatt *ret_buf);
+
+/* --- places.c: where the layers lie --- */
+
+/* Finds the folder of the changes: folder_dev, folder_ino and place. Returns 0; or a negative
+ * errno, after a message if a lower would show the changes and the layers as its own names. */
+int overlay_probe_lowers (struct overlay_act *act);
+
 /* --- left.c: what a command that was killed has left in the base --- */
 
 /* At the start, when the roots of the slots are known: ends the moves of directories, and removes

@@ -8,7 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static int
+int
 overlay_root_of (struct overlay_act *act, unsigned slot, inode_t **ret_root, struct iatt *ret_buf)
 {
     inode_t *root = itable_root (overlay_priv (act->this)->layers[slot].xlator->realm->itable);
@@ -25,8 +25,7 @@ overlay_root_of (struct overlay_act *act, unsigned slot, inode_t **ret_root, str
     return error_or_0 (r);
 }
 
-/* As overlay_walk, from the root of the child on. */
-static int
+int
 overlay_walk_child (struct overlay_act *act, unsigned slot, char **names, guint depth, bool make,
                     inode_t **ret_inode, struct iatt *ret_buf)
 {
@@ -36,7 +35,7 @@ overlay_walk_child (struct overlay_act *act, unsigned slot, char **names, guint 
     return r < 0 ? r : overlay_walk (act, slot, root, names, depth, make, ret_inode, ret_buf);
 }
 
-static int
+int
 overlay_find (struct overlay_act *act, unsigned slot, const char *path, bool make,
               inode_t **ret_inode, struct iatt *ret_buf)
 {
@@ -111,92 +110,6 @@ overlay_probe_upper (struct overlay_act *act)
     option_refuse (act->this, "upper", "must be a directory of volume '%s', or a new name, got "
                    "'%s': %s", priv->layers[OVERLAY_UPPER].xlator->name, priv->upper,
                    g_strerror (-r));
-    return r;
-}
-
-/* Directories of the first child that a lower must not be: its root, and those on the way to the
- * upper and to the work directory, which are written. Attributes of each are added. */
-static int
-overlay_add_way (struct overlay_act *act, const char *path, GArray *ways)
-{
-    g_auto (GStrv) names = g_strsplit (path, "/", -1);
-    int r = 0;
-
-    for (guint depth = 0; r == 0 && depth <= g_strv_length (names); depth++) {
-        g_autoptr (inode_t) inode = NULL;
-        struct iatt buf;
-
-        r = overlay_walk_child (act, OVERLAY_UPPER, names, depth, false, &inode, &buf);
-        if (r == 0)
-            g_array_append_val (ways, buf);
-    }
-    return r == -ENOENT || r == -ENOTDIR ? 0 : r;
-}
-
-/* A lower that can't be reached yet is not compared. */
-static int
-overlay_probe_lower (struct overlay_act *act, unsigned slot, GArray *ways)
-{
-    const overlay_private_t *priv = overlay_priv (act->this);
-    g_autoptr (inode_t) root = NULL;
-    struct iatt buf;
-
-    if (overlay_root_of (act, slot, &root, &buf) < 0)
-        return 0;
-    for (guint i = 0; i < ways->len; i++) {
-        const struct iatt *way = &g_array_index (ways, struct iatt, i);
-
-        if (buf.ia_dev != way->ia_dev || buf.ia_ino != way->ia_ino)
-            continue;
-        gf_log (act->this, GF_LOG_ERROR,
-                "volume '%s' is %s '%s', which takes the changes: give the changes a folder of "
-                "their own", priv->layers[slot].xlator->name,
-                i == 0 ? "the directory of" : "a directory in",
-                priv->layers[OVERLAY_UPPER].xlator->name);
-        return -EINVAL;
-    }
-    return 0;
-}
-
-/* A lower may contain the folder of changes, and is not to show it. */
-static void
-overlay_find_place (struct overlay_act *act)
-{
-    loc_t loc = { .inode = itable_root (FIRST_CHILD (act->this)->realm->itable) };
-    struct root_place *place = &overlay_priv (act->this)->place;
-    struct getxattr_reply reply;
-    size_t size = 0;
-    const int r = sync_getxattr (overlay_daemon (act, OVERLAY_UPPER), &loc, XDATA_ROOT_PLACE, NULL,
-                                 &reply);
-    const void *value = r >= 0 ? dict_get (reply.dict, XDATA_ROOT_PLACE, &size) : NULL;
-
-    *place = (struct root_place){ 0 };
-    if (value && size > offsetof (struct root_place, name))
-        memcpy (place, value, MIN (size, sizeof *place));
-    place->name[sizeof place->name - 1] = '\0';
-    getxattr_reply_drop (&reply);
-    loc_wipe_path (&loc);
-}
-
-/* A lower that gets the changes would show them, and the layers, as its own names. */
-static int
-overlay_probe_lowers (struct overlay_act *act)
-{
-    overlay_private_t *priv = overlay_priv (act->this);
-    g_autoptr (GArray) ways = g_array_new (FALSE, FALSE, sizeof (struct iatt));
-    int r = overlay_add_way (act, priv->upper, ways);
-
-    if (r == 0)
-        r = overlay_add_way (act, priv->layers[OVERLAY_UPPER].path, ways);
-    if (r == 0)
-        r = overlay_add_way (act, priv->work_directory, ways);
-    if (ways->len > 0) {
-        priv->folder_dev = g_array_index (ways, struct iatt, 0).ia_dev;
-        priv->folder_ino = g_array_index (ways, struct iatt, 0).ia_ino;
-    }
-    overlay_find_place (act);
-    for (unsigned slot = priv->frozen + 1; r == 0 && slot < priv->n; slot++)
-        r = overlay_probe_lower (act, slot, ways);
     return r;
 }
 

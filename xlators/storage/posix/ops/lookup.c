@@ -156,6 +156,24 @@ posix_root_place (xlator_t *this, struct root_place *ret_place)
     return 0;
 }
 
+void
+posix_root_way (xlator_t *this, GArray *way)
+{
+    int fd = posix_open_up (this, posix_priv (this)->where->fd), up;
+    struct root_above above, last = { 0 };
+    struct stat st;
+
+    while (fd >= 0 && fstat (fd, &st) == 0 && (st.st_dev != last.dev || st.st_ino != last.ino)) {
+        last = above = (struct root_above){ st.st_dev, st.st_ino };
+        g_array_append_val (way, above);
+        up = posix_open_up (this, fd);
+        close (fd);
+        fd = up;
+    }
+    if (fd >= 0)
+        close (fd);
+}
+
 /* --- by origin -------------------------------------------------------------------------------- */
 
 bool

@@ -68,6 +68,8 @@ int posix_look (xlator_t *this, int dirfd, const char *name, struct itable *tabl
 /* Finds out where the root lies. Returns 0; -ENODATA if nothing is above it; or another negative
  * errno. */
 int posix_root_place (xlator_t *this, struct root_place *ret_place);
+/* Adds the directories above the root to an array of struct root_above. */
+void posix_root_way (xlator_t *this, GArray *way);
 
 /* Stores the bytes of the inode's origin (core/data/origin.h) and their number. Returns false if
  * the file has no handle, or if the UUID of its file system is not known. */

@@ -207,6 +207,19 @@ xattr_get_root_place (xlator_t *this, inode_t *inode, dict_t **ret_dict)
 }
 
 static int
+xattr_get_root_way (xlator_t *this, inode_t *inode, dict_t **ret_dict)
+{
+    g_autoptr (GArray) way = g_array_new (FALSE, FALSE, sizeof (struct root_above));
+
+    if (posix_inode_get (this, inode) != posix_priv (this)->root)
+        return -ENODATA;
+    posix_root_way (this, way);
+    *ret_dict = dict_new ();
+    dict_set (*ret_dict, XDATA_ROOT_WAY, way->data, way->len * sizeof (struct root_above));
+    return 0;
+}
+
+static int
 xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const char *name,
            dict_t **ret_dict)
 {
@@ -218,6 +231,8 @@ xattr_get (call_frame_t *frame, xlator_t *this, inode_t *inode, fd_t *fd, const 
         return xattr_get_origin (this, inode, ret_dict);
     if (name && strcmp (name, XDATA_ROOT_PLACE) == 0 && frame->root->internal)
         return xattr_get_root_place (this, inode, ret_dict);
+    if (name && strcmp (name, XDATA_ROOT_WAY) == 0 && frame->root->internal)
+        return xattr_get_root_way (this, inode, ret_dict);
     n = xattr_begin (frame, this, inode, fd, &target);
     if (n == 0 && name && xattr_is_hidden (this, frame, name))
         n = -ENODATA;
