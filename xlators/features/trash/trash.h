@@ -388,7 +388,11 @@ char *trash_place_text (const struct trash_stage *stage, bool shared);
 void trash_place_read (const char *text, struct trash_stage *stage);
 /* Reads an information file, of whoever has written it: the former path, as bytes without a slash
  * in front, or NULL if it names no place below the root of the mount; and the time of the removal,
- * in seconds since 1970, or `otherwise`. g_free the path. */
+ * in seconds since 1970, or `otherwise` if there is none. That is a time of a file, which its owner
+ * may have set to any value, so *ret_when is limited to days that every time zone writes with a
+ * year from 1 to 9999. g_free the path. */
+#define TRASH_FIRST_DAY (-INT64_C (62135510400)) /* 0001-01-02, in seconds since 1970 */
+#define TRASH_LAST_DAY INT64_C (253402214400)    /* 9999-12-31 */
 char *trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when);
 /* Appends text with %XX for all but unreserved characters and those in `kept`. */
 void trash_append_encoded (GString *out, const char *text, const char *kept);
@@ -440,6 +444,14 @@ int trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, cons
  * -EEXIST: it is another's. Waits for a fraction of a second. */
 int trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
                       const char *text, inode_t *files, inode_t **ret_inode);
+
+/* Returns a time of a file in nanoseconds since 1970. Its owner may have set it to any value: what
+ * is before 1970 counts as 1970, and what is after 2255 as 2255. So two of them can be subtracted. */
+static inline int64_t
+trash_nanoseconds (int64_t seconds, uint32_t rest)
+{
+    return CLAMP (seconds, 0, INT64_C (9000000000)) * 1000000000 + rest;
+}
 
 /* An information file as it was read: an entry's name may be another entry's by now. */
 struct trash_info {

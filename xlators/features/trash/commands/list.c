@@ -16,17 +16,17 @@ oldest_first (gconstpointer a, gconstpointer b)
     return trash_info_age (&one->info, &other->info);
 }
 
-/* The date as information files have it, or with a blank in the middle. */
+/* The date as information files have it, or with a blank in the middle. strftime writes a year
+ * before 1000 with fewer digits. */
 static void
 append_date (GString *out, int64_t when, char middle)
 {
     const time_t seconds = (time_t) when;
     struct tm tm = { 0 };
-    char date[64];
 
     localtime_r (&seconds, &tm);
-    strftime (date, sizeof date, middle == 'T' ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
-    g_string_append (out, date);
+    g_string_append_printf (out, "%04d-%02d-%02d%c%02d:%02d:%02d", tm.tm_year + 1900,
+                            tm.tm_mon + 1, tm.tm_mday, middle, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 /* DATE TIME SIZE [USER] PATH, a tab, NAME. */

@@ -60,9 +60,9 @@ static bool
 version_is_racy (const struct iatt *buf)
 {
     const struct timespec now = clock_today ();
+    const int64_t changed = trash_nanoseconds (buf->ia_ctime, buf->ia_ctime_nsec);
 
-    return (now.tv_sec - buf->ia_ctime) * 1000000000 + now.tv_nsec - buf->ia_ctime_nsec
-         < VERSION_RACY;
+    return trash_nanoseconds (now.tv_sec, (uint32_t) now.tv_nsec) - changed < VERSION_RACY;
 }
 
 /* Fills in what the copy will be of, and where. */

@@ -97,7 +97,8 @@ info_is_young (struct client *owner, inode_t *inode)
     int64_t age;
 
     trash_folder_stat (owner, inode, &buf);
-    age = (now.tv_sec - buf.ia_mtime) * 1000000000 + now.tv_nsec - buf.ia_mtime_nsec;
+    age = trash_nanoseconds (now.tv_sec, (uint32_t) now.tv_nsec)
+        - trash_nanoseconds (buf.ia_mtime, buf.ia_mtime_nsec);
     return buf.ia_type != IA_INVAL && age >= 0 && age < INFO_YOUNG;
 }
 

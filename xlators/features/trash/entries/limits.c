@@ -76,12 +76,6 @@ tree_size (struct limits_look *look, inode_t *directory, const char *name)
     return size;
 }
 
-static int64_t
-nanoseconds (int64_t seconds, uint32_t rest)
-{
-    return seconds * 1000000000 + rest;
-}
-
 static void
 look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t uid,
                const char *name)
@@ -95,8 +89,8 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
         return;
     trashed = g_new0 (struct trashed, 1);
     trashed->name = g_strndup (name, strlen (name) - strlen (TRASH_INFO_SUFFIX));
-    trashed->since = MIN (nanoseconds (buf.ia_mtime, buf.ia_mtime_nsec),
-                          nanoseconds (buf.ia_ctime, buf.ia_ctime_nsec));
+    trashed->since = MIN (trash_nanoseconds (buf.ia_mtime, buf.ia_mtime_nsec),
+                          trash_nanoseconds (buf.ia_ctime, buf.ia_ctime_nsec));
     trash_info_note (&trashed->seen, &buf);
     trashed->uid = uid;
     trashed->info = inode_ref (info);
@@ -175,7 +169,9 @@ older_first (gconstpointer a, gconstpointer b)
     const struct trashed *one = *(struct trashed *const *) a;
     const struct trashed *other = *(struct trashed *const *) b;
 
-    return (one->since > other->since) - (one->since < other->since);
+    if (one->since != other->since)
+        return one->since < other->since ? -1 : 1;
+    return strcmp (one->name, other->name);
 }
 
 void
@@ -227,7 +223,7 @@ hold_total_and_age (struct limits_look *look)
     const uint64_t most = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED);
     const int64_t age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED);
     const struct timespec today = clock_today ();
-    const int64_t now = nanoseconds (today.tv_sec, (uint32_t) today.tv_nsec);
+    const int64_t now = trash_nanoseconds (today.tv_sec, (uint32_t) today.tv_nsec);
     uint64_t total = 0;
 
     g_ptr_array_sort (look->trashed, older_first);

@@ -27,7 +27,7 @@ trash_record (const struct trash_stage *stage, const char *name, int64_t when)
 {
     GString *out = g_string_new ("[Trash Info]\nPath=");
     g_autofree char *path = g_build_filename (stage->path, name, NULL);
-    const time_t seconds = (time_t) when;
+    const time_t seconds = (time_t) CLAMP (when, TRASH_FIRST_DAY, TRASH_LAST_DAY);
     const char *program;
     const pid_t pid = trash_stage_remover (stage, name, &program);
     char date[32];
@@ -92,21 +92,36 @@ is_place (const char *path)
         && !g_str_has_prefix (*parts, TRASH_OWN);
 }
 
-static int64_t
-read_date (const char *text, int64_t otherwise)
+/* Returns whether a text begins with a date and a time as the specification has them. A digit more
+ * would be another number. */
+static bool
+has_form_of_date (const char *text)
+{
+    const char *form = "9999-99-99T99:99:99";
+
+    for (; *form; form++, text++)
+        if (*form == '9' ? !g_ascii_isdigit (*text) : *text != *form)
+            return false;
+    return !g_ascii_isdigit (*text);
+}
+
+/* Whoever has written it may mean any day, such as the 99th of a 99th month. */
+static bool
+read_date (const char *text, time_t *ret_when)
 {
     struct tm tm = { .tm_isdst = -1 };
-    time_t when;
 
-    if (!text
+    if (!text || !has_form_of_date (text)
         || sscanf (text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-                   &tm.tm_hour, &tm.tm_min, &tm.tm_sec)
-               != 6)
-        return otherwise;
+                   &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6
+        || !g_date_valid_dmy ((GDateDay) tm.tm_mday, (GDateMonth) tm.tm_mon,
+                              (GDateYear) tm.tm_year)
+        || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+        return false;
     tm.tm_year -= 1900;
     tm.tm_mon--;
-    when = mktime (&tm);
-    return when == (time_t) -1 ? otherwise : when;
+    *ret_when = mktime (&tm);
+    return true;
 }
 
 char *
@@ -114,8 +129,9 @@ trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when)
 {
     g_autofree char *path = record_value (text, "Path");
     g_autofree char *date = record_value (text, "DeletionDate");
+    time_t when;
 
-    *ret_when = read_date (date, otherwise);
+    *ret_when = CLAMP (read_date (date, &when) ? when : otherwise, TRASH_FIRST_DAY, TRASH_LAST_DAY);
     return path && decode (path) && is_place (path) ? g_steal_pointer (&path) : NULL;
 }
 
