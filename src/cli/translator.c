@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,18 +248,55 @@ cli_translator_progress (uint64_t done, uint64_t total, const char *unit, void *
     answering->has_shown = true;
 }
 
-/* Appends the arguments, each followed by a NUL. A PATH may begin with the mount point. */
+/* Returns the part of a path below the mount point, "/" for that itself; NULL: it is not below.
+ * Compares text, without "." and "..", since the mount may hang. */
+static char *
+path_below (const char *mountpoint, const char *path)
+{
+    char *here = getcwd (NULL, 0);
+    g_autofree char *top = g_canonicalize_filename (mountpoint, here ? here : "/");
+    g_autofree char *whole = g_canonicalize_filename (path, here ? here : "/");
+
+    free (here);
+    if (!path_is_in (whole, top))
+        return NULL;
+    return g_strdup (whole[strlen (top)] ? whole + strlen (top) : "/");
+}
+
+/* Returns whether a path begins at the current folder, and says so. */
+static bool
+path_is_from_here (const char *path)
+{
+    return strcmp (path, ".") == 0 || strcmp (path, "..") == 0 || g_str_has_prefix (path, "./")
+        || g_str_has_prefix (path, "../");
+}
+
+/* Returns a PATH as the daemon takes it: from the root of the mount. It may begin with the mount
+ * point, or at the current folder. */
+static char *
+path_in_mount (const char *mountpoint, const char *path)
+{
+    g_autofree char *above = g_strconcat (mountpoint, g_str_has_suffix (mountpoint, "/") ? "" : "/",
+                                          NULL);
+    char *below = NULL;
+
+    if (g_str_has_prefix (path, above))
+        return g_strdup (path + strlen (above));
+    if (*path == '/' || path_is_from_here (path))
+        below = path_below (mountpoint, path);
+    return below ? below : g_strdup (path);
+}
+
+/* Appends the arguments, each followed by a NUL. */
 static void
 arguments_pack (const struct xlator_command *row, const char *mountpoint, char **arguments,
                 GByteArray *out)
 {
     const bool paths = strstr (row->arguments, "PATH") != NULL;
-    g_autofree char *above = g_strconcat (mountpoint, g_str_has_suffix (mountpoint, "/") ? "" : "/",
-                                          NULL);
 
     for (; *arguments; arguments++) {
-        const bool is_below = paths && g_str_has_prefix (*arguments, above);
-        const char *text = *arguments + (is_below ? strlen (above) : 0);
+        g_autofree char *text = paths ? path_in_mount (mountpoint, *arguments)
+                                      : g_strdup (*arguments);
 
         g_byte_array_append (out, (const guint8 *) text, strlen (text) + 1);
     }

@@ -145,21 +145,112 @@ gather (struct visit *visit, bool newest)
     }
 }
 
+/* --- arguments that no entry fits ------------------------------------------------------------- */
+
+/* Returns the newest entry with this path whose tree has the part, as that part; or NULL. */
+static struct entry_seen *
+part_of_path (const struct visit *visit, const char *path, const char *part)
+{
+    const GPtrArray *entries = visit->entries;
+    struct entry_seen *found = NULL;
+
+    for (guint i = first_from (entries, path); !found && i < entries->len; i++) {
+        const struct entry_seen *entry = entries->pdata[i];
+
+        if (g_strcmp0 (entry->path, path) != 0)
+            break;
+        if (is_old_enough (visit->order, entry))
+            found = visit_part (entry, part);
+    }
+    return found;
+}
+
+/* The argument may be a path in a tree that was removed: the entry has the path of a directory
+ * above it. Of several such directories the lowest counts. */
+static struct entry_seen *
+part_find (const struct visit *visit, const char *argument)
+{
+    g_autofree char *path = g_strdup (argument);
+    struct entry_seen *found = NULL;
+    char *slash;
+
+    while (!found && !visit->order->names && (slash = strrchr (path, '/'))) {
+        *slash = '\0';
+        found = part_of_path (visit, path, argument + (slash - path) + 1);
+    }
+    return found;
+}
+
+/* Returns an entry whose path ends with the argument, or NULL: the user may have meant the path
+ * from another directory than the root of the mount. */
+static const struct entry_seen *
+entry_ending (const struct visit *visit, const char *argument)
+{
+    g_autofree char *end = g_strconcat ("/", argument, NULL);
+
+    for (guint i = 0; i < visit->entries->len; i++) {
+        const struct entry_seen *entry = visit->entries->pdata[i];
+
+        if (entry->path && g_str_has_suffix (entry->path, end))
+            return entry;
+    }
+    return NULL;
+}
+
+static void
+tell_part (struct visit *visit, const char *argument, const struct entry_seen *part)
+{
+    g_autofree char *shown = visit_shown (argument), *name = visit_shown (part->name);
+    g_autofree char *path = g_strndup (part->path, strlen (part->path) - strlen (part->part) - 1);
+    g_autofree char *shown_path = visit_shown (path);
+
+    job_print (visit->job,
+               "'%s' is a part of the entry '%s' (in the trash '%s'), which is listed and removed "
+               "as a whole; 'windlass trash restore MOUNTPOINT' with this path restores the part\n",
+               shown, shown_path, name);
+}
+
 static void
 tell_unknown (struct visit *visit, const char *argument)
 {
-    g_autofree char *shown = visit_shown (argument);
+    const struct entry_seen *like = visit->order->names ? NULL : entry_ending (visit, argument);
+    g_autofree char *shown = visit_shown (argument), *path = visit_shown (like ? like->path : "");
 
+    job_print (visit->job, "no entry of the trash has the path or the name '%s'", shown);
+    if (like)
+        job_print (visit->job, "; there is '%s': a path begins at the root of the mount", path);
+    job_print (visit->job, "\n");
+}
+
+/* Only a restore takes a part out of an entry. */
+static void
+choose_part (struct visit *visit, const char *argument, bool restores)
+{
+    struct entry_seen *part = part_find (visit, argument);
+
+    if (part)
+        g_ptr_array_add (visit->parts, part);
+    if (part && restores) {
+        part->named = true;
+        g_ptr_array_add (visit->chosen, part);
+        return;
+    }
     visit->unknown++;
-    if (!visit->order->json)
-        job_print (visit->job, "no entry of the trash has the path or the name '%s'\n", shown);
+    if (visit->order->json)
+        return;
+    if (part)
+        tell_part (visit, argument, part);
+    else
+        tell_unknown (visit, argument);
 }
 
 int
-visit_choose (struct visit *visit, bool newest)
+visit_choose (struct visit *visit, bool restores)
 {
     g_autoptr (GHashTable) names = names_index (visit->entries);
+    g_autoptr (GPtrArray) others = g_ptr_array_new ();
     char **const arguments = visit->order->arguments;
+    int r = 0;
 
     if (!*arguments)
         mark_all (visit->entries);
@@ -167,8 +258,13 @@ visit_choose (struct visit *visit, bool newest)
         if (!job_next (visit->job))
             return -EINTR;
         if (!mark_fitting (visit, names, *argument))
-            tell_unknown (visit, *argument);
+            g_ptr_array_add (others, *argument);
     }
-    gather (visit, newest && !visit->order->names);
-    return 0;
+    gather (visit, restores && !visit->order->names);
+    for (guint i = 0; r == 0 && i < others->len; i++)
+        if (job_next (visit->job))
+            choose_part (visit, others->pdata[i], restores);
+        else
+            r = -EINTR;
+    return r;
 }

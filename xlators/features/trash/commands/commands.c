@@ -82,29 +82,38 @@ order_option (struct trash_order *order, const char *text, GString *answer)
     return 0;
 }
 
-/* Returns a path without slashes around it. */
+/* Returns a name without slashes around it. */
+static char *
+name_bare (const char *text)
+{
+    char *name = g_strdup (text + strspn (text, "/"));
+    size_t size = strlen (name);
+
+    while (size > 0 && name[size - 1] == '/')
+        name[--size] = '\0';
+    return name;
+}
+
+/* Returns a path from the root of the mount without a slash in front, without "." and "..". */
 static char *
 path_bare (const char *text)
 {
-    char *path = g_strdup (text + strspn (text, "/"));
-    size_t size = strlen (path);
+    g_autofree char *path = g_canonicalize_filename (text, "/");
 
-    while (size > 0 && path[size - 1] == '/')
-        path[--size] = '\0';
-    return path;
+    return g_strdup (path + strspn (path, "/"));
 }
 
 /* An empty word is one of a script whose variable is not set, and stands for nothing. */
 static int
 order_place (const struct trash_order *order, const char *text, GPtrArray *rest, GString *answer)
 {
-    g_autofree char *path = path_bare (text);
+    g_autofree char *place = order->names ? name_bare (text) : path_bare (text);
 
-    if (!*path && (order->names || !*text)) {
+    if (!*text || (order->names && !*place)) {
         g_string_assign (answer, "an argument is empty; '/' stands for all entries");
         return -EINVAL;
     }
-    g_ptr_array_add (rest, g_steal_pointer (&path));
+    g_ptr_array_add (rest, g_steal_pointer (&place));
     return 0;
 }
 
@@ -207,7 +216,8 @@ const struct xlator_command trash_commands[] = {
     { "list", "list what lies in the trash: all, or what has these former paths and what was below",
       .run = command_list, .arguments = "[PATH...]", .options = trash_list_options, .job = true,
       .open = true },
-    { "restore", "move what had these former paths, and what was below, back to its place",
+    { "restore", "move what had these former paths, and what was below, back to its place; of a "
+                 "removed tree also a part",
       .run = command_restore, .arguments = "PATH...", .options = restore_options, .job = true,
       .open = true },
     { "empty", "remove for good what lies in the trash: all, or what has these former paths",

@@ -54,7 +54,8 @@ struct bin_seen {
 struct entry_seen {
     const struct bin_seen *bin;
     char *name;    /* in files */
-    char *path;    /* as trash_record_read gives it, or NULL */
+    char *path;    /* as trash_record_read gives it, or NULL; of a part: where the part was */
+    char *part;    /* NULL: the whole entry; else the way from it to an object in its tree */
     int64_t when;  /* seconds since 1970 */
     struct trash_info info;
     bool chosen;
@@ -69,7 +70,9 @@ struct visit {
     GPtrArray *clients; /* struct client, owned */
     GPtrArray *bins;    /* struct bin_seen, owned */
     GPtrArray *entries; /* struct entry_seen, owned: by path; those without a path come last */
-    GPtrArray *chosen;  /* struct entry_seen: those that the order is about, in the same order */
+    GPtrArray *parts;   /* struct entry_seen, owned: parts of entries that arguments name */
+    GPtrArray *chosen;  /* struct entry_seen: those that the order is about, in the same order, and
+                         * then parts */
     unsigned unknown;   /* arguments that no entry fits */
     bool unsettled;     /* some of what was removed has no entry yet */
 };
@@ -79,9 +82,18 @@ struct visit {
  * far, or -EAGAIN with a message if the command could not see all. */
 int visit_begin (struct visit *visit, struct trash_order *order, struct job *job);
 int visit_end (struct visit *visit, int r);
-/* Fills in visit->chosen: the entries that the arguments name, or all if there are none. newest: of
- * entries with one path only the newest. Prints a line for each argument that no entry fits. */
-int visit_choose (struct visit *visit, bool newest);
+/* Fills in visit->chosen: the entries that the arguments name, or all if there are none. restores:
+ * of entries with one path only the newest, and also parts of entries. Prints a line for each
+ * argument that no entry fits. */
+int visit_choose (struct visit *visit, bool restores);
+/* Returns another entry_seen for the object that lies so far below an entry, or NULL: its tree has
+ * no such object. */
+struct entry_seen *visit_part (const struct entry_seen *entry, const char *part);
+/* Finds the object of an entry, or of a part: its directory, with a reference, its name there,
+ * which the entry owns, and its attributes. -ENOTDIR: a name on the way is no directory; links are
+ * not followed. */
+int visit_find (const struct entry_seen *entry, inode_t **ret_directory, const char **ret_name,
+                inode_t **ret_inode, struct iatt *ret_buf);
 /* Returns the last part of a result for the user: text with control characters and backslashes as
  * \xNN, so that it is one line. g_free it. */
 char *visit_shown (const char *text);

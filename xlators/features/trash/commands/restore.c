@@ -3,6 +3,7 @@
  * windlass trash restore: renames entries to their former places, and removes their information
  * files. All of it happens with the user's rights. Nothing is replaced. A directory above the
  * former place that is missing is made, for the user alone; a symbolic link there is not followed.
+ * A part of an entry is renamed out of the tree in the trash, and the rest stays an entry.
  */
 #include "commands.h"
 
@@ -15,8 +16,16 @@ struct restoring {
     /* The directory of the last place, since the next one is often there, too. */
     char *folder;     /* its path; NULL: none yet */
     inode_t *inode;   /* with a reference */
-    unsigned done, failed;
+    unsigned done, parts, failed; /* done: whole entries */
     GPtrArray *told; /* names in that directory, to tell of; NULL: none */
+};
+
+/* What is moved: the object of an entry, or of a part of one. */
+struct restored {
+    const struct entry_seen *entry;
+    inode_t *directory, *inode; /* where it lies, and itself; with references */
+    const char *name;           /* in directory */
+    struct iatt buf;
 };
 
 #define RESTORE_TOLD 100 /* entries that are told of together */
@@ -131,64 +140,67 @@ folder_find (struct restoring *restoring, struct client *client, const char *fol
 /* A volume of GlusterFS has no rename that replaces nothing. A file gets a further name there,
  * which replaces nothing, and loses the old one. 1: it can't have one. */
 static int
-link_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
-           const char *name)
+link_once (struct restoring *restoring, const struct restored *from, const char *name)
 {
-    struct client *client = entry->bin->client;
-    const int r = inode->ia_type == IA_IFDIR
-                      ? 1 : sync_name_link (client, inode, restoring->inode, name);
+    struct client *client = from->entry->bin->client;
+    const int r = from->inode->ia_type == IA_IFDIR
+                      ? 1 : sync_name_link (client, from->inode, restoring->inode, name);
 
     if (r == 0)
-        sync_name_remove (client, entry->bin->files, entry->name, inode);
+        sync_name_remove (client, from->directory, from->name, from->inode);
     return r == -EPERM || r == -EOPNOTSUPP || r == -EMLINK ? 1 : r;
 }
 
 /* A directory on a volume of GlusterFS: between the look and the rename somebody may make the name.
  * The rename then fails, unless that is an empty directory, which it replaces. */
 static int
-rename_once (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
-             const char *name)
+rename_once (struct restoring *restoring, const struct restored *from, const char *name)
 {
+    const struct bin_seen *bin = from->entry->bin;
     const uint32_t flags = trash_rename_flags (restoring->visit->this);
     g_autoptr (inode_t) there = NULL;
     struct iatt buf;
-    int r = flags == 0 ? link_once (restoring, entry, inode, name) : 1;
+    int r = flags == 0 ? link_once (restoring, from, name) : 1;
 
     if (r <= 0)
         return r;
     if (flags == 0
-        && sync_name_look (entry->bin->outside, restoring->inode, name, &there, &buf) != -ENOENT)
+        && sync_name_look (bin->outside, restoring->inode, name, &there, &buf) != -ENOENT)
         return -EEXIST;
-    return sync_name_rename (entry->bin->client, inode, entry->bin->files, entry->name,
+    return sync_name_rename (bin->client, from->inode, from->directory, from->name,
                              restoring->inode, name, flags);
 }
 
 /* Nobody but root moves a directory in which he may not write to another directory: its owner gets
  * that right for the moment. */
 static int
-rename_back (struct restoring *restoring, const struct entry_seen *entry, inode_t *inode,
-             const struct iatt *buf, const char *name)
+rename_back (struct restoring *restoring, const struct restored *from, const char *name)
 {
-    const uint32_t missing = (S_IWUSR | S_IXUSR) & ~buf->ia_prot;
-    int r = rename_once (restoring, entry, inode, name);
+    const uint32_t missing = (S_IWUSR | S_IXUSR) & ~from->buf.ia_prot;
+    struct client *client = from->entry->bin->client;
+    int r = rename_once (restoring, from, name);
 
-    if (r != -EACCES || buf->ia_type != IA_IFDIR || missing == 0
-        || !trash_folder_permit (entry->bin->client, inode, buf, missing))
+    if (r != -EACCES || from->buf.ia_type != IA_IFDIR || missing == 0
+        || !trash_folder_permit (client, from->inode, &from->buf, missing))
         return r;
-    r = rename_once (restoring, entry, inode, name);
-    trash_folder_permit (entry->bin->client, inode, buf, 0);
+    r = rename_once (restoring, from, name);
+    trash_folder_permit (client, from->inode, &from->buf, 0);
     return r;
 }
 
-/* of_info: its information file, as it was before the rename. Between the two a younger entry can't
- * have come under that name, which is taken. */
+/* of_info: the information file, as it was before the rename. Between the two a younger entry can't
+ * have come under that name, which is taken. That of a part stays, as its entry does. */
 static void
-entry_gone (struct restoring *restoring, const struct entry_seen *entry, inode_t *of_info,
+entry_gone (struct restoring *restoring, const struct restored *from, inode_t *of_info,
             const char *name)
 {
+    const struct entry_seen *entry = from->entry;
     g_autofree char *info = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
 
-    sync_name_remove (entry->bin->client, entry->bin->info, info, of_info);
+    if (entry->part)
+        trash_notice (restoring->visit->this, from->directory, from->name);
+    else
+        sync_name_remove (entry->bin->client, entry->bin->info, info, of_info);
     told_add (restoring, name);
 }
 
@@ -205,20 +217,15 @@ entry_is_same (const struct entry_seen *entry, inode_t **ret_info)
 }
 
 static int
-entry_restore (struct restoring *restoring, const struct entry_seen *entry,
-               enum restore_step *ret_step)
+entry_move_back (struct restoring *restoring, struct restored *from, enum restore_step *ret_step)
 {
+    const struct entry_seen *entry = from->entry;
     const char *slash = entry->path ? strrchr (entry->path, '/') : NULL;
     const char *name = slash ? slash + 1 : entry->path;
     g_autofree char *folder = slash ? g_strndup (entry->path, slash - entry->path) : g_strdup ("");
-    g_autoptr (inode_t) inode = NULL, info = NULL;
-    struct iatt buf;
-    int r;
+    g_autoptr (inode_t) info = NULL;
+    int r = entry_is_same (entry, &info);
 
-    *ret_step = RESTORE_ENTRY;
-    r = visit_look (entry, &inode, &buf);
-    if (r == 0)
-        r = entry_is_same (entry, &info);
     if (r < 0)
         return r;
     *ret_step = RESTORE_PATH;
@@ -229,9 +236,25 @@ entry_restore (struct restoring *restoring, const struct entry_seen *entry,
     if (r < 0)
         return r;
     *ret_step = RESTORE_RENAME;
-    r = rename_back (restoring, entry, inode, &buf, name);
+    r = rename_back (restoring, from, name);
     if (r == 0)
-        entry_gone (restoring, entry, info, name);
+        entry_gone (restoring, from, info, name);
+    return r;
+}
+
+static int
+entry_restore (struct restoring *restoring, const struct entry_seen *entry,
+               enum restore_step *ret_step)
+{
+    struct restored from = { .entry = entry };
+    int r;
+
+    *ret_step = RESTORE_ENTRY;
+    r = visit_find (entry, &from.directory, &from.name, &from.inode, &from.buf);
+    if (r == 0)
+        r = entry_move_back (restoring, &from, ret_step);
+    inode_unref (from.directory);
+    inode_unref (from.inode);
     return r;
 }
 
@@ -275,7 +298,7 @@ entry_restore_told (struct restoring *restoring, const struct entry_seen *entry)
     const char *reason = reason_at (step, r);
 
     if (r == 0) {
-        restoring->done++;
+        *(entry->part ? &restoring->parts : &restoring->done) += 1;
         return;
     }
     if (step == RESTORE_ENTRY && r == -ENOENT && !entry->named)
@@ -311,15 +334,19 @@ restore_result (struct restoring *restoring, int r)
 {
     struct visit *visit = restoring->visit;
     const unsigned failed = restoring->failed + visit->unknown;
+    const unsigned done = restoring->done + restoring->parts;
 
     if (r == 0 && restoring->done > 0)
         job_print (visit->job, "restored %u %s\n", restoring->done,
                    restoring->done == 1 ? "entry" : "entries");
-    if (r == 0 && failed == 0 && restoring->done == 0)
+    if (r == 0 && restoring->parts > 0)
+        job_print (visit->job, "restored %u part%s of entries; the rest stays in the trash\n",
+                   restoring->parts, restoring->parts == 1 ? "" : "s");
+    if (r == 0 && failed + done == 0)
         job_print (visit->job, "the trash has no entry to restore\n");
     if (r < 0 || failed == 0)
         return r;
-    job_refuse (visit->job, "%u of %u not restored", failed, failed + restoring->done);
+    job_refuse (visit->job, "%u of %u not restored", failed, failed + done);
     return -ENOENT;
 }
 

@@ -261,6 +261,7 @@ entry_seen_free (gpointer data)
 
     g_free (entry->name);
     g_free (entry->path);
+    g_free (entry->part);
     g_free (entry);
 }
 
@@ -378,6 +379,7 @@ visit_begin (struct visit *visit, struct trash_order *order, struct job *job)
     visit->clients = g_ptr_array_new_with_free_func ((GDestroyNotify) client_free);
     visit->bins = g_ptr_array_new_with_free_func (bin_seen_free);
     visit->entries = g_ptr_array_new_with_free_func (entry_seen_free);
+    visit->parts = g_ptr_array_new_with_free_func (entry_seen_free);
     visit->chosen = g_ptr_array_new ();
     r = visit->root ? visit_settle (visit) : -EAGAIN;
     if (r < 0)
@@ -393,6 +395,7 @@ int
 visit_end (struct visit *visit, int r)
 {
     g_ptr_array_unref (visit->chosen);
+    g_ptr_array_unref (visit->parts);
     g_ptr_array_unref (visit->entries);
     g_ptr_array_unref (visit->bins);
     g_ptr_array_unref (visit->clients);
@@ -407,4 +410,52 @@ int
 visit_look (const struct entry_seen *entry, inode_t **ret_inode, struct iatt *ret_buf)
 {
     return sync_name_look (entry->bin->client, entry->bin->files, entry->name, ret_inode, ret_buf);
+}
+
+/* --- parts of entries ------------------------------------------------------------------------- */
+
+int
+visit_find (const struct entry_seen *entry, inode_t **ret_directory, const char **ret_name,
+            inode_t **ret_inode, struct iatt *ret_buf)
+{
+    inode_t *at = inode_ref (entry->bin->files);
+    g_autoptr (inode_t) inode = NULL;
+    const char *name = entry->name, *rest = entry->part;
+    int r = sync_name_look (entry->bin->client, at, name, &inode, ret_buf);
+
+    for (; r == 0 && rest; rest = strchr (rest, '/')) {
+        const char *const word = rest += *rest == '/';
+        g_autofree char *one = g_strndup (word, strcspn (word, "/"));
+
+        inode_unref (at);
+        at = g_steal_pointer (&inode);
+        name = word;
+        r = ret_buf->ia_type == IA_IFDIR
+                ? sync_name_look (entry->bin->client, at, one, &inode, ret_buf) : -ENOTDIR;
+    }
+    if (r == 0) {
+        *ret_directory = g_steal_pointer (&at);
+        *ret_inode = g_steal_pointer (&inode);
+        *ret_name = name;
+    }
+    inode_unref (at);
+    return r;
+}
+
+struct entry_seen *
+visit_part (const struct entry_seen *entry, const char *part)
+{
+    struct entry_seen *one = g_new (struct entry_seen, 1);
+    g_autoptr (inode_t) directory = NULL, inode = NULL;
+    const char *name;
+    struct iatt buf;
+
+    *one = *entry;
+    one->name = g_strdup (entry->name);
+    one->path = g_build_filename (entry->path, part, NULL);
+    one->part = g_strdup (part);
+    if (visit_find (one, &directory, &name, &inode, &buf) == 0)
+        return one;
+    entry_seen_free (one);
+    return NULL;
 }
