@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -128,16 +129,32 @@ root_open_quiet (int fd)
     return quiet_fd;
 }
 
-/* Returns whether the path by which the kernel knows the directory is below the mount point. */
+/* Returns whether a path is another one, or below it. */
+static bool
+root_path_is_in (const char *path, const char *above)
+{
+    const size_t size = strlen (above);
+
+    return strncmp (path, above, size) == 0
+        && (path[size] == '\0' || path[size] == '/' || strcmp (above, "/") == 0);
+}
+
+/* The path by which the kernel knows the directory; NULL: none. g_free it. */
+static char *
+root_real (const struct root *root)
+{
+    g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", root->fd);
+
+    return g_file_read_link (link, NULL);
+}
+
+/* Returns whether that path is below the mount point. */
 static bool
 root_is_below (const struct root *root, const char *mountpoint)
 {
-    g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", root->fd),
-                    *real = g_file_read_link (link, NULL);
-    const size_t size = strlen (mountpoint);
+    g_autofree char *real = root_real (root);
 
-    return real && strncmp (real, mountpoint, size) == 0
-        && (real[size] == '\0' || real[size] == '/' || strcmp (mountpoint, "/") == 0);
+    return real && root_path_is_in (real, mountpoint);
 }
 
 static void
@@ -231,4 +248,59 @@ bool
 xlator_is_read_only (const xlator_t *this)
 {
     return this->roots && this->roots->read_only;
+}
+
+/* --- mounts inside ---------------------------------------------------------------------------- */
+
+/* The number of the mount that the directory is in, as mountinfo has it; 0: not known. */
+static int
+root_mount_id (const struct root *root)
+{
+    g_autofree char *name = g_strdup_printf ("/proc/self/fdinfo/%d", root->fd), *text = NULL;
+    const char *line;
+
+    if (!g_file_get_contents (name, &text, NULL, NULL) || !(line = strstr (text, "mnt_id:")))
+        return 0;
+    return atoi (line + strlen ("mnt_id:"));
+}
+
+/* Looks at a line of mountinfo. inside: the mounts that are below the root, with the root's own. A
+ * mount in the mount that this graph serves is none of them, though its path is below the root's.
+ * Returns the mount point, or NULL: the line is of another mount. g_free it. */
+static char *
+root_look_at_mount (const char *line, const char *real, GHashTable *inside)
+{
+    g_auto (GStrv) fields = g_strsplit (line, " ", 6); /* id, parent, device, root, mount point */
+    g_autofree char *point = g_strv_length (fields) == 6 ? g_strcompress (fields[4]) : NULL;
+
+    if (!point || !g_hash_table_contains (inside, GINT_TO_POINTER (atoi (fields[1])))
+        || strcmp (point, real) == 0 || !root_path_is_in (point, real))
+        return NULL;
+    g_hash_table_add (inside, GINT_TO_POINTER (atoi (fields[0])));
+    return g_steal_pointer (&point);
+}
+
+char *
+root_mount_inside (const struct root *root, const char *path)
+{
+    g_autofree char *real = root_real (root), *mountinfo = NULL, *whole = NULL, *found = NULL;
+    g_autoptr (GHashTable) inside = g_hash_table_new (NULL, NULL);
+    g_auto (GStrv) lines = NULL;
+
+    const int own = root->fd >= 0 ? root_mount_id (root) : 0;
+
+    if (own == 0 || !real || !g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL))
+        return NULL;
+    whole = g_build_filename (real, path, NULL);
+    g_hash_table_add (inside, GINT_TO_POINTER (own));
+    lines = g_strsplit (mountinfo, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        g_autofree char *point = root_look_at_mount (*line, real, inside);
+
+        if (point && root_path_is_in (whole, point)) {
+            g_free (found);
+            found = g_steal_pointer (&point);
+        }
+    }
+    return g_steal_pointer (&found);
 }

@@ -50,6 +50,12 @@ const struct root *xlator_root (const xlator_t *this, const char *key);
  * file system, so that it does not wait for that mount. Any thread. */
 bool root_is_own_mount (const struct root *root, int fd);
 
+/* Returns the mount point at which another mount begins below the root and above a path (from the
+ * root, with a slash in front) or at it; NULL: the path is in the root's own mount, as far as is
+ * known. A rename from there to the rest of the root fails with EXDEV. The kernel's list of mounts
+ * is read, and no file system is asked. Any thread; g_free it. */
+char *root_mount_inside (const struct root *root, const char *path);
+
 /* Returns whether the graph is mounted, so that root_is_own_mount may return true. Any thread. */
 bool root_is_mounted (const struct root *root);
 

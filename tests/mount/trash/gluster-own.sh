@@ -66,7 +66,7 @@ user sh -c "echo mine >'$MNT/home/mine'; rm '$MNT/home/mine'"
 expect_error 'denied' user rm -f "$MNT/dir/grown"
 expect "a user's" "-rw-r--r-- $(id -nu 65534) 5 mine_TIME" "$(kept mine)"
 expect "the directory" "drwx------ $(id -nu 65534)" "$(stat -c '%A %U' "$BACK/.trashcan/home")"
-expect_no_match "explain" "for good" "$("$WINDLASS" explain "$MNT/home")"
+expect_no_match "explain" "for good instead" "$("$WINDLASS" explain "$MNT/home")"
 
 # Nobody reads in the trash what could not be read before: where somebody else has the name in the
 # trash, and where the directory was made private.

@@ -3,6 +3,7 @@ xlatorfeaturesexec_PROGRAMS += xlators/features/trash.so
 
 xlators_features_trash_so_SOURCES = \
     %D%/eliminate.c \
+    %D%/explain.c \
     %D%/lack.c \
     %D%/line.c \
     %D%/trash.c \

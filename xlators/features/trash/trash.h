@@ -524,6 +524,11 @@ enum trash_fate { TRASH_IS_KEPT, TRASH_MAY_BE_ELIMINATED, TRASH_IS_ELIMINATED };
 enum trash_fate trash_fate (xlator_t *this, const char *path, inode_t *inode,
                             const char **ret_pattern);
 
+/* --- explain.c: dumpops ----------------------------------------------------------------------- */
+
+void trash_dump (xlator_t *this, GString *out);
+void trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out);
+
 /* --- trash.c ---------------------------------------------------------------------------------- */
 
 /* Reads the option `keep`, as bits of enum trash_kind; false: it is wrong. */
