@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +27,17 @@
 #define END_PATIENCE 60000     /* milliseconds for the daemon to end */
 
 /* --- who uses it ---------------------------------------------------------------------------- */
+
+/* Returns whether this process was started from another one, such as the shell of the user. */
+static bool
+umount_is_from (pid_t other)
+{
+    pid_t at = getpid ();
+
+    while (at > 1 && at != other)
+        at = process_parent (at);
+    return at == other;
+}
 
 /* Appends a line if the link leads into the mount: readlink asks the kernel alone. */
 static void
@@ -45,6 +57,8 @@ umount_look_at (const char *process, const char *link, const char *what, const c
     line_append (out, g_strchomp (command), 64);
     g_string_append_printf (out, " (%s): %s ", process, what);
     line_append (out, file, PATH_MAX);
+    if (strcmp (link, "cwd") == 0 && umount_is_from (atoi (process)))
+        g_string_append (out, " (it has started this command)");
     g_string_append_c (out, '\n');
 }
 
@@ -159,8 +173,8 @@ umount_tell_users (const char *path)
     else
         cli_print_safely (stderr, users.text);
     say_line (stderr,
-              "End these, or detach the mount with 'windlass umount --lazy': it is gone from its "
-              "place at once, and ends when they are done");
+              "End these, or have a shell leave with 'cd /'; or detach the mount with 'windlass "
+              "umount --lazy': it is gone from its place at once, and ends when they are done");
 }
 
 static int

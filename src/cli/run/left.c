@@ -15,19 +15,6 @@
 
 #define LEFT_MAX 20 /* processes that are named */
 
-/* Returns the parent of a process that has not ended, or 0. */
-static pid_t
-left_parent (pid_t pid)
-{
-    g_autofree char *status = process_status (pid);
-    const char *parent = status ? strstr (status, "\nPPid:\t") : NULL,
-               *state = status ? strstr (status, "\nState:\t") : NULL;
-
-    if (!parent || !state || strchr ("ZX", state[strlen ("\nState:\t")]))
-        return 0;
-    return (pid_t) strtol (parent + strlen ("\nPPid:\t"), NULL, 10);
-}
-
 /* All processes, as pid -> parent. */
 static GHashTable *
 left_look (void)
@@ -37,7 +24,8 @@ left_look (void)
     const char *name;
 
     while (proc && (name = g_dir_read_name (proc))) {
-        const pid_t pid = (pid_t) strtol (name, NULL, 10), parent = pid > 0 ? left_parent (pid) : 0;
+        const pid_t pid = (pid_t) strtol (name, NULL, 10);
+        const pid_t parent = pid > 0 ? process_parent (pid) : 0;
 
         if (parent > 0)
             g_hash_table_insert (parents, GINT_TO_POINTER (pid), GINT_TO_POINTER (parent));

@@ -63,6 +63,18 @@ process_comm (pid_t thread)
                : NULL;
 }
 
+pid_t
+process_parent (pid_t process)
+{
+    g_autofree char *status = process_status (process);
+    const char *parent = status ? strstr (status, "\nPPid:\t") : NULL,
+               *state = status ? strstr (status, "\nState:\t") : NULL;
+
+    if (!parent || !state || strchr ("ZX", state[strlen ("\nState:\t")]))
+        return 0;
+    return (pid_t) strtol (parent + strlen ("\nPPid:\t"), NULL, 10);
+}
+
 /* Descriptors of /proc/NUMBER/comm. Two threads that share a place replace each other's. */
 #define NAMES 64
 

@@ -28,6 +28,9 @@ char *process_comm (pid_t thread);
 #define PROCESS_NAME_SIZE 17
 bool process_name (pid_t thread, char *ret_name);
 
+/* Returns the parent of a process, or 0: it has ended, or isn't known. */
+pid_t process_parent (pid_t process);
+
 /* Returns the process of a thread; the thread's number if it isn't known. now: clock_now or
  * clock_roughly; results are cached for half a second or less. */
 pid_t process_of_thread (pid_t thread, int64_t now);
