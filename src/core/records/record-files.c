@@ -68,12 +68,53 @@ record_file_lock (int directory, const char *name)
     return -EBUSY;
 }
 
-const char *
-record_file_problem (int r)
+/* Returns what is wrong with a file, so that record_file_open_own refuses it; NULL: nothing. g_free
+ * it. */
+static char *
+record_file_fault (const struct stat *st, mode_t others)
 {
-    return r == -EPERM   ? "it is no plain file of ours, or others may write to it"
-           : r == -EBUSY ? "another daemon writes to it"
-                         : g_strerror (-r);
+    if (S_ISLNK (st->st_mode))
+        return g_strdup ("is a symbolic link: remove it");
+    if (!S_ISREG (st->st_mode))
+        return g_strdup_printf ("is %s, not a plain file: remove it",
+                                S_ISDIR (st->st_mode)    ? "a directory"
+                                : S_ISFIFO (st->st_mode) ? "a pipe" : "a device or a socket");
+    if (st->st_nlink > 1)
+        return g_strdup ("has another name as well, a hard link: remove it");
+    if (st->st_uid != geteuid () && st->st_uid != 0)
+        return g_strdup_printf ("belongs to user %u: remove it", st->st_uid);
+    if (st->st_mode & others)
+        return g_strdup_printf ("is open to others (mode %04o): remove it, or 'chmod %s' it",
+                                st->st_mode & 07777, others & S_IROTH ? "600" : "go-w");
+    return NULL;
+}
+
+/* Returns the same with the name of the file, if there is one of that name; or NULL. */
+static char *
+record_file_fault_of (int directory, const char *name, mode_t others)
+{
+    g_autofree char *fault = NULL;
+    struct stat st;
+
+    if (fstatat (directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        fault = record_file_fault (&st, others);
+    return fault ? g_strdup_printf ("'%s' %s", name, fault) : NULL;
+}
+
+char *
+record_file_problem (int directory, const char *name, int r)
+{
+    g_autofree char *own = record_file_lock_name (name);
+    char *fault = NULL;
+
+    if (r == -EBUSY)
+        return g_strdup ("another daemon writes to it");
+    if (r == -EPERM || r == -EACCES || r == -ELOOP || r == -ENXIO || r == -EISDIR) {
+        fault = record_file_fault_of (directory, own, S_IRWXG | S_IRWXO);
+        if (!fault)
+            fault = record_file_fault_of (directory, name, S_IWGRP | S_IWOTH);
+    }
+    return fault ? fault : g_strdup (g_strerror (-r));
 }
 
 bool

@@ -444,14 +444,22 @@ record_log_reopen (struct record_log *log)
     return r;
 }
 
+char *
+record_log_problem (const struct record_log *log, int r)
+{
+    return record_file_problem (log->directory, log->name, r);
+}
+
 /* Logs once that a rotation has failed, and that the file therefore grows beyond its size. */
 static void
 record_say_rotation (const struct record_log *log, int r, bool failed_before)
 {
+    g_autofree char *problem = r < 0 ? record_log_problem (log, r) : NULL;
+
     if (r < 0 && !failed_before)
         gf_log (NULL, GF_LOG_ERROR,
                 "the log '%s' can't be rotated: %s; it grows on until that works", log->name,
-                record_file_problem (r));
+                problem);
     else if (r == 0 && failed_before)
         gf_log (NULL, GF_LOG_WARNING, "the log '%s' is rotated again", log->name);
 }

@@ -46,6 +46,9 @@ void record_log_rotate_at (struct record_log *log, uint64_t max_size, int keep);
  * file. A thread that serves requests must not call it. */
 int record_log_reopen (struct record_log *log);
 
+/* Returns the text for users of a negative errno of record_log_reopen. g_free it. */
+char *record_log_problem (const struct record_log *log, int r);
+
 /* Returns the next number. */
 uint64_t record_log_number (struct record_log *log);
 
@@ -83,8 +86,9 @@ int record_file_open (int directory, const char *name, uint64_t *ret_size);
  * process has it, -EPERM as record_file_open. */
 int record_file_lock (int directory, const char *name);
 
-/* Returns the text for users of a negative errno that one of these functions has returned. */
-const char *record_file_problem (int r);
+/* Returns the text for users of a negative errno that record_file_open or record_file_lock has
+ * returned for a name: which file it is about, what that is, and what to do. g_free it. */
+char *record_file_problem (int directory, const char *name, int r);
 
 /* Renames name to name.1, name.1 to name.2 and so on, up to the first number that no file has, and
  * removes name.KEEP, and the files of the numbers that follow. Then makes a new, empty file with

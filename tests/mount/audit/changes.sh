@@ -61,7 +61,7 @@ expect "the policy" block "$(jq -r 'select (.change) | .when_full' "$LOGFILE" | 
 mv "$LOGFILE" records/old
 touch "$LOGFILE"
 chmod 666 "$LOGFILE"
-expect_error "volume 'watch': the log 'audit.log' can't be opened: it is no plain file of ours" \
+expect_error "volume 'watch': the log 'audit.log' can't be opened: 'audit.log' is open to others" \
     "$WINDLASS" tell "$MNT" - reopen-log
 expect_match "the daemon's log" "the log 'audit.log' can't be opened" "$(cat "$LOG")"
 mkdir "$MNT/seen2"

@@ -125,7 +125,8 @@ stack "features/audit,log-directory=$MNT"
 expect_error "is in the mount" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
 ln -s /dev/null records/link
 stack "$audit,log-name=link"
-expect_error "can't be opened" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+expect_error "the log 'link' can't be opened: 'link' is a symbolic link: remove it; the options" \
+    "$WINDLASS" -N -f "$VOL" -l - "$MNT"
 stack "$audit" performance/io-cache
 expect_error "answers reads itself, which are then not recorded" "$WINDLASS" check "$VOL"
 
@@ -134,7 +135,26 @@ expect_error "answers reads itself, which are then not recorded" "$WINDLASS" che
 touch records/open
 chmod 666 records/open
 stack "$audit,log-name=open"
-expect_error "no plain file of ours, or others may write to it" "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+expect_error "'open' is open to others \(mode 0666\): remove it, or 'chmod go-w' it" \
+    "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+# Its lock, too, which another user may have made before, or as a link to a file of somebody else.
+echo precious >precious
+lock_refused () { # WHY MAKE...
+    rm -rf records/.other.lock
+    "${@:2}" records/.other.lock
+    stack "$audit,log-name=other"
+    expect_error "the log 'other' can't be opened: '.other.lock' $1" \
+        "$WINDLASS" -N -f "$VOL" -l - "$MNT"
+}
+lock_refused 'is a symbolic link: remove it' ln -s ../precious
+lock_refused 'has another name as well, a hard link: remove it' ln precious
+lock_refused 'is a directory, not a plain file: remove it' mkdir
+lock_refused 'is a pipe, not a plain file: remove it' mkfifo
+lock_refused 'belongs to user 1234: remove it' install -o 1234 -m 600 /dev/null
+lock_refused "is open to others \\(mode 0644\\): remove it, or 'chmod 600' it" \
+    install -m 644 /dev/null
+expect "what a link leads to" precious "$(cat precious)"
+rm -rf records/.other.lock
 chmod 644 records/open # a lock of one who may read does not hinder
 need_command python3
 python3 -c 'import fcntl, sys, time

@@ -422,12 +422,13 @@ audit_reopen_log (const xlator_t *this, GString *errors)
 {
     const audit_private_t *priv = this->private;
     const int r = record_log_reopen (priv->log);
+    g_autofree char *problem = r < 0 ? record_log_problem (priv->log, r) : NULL;
 
     if (r < 0)
         g_string_append_printf (errors,
                                 "volume '%s': the log '%s' can't be opened: %s; the old file "
                                 "stays\n",
-                                this->name, priv->name, record_file_problem (r));
+                                this->name, priv->name, problem);
 }
 
 static void

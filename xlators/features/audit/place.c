@@ -176,6 +176,15 @@ audit_directory (xlator_t *this)
     return root->fd;
 }
 
+static void
+audit_tell_log (xlator_t *this, int directory, const char *name, int r)
+{
+    g_autofree char *problem = record_file_problem (directory, name, r);
+
+    gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s%s", name, problem,
+            directory >= 0 ? "; the options log-name and log-directory can name another" : "");
+}
+
 int
 audit_open_log (xlator_t *this)
 {
@@ -190,8 +199,6 @@ audit_open_log (xlator_t *this)
     priv->log = record_log_open (priv->target, directory, name);
     r = priv->log ? 0 : -errno;
     if (r < 0)
-        gf_log (this, GF_LOG_ERROR, "the log '%s' can't be opened: %s%s", name,
-                record_file_problem (r),
-                to_file ? "; the options log-name and log-directory can name another" : "");
+        audit_tell_log (this, directory, name, r);
     return r;
 }

@@ -312,7 +312,7 @@ diff_read_changers (const struct overlay_order *order, struct job *job,
         r = changers_read (order->this, job, ret_changers);
     if (r < 0 && r != -EINTR)
         job_refuse (job, "the log of features/audit above can't be read: %s; --name-status needs "
-                    "none", record_file_problem (r));
+                    "none", r == -EPERM ? "it is no plain file" : g_strerror (-r));
     return r;
 }
 
