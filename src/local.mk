@@ -547,6 +547,7 @@ src_windlass_SOURCES = \
     %D%/cli/run/daemon.c \
     %D%/cli/run/frozen.c \
     %D%/cli/run/left.c \
+    %D%/cli/run/logs.c \
     %D%/cli/run/namespace.c \
     %D%/cli/run/new.c \
     %D%/cli/run/kept.c \

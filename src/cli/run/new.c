@@ -54,6 +54,21 @@ new_warn (const struct cli_command *command, const struct preset *preset, const 
 }
 
 static int
+new_make (const struct cli_command *command, const struct run_words *words, const char *directory,
+          struct made_volfile *ret_made)
+{
+    struct view_place place = { .directory = directory };
+    int r;
+
+    if (preset_has_log (words->preset))
+        new_log_name (words->preset, &place);
+    r = volfile_make (command, words->preset, &place, words->words, &words->graph, ret_made);
+    g_free (place.logs);
+    g_free (place.log);
+    return r;
+}
+
+static int
 new_write (const struct cli_command *command, const struct run_words *words, const char *path)
 {
     g_autofree char *place = new_place (words);
@@ -61,7 +76,7 @@ new_write (const struct cli_command *command, const struct run_words *words, con
     struct made_volfile made = { 0 };
     struct cli_output output;
 
-    if (volfile_make (command, words->preset, place, NULL, words->words, &words->graph, &made) < 0)
+    if (new_make (command, words, place, &made) < 0)
         return CLI_USAGE;
     new_append_head (out, words->preset, &made);
     new_append_text (out, made.text);

@@ -39,6 +39,7 @@ struct run_view {
     char *apart;     /* why the view has a folder of its own; NULL: it has none */
     char *inside;    /* the command's current folder, if that is in the view; or NULL */
     char *volfile;   /* the path of its file */
+    struct view_place place;
     struct made_volfile made;
     struct view_daemon daemon;
     struct kept_view kept; /* its state is NULL: nothing can be kept */
@@ -275,6 +276,9 @@ run_clear (struct run_view *view)
         unlink (view->volfile);
     if (view->apart)
         run_drop_folder (view);
+    run_log_end (&view->place);
+    g_free (view->place.logs);
+    g_free (view->place.log);
     g_free (view->directory);
     g_free (view->where);
     g_free (view->apart);
@@ -333,6 +337,22 @@ run_view (struct run_view *view, char **command)
 }
 
 static int
+run_make_volfile (struct run_view *view, const struct run_words *words)
+{
+    const bool has_log = preset_has_log (words->preset);
+
+    view->place = (struct view_place){ .directory = view->directory, .state = view->kept.changes };
+    if (has_log && run_log_begin (view->command, words->preset, &view->place) != CLI_OK)
+        return CLI_USAGE;
+    if (volfile_make (view->command, words->preset, &view->place, words->words, &words->graph,
+                      &view->made) < 0)
+        return CLI_USAGE;
+    if (has_log)
+        run_log_tell (view->made.text);
+    return CLI_OK;
+}
+
+static int
 run_words (const struct cli_command *command, const struct run_words *words,
            const struct kept_view *kept)
 {
@@ -352,11 +372,8 @@ run_words (const struct cli_command *command, const struct run_words *words,
         status = kept_view_from (command, view.directory, &view.kept);
     if (status == CLI_OK && preset_has_state (words->preset))
         status = kept_view_begin (command, view.directory, &view.kept);
-    if (status == CLI_OK
-        && volfile_make (command, words->preset, view.directory, view.kept.changes, words->words,
-                         &words->graph, &view.made)
-               < 0)
-        status = CLI_USAGE;
+    if (status == CLI_OK)
+        status = run_make_volfile (&view, words);
     if (status == CLI_OK && view.kept.layers)
         status = kept_view_layers (command, &view.kept, &view.made);
     if (status == CLI_OK && run_start (&view) < 0)

@@ -10,7 +10,8 @@
  *   # mount OPTION [OPTION...]                   options of windlass(1) that it always needs
  *
  * In the volumes, @DIR@ stands for the directory, @STATE@ for a folder that gets what is changed in
- * a view of it (overlay.c), and @BESIDE@ for the folder which that is in. A preset with @HOST@ and
+ * a view of it (overlay.c), and @BESIDE@ for the folder which that is in. @LOGS@ stands for a
+ * folder for records, and @LOG@ for the name of a file in it (logs.c). A preset with @HOST@ and
  * @PATH@ takes HOST:PATH in its place, and is for `windlass new` alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
@@ -62,13 +63,33 @@ struct made_volfile {
     char **mount; /* options of windlass(1) that it is mounted with */
 };
 
-/* place: the directory (absolute), or HOST:PATH. state: the folder for changes; NULL:
- * place.overlay. words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr.
- * Values of secret options are hidden in the words. */
+/* What stands in place of the marks in a preset. */
+struct view_place {
+    const char *directory; /* absolute; or HOST:PATH */
+    const char *state;     /* the folder for changes; NULL: directory.overlay */
+    char *logs, *log;      /* of a preset with @LOGS@: the folder for records, and a name in it;
+                            * g_free them */
+};
+
+/* words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr. Values of secret
+ * options are hidden in the words. */
 int volfile_make (const struct cli_command *command, const struct preset *preset,
-                  const char *place, const char *state, char **words,
-                  const struct cli_graph *options, struct made_volfile *ret_made);
+                  const struct view_place *place, char **words, const struct cli_graph *options,
+                  struct made_volfile *ret_made);
 void made_volfile_clear (struct made_volfile *made);
+
+/* --- logs.c: where records go --- */
+
+bool preset_has_log (const struct preset *preset);
+/* Fills in place->logs and place->log for a run, and makes the folder. Returns CLI_OK, or CLI_USAGE
+ * after a message. run_log_end removes the folder if it is empty. */
+int run_log_begin (const struct cli_command *command, const struct preset *preset,
+                   struct view_place *place);
+void run_log_end (const struct view_place *place);
+/* Fills them in for a volfile, and makes nothing. */
+void new_log_name (const struct preset *preset, struct view_place *place);
+/* Tells on stderr which files the volumes of a volfile write records to. */
+void run_log_tell (const char *volfile);
 
 /* --- words.c: the command line of both --- */
 

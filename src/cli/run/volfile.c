@@ -100,41 +100,47 @@ text_with_marks (char *text, const char *const (*marks)[2])
 }
 
 static char *
-text_with_directory (const char *text, const char *place, const char *state)
+text_with_directory (const char *text, const struct view_place *place, const char *state)
 {
     g_autofree char *beside = g_path_get_dirname (state), *quoted_beside = volfile_quoted (beside);
-    g_autofree char *quoted = volfile_quoted (place), *quoted_state = volfile_quoted (state);
+    g_autofree char *quoted = volfile_quoted (place->directory);
+    g_autofree char *quoted_state = volfile_quoted (state);
+    g_autofree char *logs = volfile_quoted (place->logs ? place->logs : "");
+    g_autofree char *log = volfile_quoted (place->log ? place->log : "");
     const char *const marks[][2] = {
-        { "@DIR@", quoted }, { "@STATE@", quoted_state }, { "@BESIDE@", quoted_beside }, {},
+        { "@DIR@", quoted }, { "@STATE@", quoted_state }, { "@BESIDE@", quoted_beside },
+        { "@LOGS@", logs }, { "@LOG@", log }, {},
     };
 
-    if (!quoted || !quoted_state || !quoted_beside)
+    if (!quoted || !quoted_state || !quoted_beside || !logs || !log)
         return NULL;
     return text_with_marks (g_strdup (text), marks);
 }
 
 /* Returns the text of the preset with the place in it; NULL after a message. */
 static char *
-text_of_place (const struct making *making, const char *place, const char *given_state)
+text_of_place (const struct making *making, const struct view_place *place)
 {
     const struct preset *preset = making->preset;
-    g_autofree char *beside = g_strconcat (place, ".overlay", NULL);
-    const char *state = given_state ? given_state : beside;
+    const char *directory = place->directory;
+    g_autofree char *beside = g_strconcat (directory, ".overlay", NULL);
     const bool of_host = preset_is_of_host (preset);
-    const char *colon = of_host ? volfile_colon (place) : NULL;
+    const char *colon = of_host ? volfile_colon (directory) : NULL;
     char *text;
 
-    if (of_host && (!colon || colon == place || colon[1] != '/')) {
-        run_refuse (making->command, "preset '%s' takes HOST:/PATH, got '%s'", preset->name, place);
+    if (of_host && (!colon || colon == directory || colon[1] != '/')) {
+        run_refuse (making->command, "preset '%s' takes HOST:/PATH, got '%s'", preset->name,
+                    directory);
         return NULL;
     }
-    text = of_host ? text_with_host (preset->text, place)
-                   : text_with_directory (preset->text, place, state);
+    text = of_host ? text_with_host (preset->text, directory)
+                   : text_with_directory (preset->text, place,
+                                          place->state ? place->state : beside);
     if (!text)
         run_refuse (making->command,
                     "a volfile can't name '%s': it has a newline; a bind mount or a symbolic link "
                     "can give it another name",
-                    place);
+                    directory);
     return text;
 }
 
@@ -444,12 +450,12 @@ making_finish (struct making *making, const char *text, const struct cli_graph *
 }
 
 int
-volfile_make (const struct cli_command *command, const struct preset *preset, const char *place,
-              const char *state, char **words, const struct cli_graph *options,
+volfile_make (const struct cli_command *command, const struct preset *preset,
+              const struct view_place *place, char **words, const struct cli_graph *options,
               struct made_volfile *ret_made)
 {
     struct making making = { .command = command, .preset = preset };
-    g_autofree char *text = text_of_place (&making, place, state);
+    g_autofree char *text = text_of_place (&making, place);
     int r = -EINVAL;
 
     if (!text)

@@ -13,9 +13,7 @@ for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
     preset=$(basename "$file" .vol)
     [ "$preset" != brick ] || continue # mounted by mount/brick/brick
     echo "$preset"
-    words=()
-    [ "$preset" != audit ] || words=("log-directory=$TEST_DIR")
-    new "$preset" "$BACK" "${words[@]}" >"$VOL"
+    new "$preset" "$BACK" >"$VOL"
     # shellcheck disable=SC2046 # options
     mount_volfile "$VOL" $(sed -n 's/^#   windlass -f FILE \(.*\) *MOUNTPOINT/\1/p' "$VOL")
     unmount
@@ -30,6 +28,10 @@ for name in 'a b' 'q"uote' 'back\slash' "apo'strophe" '#hash' '@DIR@' 'end-volum
     mount_volfile "$VOL"
     expect "what is in '$name'" "in $name" "$(cat "$MNT/file")"
     unmount
+    (cd "$TEST_DIR" && new audit "./$name") >"$VOL" || fail "'$name' is refused by audit"
+    mount_volfile "$VOL"
+    unmount
+    [ -s "$TEST_DIR/${name#-}.audit.log" ] || fail "no log beside '$name'"
 done
 expect_error "--xlator-option 'plain.x=1' is for a graph that runs.* OPTION=VALUE behind" \
     new --xlator-option plain.x=1 plain "$BACK"

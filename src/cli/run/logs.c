@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where the records of a preset with @LOGS@ go, such as audit.
+ *
+ *   windlass run   $XDG_STATE_HOME/windlass/logs/BASE-DATE-PID.PRESET.log, so that no other run,
+ *                  and no other user, has the name; or, if that folder can't be made or lies in
+ *                  DIR, in a new folder /var/tmp/windlass-logs-XXXXXX
+ *   windlass new   BASE.PRESET.log beside DIR: `new` makes no folder
+ *
+ * features/audit opens no file of another user and follows no link.
+ */
+#include "cli/run/run.h"
+
+#include "control/control.h"
+#include "core/base/printable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOG_NAME_MAX 200 /* bytes: of log-name */
+#define LOGS_APART "/var/tmp/windlass-logs-XXXXXX"
+
+bool
+preset_has_log (const struct preset *preset)
+{
+    return strstr (preset->text, "@LOGS@") != NULL;
+}
+
+/* Returns the real path of a folder that nobody else can change, or NULL. One in DIR does not
+ * count, since each record would be recorded there. g_free it. */
+static char *
+logs_folder_real (const char *folder, const char *directory)
+{
+    char *path = realpath (folder, NULL);
+    g_autofree char *real = g_strdup (path);
+    struct stat st;
+
+    free (path);
+    return real && lstat (real, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
+                && !(st.st_mode & (S_IWGRP | S_IWOTH)) && !path_is_in (real, directory)
+               ? g_steal_pointer (&real) : NULL;
+}
+
+/* run: what tells one run from the others, or "". */
+static char *
+log_name (const struct preset *preset, const char *directory, const char *run)
+{
+    g_autofree char *kind = g_path_get_basename (preset->name);
+    g_autofree char *base = g_path_get_basename (directory);
+    g_autofree char *end = g_strdup_printf ("%s.%s.log", run, kind);
+    const char *visible = base + strspn (base, ".-/");
+    const int room = LOG_NAME_MAX - (int) strlen (end);
+
+    return g_strdup_printf ("%.*s%s", MAX (room, 0), *visible ? visible : "root", end);
+}
+
+int
+run_log_begin (const struct cli_command *command, const struct preset *preset,
+               struct view_place *place)
+{
+    g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+    g_autofree char *date = g_date_time_format (now, "-%Y%m%d-%H%M%S");
+    g_autofree char *run = g_strdup_printf ("%s-%d", date, (int) getpid ());
+    g_autofree char *folder = g_build_filename (g_get_user_state_dir (), "windlass", "logs", NULL);
+    g_autofree char *apart = g_strdup (LOGS_APART);
+
+    place->log = log_name (preset, place->directory, run);
+    if (g_mkdir_with_parents (folder, 0700) == 0)
+        place->logs = logs_folder_real (folder, place->directory);
+    if (!place->logs && g_mkdtemp_full (apart, 0700))
+        place->logs = g_steal_pointer (&apart);
+    return place->logs ? CLI_OK
+                       : run_refuse (command, "a folder for records, '%s', can't be made: %s",
+                                     LOGS_APART, g_strerror (errno));
+}
+
+void
+new_log_name (const struct preset *preset, struct view_place *place)
+{
+    place->logs = g_path_get_dirname (place->directory);
+    place->log = log_name (preset, place->directory, "");
+}
+
+void
+run_log_end (const struct view_place *place)
+{
+    if (place->logs)
+        (void) rmdir (place->logs); /* only if nothing was recorded */
+}
+
+/* Returns the value of an option of a volume, or NULL. */
+static const char *
+log_option (const struct volfile_volume *volume, const char *key)
+{
+    for (guint i = 0; i < volume->options->len; i++) {
+        const struct volfile_option *option = volume->options->pdata[i];
+
+        if (strcmp (option->key, key) == 0)
+            return option->value;
+    }
+    return NULL;
+}
+
+void
+run_log_tell (const char *text)
+{
+    struct volfile *volfile = volfile_parse ("", text, strlen (text));
+
+    for (guint i = 0; i < volfile->volumes->len; i++) {
+        const struct volfile_volume *volume = volfile->volumes->pdata[i];
+        const char *folder = log_option (volume, "log-directory");
+        const char *name = log_option (volume, "log-name");
+
+        if (folder && name && g_strcmp0 (log_option (volume, "target"), "journal") != 0)
+            say_line (stderr, "windlass run: records go to '%s/%s'", folder, name);
+    }
+    volfile_free (volfile);
+}
