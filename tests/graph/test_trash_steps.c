@@ -43,6 +43,8 @@ struct scenario {
     void (*check) (const struct steps *steps);
     bool orphans;    /* an information file may be left alone: its file is back in place, or gone */
     bool not_cached; /* what only a journal keeps in order is not checked for model posix */
+    int stride;      /* of many operations only each n-th is tried, unless the test is to be
+                      * longer; 0: each */
 };
 
 /* --- graphs ----------------------------------------------------------------------------------- */
@@ -309,7 +311,8 @@ static void
 each_step (const struct scenario *scenario, int cut)
 {
     struct steps steps = { .scenario = scenario, .cut = cuts[cut], .n = 1 };
-    const int stride = cut ? (int) test_amount (3, 1) : 1;
+    const int most = scenario->stride ? scenario->stride : cut ? 3 : 1;
+    const int stride = (int) test_amount ((unsigned) most, 1);
 
     for (; !steps.over && steps.n < STEPS_MAX; steps.n += stride) {
         g_autofree char *dir = steps_directory ();
@@ -342,6 +345,44 @@ old_is_once (const struct steps *steps)
 {
     MUST (steps, in_place (steps, OLD) + in_trash (steps, OLD) == 1);
     MUST (steps, in_place (steps, NULL) + in_trash (steps, NULL) == 1);
+}
+
+#define MANY 20 /* names for which the information files are synced together */
+
+static void
+many_prepare (struct world *w)
+{
+    g_autoptr (inode_t) d = steps_folder (w);
+
+    for (int i = 1; i < MANY; i++) {
+        g_autofree char *name = g_strdup_printf ("file%d", i);
+
+        make (w, d, name, OLD);
+    }
+}
+
+/* The table of the test's graph forgets files that nobody has open, so each is looked up first, as
+ * the kernel does. */
+static void
+many_run (struct world *w)
+{
+    g_autoptr (inode_t) d = inode_grep (w->root, "d");
+
+    for (int i = 0; i < MANY; i++) {
+        g_autofree char *name = i > 0 ? g_strdup_printf ("file%d", i) : g_strdup ("file");
+        g_autoptr (inode_t) file = posix_world_look (w, d, name);
+
+        if (file)
+            world_unlink (w, d, name);
+    }
+    steps_settle (w);
+}
+
+static void
+many_are_once (const struct steps *steps)
+{
+    MUST (steps, in_place (steps, OLD) + in_trash (steps, OLD) == MANY);
+    MUST (steps, in_place (steps, NULL) + in_trash (steps, NULL) == MANY);
 }
 
 static void
@@ -444,6 +485,7 @@ gone_check (const struct steps *steps)
 
 static const struct scenario scenarios[] = {
     { "unlink", "", NULL, unlink_run, old_is_once, .orphans = false },
+    { "many", "", many_prepare, many_run, many_are_once, .orphans = false, .stride = 7 },
     { "rmdir", "", NULL, tree_run, old_is_once, .orphans = false },
     { "rename", "option keep deleted,overwritten\n", replace_prepare, replace_run, replace_check,
       .not_cached = true },

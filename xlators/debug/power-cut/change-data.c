@@ -160,6 +160,8 @@ commit_fsync (xlator_t *this, struct cut_change *change)
     const struct cut_rules *rules = &cut_priv (this)->rules;
     struct cut_node *node = change->node;
 
+    if (change->synced_all)
+        cut_log_clear (this);
     cut_data_durable (this, node);
     if (!change->flags)
         cut_meta_durable (this, node, ~0u);

@@ -146,7 +146,11 @@ cut_change_answered (const struct answer *answer)
     power_cut_private_t *priv = cut_priv (answer->this);
     struct cut_change *change = change_of (answer->frame);
 
+    size_t size;
+
     change->op_ret = answer->op_ret;
+    change->synced_all = answer->op_ret >= 0 && change->op->commit && answer->xdata
+                      && dict_get (answer->xdata, CUT_SYNC_ALL_KEY, &size);
     if (answer->op_ret >= 0 && answer->inode)
         change->inode = inode_ref (answer->inode);
     if (answer->op_ret >= 0 && answer->buf)

@@ -324,6 +324,8 @@ void cut_meta_durable (xlator_t *this, struct cut_node *node, unsigned what);
 
 /* --- changes.c, change-data.c, change-names.c: each operation that makes a change --- */
 
+#define CUT_SYNC_ALL_KEY "windlass.sync-all" /* xdata of the answer to such an fsync */
+
 /* A change on its way; the worker's, except the answer's fields. */
 struct cut_change {
     struct cut_job job;
@@ -339,6 +341,7 @@ struct cut_change {
     struct iatt victim_buf;
     uint32_t flags;
     bool existed, sync;
+    bool synced_all;     /* an fsync has synced the whole file system: storage/posix */
     uint64_t offset;
     void *bytes; /* the bytes of a synchronous write */
     size_t size;

@@ -19,9 +19,12 @@ xlators_features_trash_so_SOURCES = \
     %D%/copies/copy.h \
     %D%/copies/truncate.c \
     %D%/copies/versions.c \
+    %D%/entries/bins.c \
     %D%/entries/entries.c \
     %D%/entries/info.c \
     %D%/entries/limits.c \
+    %D%/entries/making.h \
+    %D%/entries/notices.c \
     %D%/entries/record.c \
     %D%/gluster/gluster.c \
     %D%/gluster/gluster.h \

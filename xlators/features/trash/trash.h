@@ -211,6 +211,8 @@ typedef struct {
     /* numbers for reports: atomic */
     uint64_t kept;           /* removed names in a stage or an entry */
     uint64_t made;           /* entries */
+    int64_t sync_alone;      /* on clock_now: until then each information file is synced alone;
+                              * atomic */
     uint64_t evicted;        /* entries that limits have removed */
     int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more. `entries`
                               * only */
@@ -347,7 +349,7 @@ void trash_uncount (xlator_t *this, struct iatt *buf);
                                                      a request that waits for them goes on */
 #define TRASH_LOCK "lock"                  /* a file in the folder of an instance */
 #define TRASH_LINKS "links"                /* a file beside the instances: trash_links_lock */
-#define TRASH_REFUGES "trashes"            /* the folder beside the instances: entries.c */
+#define TRASH_REFUGES "trashes"            /* the folder beside the instances: bins.c */
 #define TRASH_PLACE "user.windlass.trash"  /* attribute of a stage: trash_place_text */
 
 /* Locks an instance, for as long as the file in *ret_fd has a reference. own: this daemon has just
@@ -416,29 +418,36 @@ bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
  * errno: then some names stay. -EAGAIN: the time is over; -EINTR: the job was stopped. */
 int trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *stage,
                       int64_t until);
+/* Returns a client that acts as the user, if the daemon can. client_free it. */
+struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
+                                const struct trash_who *who);
+
+/* --- entries/bins.c: the folders of a trash --------------------------------------------------- */
+
 /* Returns the folder /.Trash, with a reference, if it is as the specification wants it: a directory
  * with the sticky bit; else NULL. */
 inode_t *trash_shared (struct client *client, inode_t *root);
 /* Returns the folder of the trashes that only windlass trash shows, with a reference; NULL: there
  * is none. The client meets the hidden names. */
 inode_t *trash_refuges (struct client *client, inode_t *root, const char *top_name);
+
+/* --- entries/notices.c: what callers are told ------------------------------------------------- */
+
 /* Has the kernel and the translators above learn, in the line `notices`, that a name in a directory
  * has come or gone. They may have listed the directory, or may know that the name isn't there. Of
  * an unkept directory (trash_unkept) they keep nothing: there is no notice of it. */
 void trash_notice (xlator_t *this, inode_t *directory, const char *name);
 /* The same for several names, g_malloc'ed; takes over the array, which frees them. */
 void trash_notices (xlator_t *this, inode_t *directory, GPtrArray *names);
-/* Returns a client that acts as the user, if the daemon can. client_free it. */
-struct client *trash_owner_new (xlator_t *this, const struct client *daemon,
-                                const struct trash_who *who);
 
 /* --- entries/info.c: information files -------------------------------------------------------- */
 
 #define TRASH_INFO_SUFFIX ".trashinfo"
 
-/* Makes an information file with this text, and syncs it. -EEXIST: the name is taken. */
+/* Makes an information file with this text, and syncs it; or, if ret_fd is not NULL, leaves it open
+ * there, and not synced. -EEXIST: the name is taken. */
 int trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
-                     const char *text, inode_t **ret_inode);
+                     const char *text, fd_t **ret_fd, inode_t **ret_inode);
 /* Takes over a file of this name, if a daemon that ended has made it for this very entry: nothing
  * of its name is in `files`, and it has the text, or, for a while, its beginning or another date.
  * -EEXIST: it is another's. Waits for a fraction of a second. */
@@ -446,7 +455,8 @@ int trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, con
                       const char *text, inode_t *files, inode_t **ret_inode);
 
 /* Returns a time of a file in nanoseconds since 1970. Its owner may have set it to any value: what
- * is before 1970 counts as 1970, and what is after 2255 as 2255. So two of them can be subtracted. */
+ * is before 1970 counts as 1970, and what is after 2255 as 2255. So two of them can be
+ * subtracted. */
 static inline int64_t
 trash_nanoseconds (int64_t seconds, uint32_t rest)
 {

@@ -3,8 +3,13 @@
  * Entries of the trash, from stages. For each name in a stage: the information file is made with
  * O_EXCL, written and synced, and then the name is renamed to files/. If the daemon ends in
  * between, the information file has no file beside it, and the next daemon takes it over.
+ *
+ * A sync of each file waits for the disk. So if there are many names, the information files of a
+ * batch of them are made, then one sync of the file system does for all (batch_sync_once), and then
+ * the names are renamed. The rule is the same: no file gets into files/ before its information file
+ * is durable.
  */
-#include "../trash.h"
+#include "making.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,218 +20,12 @@
 
 #define ENTRY_TRIES 10000 /* numbers that are tried behind a name */
 
-/* The trash of a user: the folders that entries are made in. */
-struct bin {
-    struct trash_who who;
-    inode_t *info, *files; /* with references */
-};
-
-struct making {
-    xlator_t *this;
-    struct trash_work *work;
-    struct client *daemon; /* of work */
-    struct client *owner;  /* acts as the user */
-    struct bin bin;
-    struct trash_stage *stage;
-    int64_t until; /* clock_now when the work ends */
-};
-
-/* --- callers who know the trash --------------------------------------------------------------- */
-
-struct notice {
-    struct trash_task task;
-    inode_t *directory; /* with a reference */
-    GPtrArray *names;   /* texts, to be freed */
-};
-
-static void
-notice_send (xlator_t *this, struct trash_task *task)
-{
-    struct notice *notice = (struct notice *) task;
-    struct invalidation changed = { .inode = notice->directory,
-                                    .what = INVALIDATE_NAMES | INVALIDATE_ATTRIBUTES };
-    trash_private_t *priv = this->private;
-    bool ending = false;
-
-    for (guint i = 0; i < notice->names->len && !ending; i++) {
-        pthread_mutex_lock (&priv->lock);
-        ending = priv->ending;
-        pthread_mutex_unlock (&priv->lock);
-        changed.name = notice->names->pdata[i];
-        if (!ending)
-            xlator_pass_on (this, XLATOR_INVALIDATE, &changed);
-    }
-    inode_unref (notice->directory);
-    g_ptr_array_unref (notice->names);
-    g_free (notice);
-}
-
-void
-trash_notices (xlator_t *this, inode_t *directory, GPtrArray *names)
-{
-    struct notice *notice = g_new (struct notice, 1);
-
-    *notice = (struct notice){ { notice_send, .background = true }, inode_ref (directory), names };
-    trash_line_add (&trash_priv (this)->notices, &notice->task);
-}
-
-void
-trash_notice (xlator_t *this, inode_t *directory, const char *name)
-{
-    GPtrArray *names;
-
-    if (inode_is_unkept (directory))
-        return;
-    names = g_ptr_array_new_with_free_func (g_free);
-    g_ptr_array_add (names, g_strdup (name));
-    trash_notices (this, directory, names);
-}
-
-/* --- the folders of a trash ------------------------------------------------------------------- */
-
-/* Returns whether a folder can be one of the user's trash: his own directory, in which he may make
- * names. Another's, or a link, could lead anywhere. */
-static bool
-bin_is_usable (const struct iatt *buf, uid_t uid)
-{
-    const uint32_t needs = uid == 0 ? 0 : S_IWUSR | S_IXUSR;
-
-    return buf->ia_type == IA_IFDIR && buf->ia_uid == uid && (buf->ia_prot & needs) == needs;
-}
-
-/* Looks a folder up, and makes it if it isn't there. -EACCES: what is there can't be used. */
-static int
-bin_folder (struct making *making, struct client *as, inode_t *directory, const char *name,
-            inode_t **ret_inode)
-{
-    struct iatt buf;
-    int r = sync_name_look (making->daemon, directory, name, ret_inode, &buf);
-
-    if (r == -ENOENT) {
-        r = trash_folder_make (as, directory, name, 0700, &making->bin.who, ret_inode);
-        if (r == 0)
-            trash_notice (making->this, directory, name);
-        if (r != -EEXIST)
-            return r;
-        r = sync_name_look (making->daemon, directory, name, ret_inode, &buf);
-    }
-    if (r == 0 && !bin_is_usable (&buf, making->bin.who.uid)) {
-        g_clear_pointer (ret_inode, inode_unref);
-        r = -EACCES;
-    }
-    return r;
-}
-
-/* Another user's could be renamed, with all trashes in it. */
-inode_t *
-trash_shared (struct client *client, inode_t *root)
-{
-    inode_t *inode = NULL;
-    struct iatt buf, above;
-
-    if (sync_name_look (client, root, TRASH_SHARED, &inode, &buf) < 0)
-        return NULL;
-    if (buf.ia_type == IA_IFDIR && buf.ia_prot & S_ISVTX
-        && (buf.ia_uid == 0 || buf.ia_uid == geteuid ()
-            || (sync_name_stat (client, root, &above) == 0 && buf.ia_uid == above.ia_uid)))
-        return inode;
-    inode_unref (inode);
-    return NULL;
-}
-
-/* Looks up a folder that only daemons change. */
-static int
-folder_of_daemons (struct client *client, inode_t *directory, const char *name,
-                   inode_t **ret_inode)
-{
-    struct iatt buf;
-    int r = sync_name_look (client, directory, name, ret_inode, &buf);
-
-    if (r == 0 && !trash_folder_is_own (&buf, geteuid ())) {
-        g_clear_pointer (ret_inode, inode_unref);
-        r = -EACCES;
-    }
-    return r;
-}
-
-inode_t *
-trash_refuges (struct client *client, inode_t *root, const char *name)
-{
-    g_autoptr (inode_t) top = NULL;
-    inode_t *refuges = NULL;
-
-    if (folder_of_daemons (client, root, name, &top) == 0)
-        folder_of_daemons (client, top, TRASH_REFUGES, &refuges);
-    return refuges;
-}
-
-static int
-bin_refuges (struct making *making, inode_t *root, inode_t **ret_inode)
-{
-    g_autoptr (inode_t) top = NULL;
-    const char *name = trash_priv (making->this)->top_name;
-    int r = folder_of_daemons (making->daemon, root, name, &top);
-
-    if (r == 0)
-        r = trash_folder_make (making->daemon, top, TRASH_REFUGES, 0711, NULL, ret_inode);
-    return r == -EEXIST ? folder_of_daemons (making->daemon, top, TRASH_REFUGES, ret_inode) : r;
-}
-
-/* Opens the trash `name` in a directory: its folders. */
-static int
-bin_open_in (struct making *making, inode_t *directory, const char *name)
-{
-    g_autoptr (inode_t) top = NULL;
-    int r = bin_folder (making, making->daemon, directory, name, &top);
-
-    if (r == 0)
-        r = bin_folder (making, making->owner, top, "info", &making->bin.info);
-    if (r == 0)
-        r = bin_folder (making, making->owner, top, "files", &making->bin.files);
-    if (r < 0)
-        g_clear_pointer (&making->bin.info, inode_unref);
-    return r;
-}
-
-static void
-bin_tell_refuge (struct making *making, const char *own)
-{
-    trash_private_t *priv = trash_priv (making->this);
-
-    if (!__atomic_exchange_n (&priv->refuge_is_told, true, __ATOMIC_RELAXED))
-        gf_log (making->this, GF_LOG_WARNING,
-                "'/%s' can't be the trash of user %u, as it, or 'info' or 'files' in it, is not a "
-                "directory of that user, or he may not write in it; what he removes goes to a "
-                "place that only 'windlass trash' shows",
-                own, making->bin.who.uid);
-}
-
-/* As the specification has it: a user's folder in /.Trash; else /.Trash-UID. If something else has
- * these names, no program would look for his entries anywhere. They then go to his refuge. */
-static int
-bin_open (struct making *making)
-{
-    inode_t *root = itable_root (making->stage->folder->table);
-    g_autoptr (inode_t) shared = trash_shared (making->daemon, root), refuges = NULL;
-    g_autofree char *name = g_strdup_printf ("%u", making->bin.who.uid);
-    g_autofree char *own = g_strdup_printf (TRASH_OWN "%u", making->bin.who.uid);
-    int r = shared ? bin_open_in (making, shared, name) : -ENOENT;
-
-    if (r < 0)
-        r = bin_open_in (making, root, own);
-    if (r != -EACCES && r != -EEXIST && r != -ENOTDIR)
-        return r;
-    bin_tell_refuge (making, own);
-    r = bin_refuges (making, root, &refuges);
-    return r == 0 ? bin_open_in (making, refuges, name) : r;
-}
-
 /* --- one entry -------------------------------------------------------------------------------- */
 
 /* The owner of a directory may have taken his right to write in it away; without that right nobody
  * but root moves it to another directory. */
 static int
-entry_move (struct making *making, inode_t *inode, const char *name, const char *to)
+entry_move (struct entries_making *making, inode_t *inode, const char *name, const char *to)
 {
     struct trash_stage *stage = making->stage;
     const uint32_t flags = trash_rename_flags (making->this);
@@ -251,7 +50,7 @@ entry_move (struct making *making, inode_t *inode, const char *name, const char 
 /* Another daemon may have taken the stage for left behind, and the information file over with it:
  * then the file has gone there. Or this one has taken a file over that another daemon needed. */
 static bool
-entry_is_there (struct making *making, const char *to)
+entry_is_there (struct entries_making *making, const char *to)
 {
     g_autoptr (inode_t) there = NULL;
     struct iatt buf;
@@ -259,23 +58,69 @@ entry_is_there (struct making *making, const char *to)
     return sync_name_look (making->daemon, making->bin.files, to, &there, &buf) == 0;
 }
 
-static int
-entry_try (struct making *making, inode_t *inode, const char *name, const char *text, unsigned try)
-{
-    g_autofree char *to = trash_entry_name (name, try);
-    g_autofree char *info = g_strconcat (to, TRASH_INFO_SUFFIX, NULL);
-    g_autoptr (inode_t) of_info = NULL;
-    int r = trash_info_make (making->this, making->owner, making->bin.info, info, text, &of_info);
-    const bool adopts = r == -EEXIST && making->stage->born == 0;
+/* An entry on its way. */
+struct entry {
+    const char *name; /* in the stage */
+    inode_t *inode;   /* of the name; with a reference, as the next one */
+    char *to, *info;  /* the names in files/ and info/ */
+    inode_t *of_info; /* the information file, once it is made */
+    fd_t *fd;         /* the same while it is not synced; with a reference */
+    bool adopts;      /* a daemon that ended had made it */
+};
 
-    if (adopts)
-        r = trash_info_adopt (making->this, making->owner, making->bin.info, info, text,
-                              making->bin.files, &of_info);
-    if (r < 0)
-        return r;
-    r = entry_move (making, inode, name, to);
-    if (r < 0 && !((r == -ENOENT || adopts) && entry_is_there (making, to)))
-        sync_name_remove (making->owner, making->bin.info, info, of_info);
+static void
+entry_drop_info (struct entry *entry)
+{
+    g_clear_pointer (&entry->to, g_free);
+    g_clear_pointer (&entry->info, g_free);
+    g_clear_pointer (&entry->of_info, inode_unref);
+    g_clear_pointer (&entry->fd, fd_unref);
+}
+
+static void
+entry_free (gpointer data)
+{
+    struct entry *entry = data;
+
+    entry_drop_info (entry);
+    inode_unref (entry->inode);
+    g_free (entry);
+}
+
+/* Makes the information file with the number `try` in its name. later: it is synced later. -EEXIST:
+ * the name is taken. */
+static int
+entry_inform (struct entries_making *making, struct entry *entry, const char *text, unsigned try,
+              bool later)
+{
+    int r;
+
+    entry_drop_info (entry);
+    entry->to = trash_entry_name (entry->name, try);
+    entry->info = g_strconcat (entry->to, TRASH_INFO_SUFFIX, NULL);
+    r = trash_info_make (making->this, making->owner, making->bin.info, entry->info, text,
+                         later ? &entry->fd : NULL, &entry->of_info);
+    entry->adopts = r == -EEXIST && making->stage->born == 0;
+    if (entry->adopts)
+        r = trash_info_adopt (making->this, making->owner, making->bin.info, entry->info, text,
+                              making->bin.files, &entry->of_info);
+    return r;
+}
+
+static void
+entry_take_back (struct entries_making *making, struct entry *entry)
+{
+    sync_name_remove (making->owner, making->bin.info, entry->info, entry->of_info);
+}
+
+/* Renames the file, once its information file is synced. -EEXIST: another file has the name. */
+static int
+entry_finish (struct entries_making *making, struct entry *entry)
+{
+    const int r = entry_move (making, entry->inode, entry->name, entry->to);
+
+    if (r < 0 && !((r == -ENOENT || entry->adopts) && entry_is_there (making, entry->to)))
+        entry_take_back (making, entry);
     return r;
 }
 
@@ -283,6 +128,14 @@ static bool
 error_is_of_space (int r)
 {
     return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* Returns whether an error, or the end of the time, ends the work in a stage: other names would
+ * fail, too. */
+static bool
+error_ends (int r)
+{
+    return r == -EAGAIN || r == -EINTR || error_is_of_space (r);
 }
 
 /* Returns whether no later try can do better. */
@@ -294,7 +147,7 @@ error_is_for_ever (int r)
 
 /* Removes a name that can never become an entry. */
 static int
-entry_for_good (struct making *making, const char *name, int r)
+entry_for_good (struct entries_making *making, const char *name, int r)
 {
     const int removed = sync_name_remove_tree (making->daemon, making->this->fd_maker,
                                                making->stage->folder, name);
@@ -307,7 +160,7 @@ entry_for_good (struct making *making, const char *name, int r)
 /* A question for the line `maker`, which alone drops names for their links. */
 struct drop_question {
     struct trash_task task;
-    struct making *making;
+    struct entries_making *making;
     inode_t *inode;
     const char *name;
     pthread_mutex_t lock;
@@ -331,7 +184,7 @@ drop_answer (xlator_t *this, struct trash_task *task)
  * have got another name since it was removed. Returns whether the name is gone now. Not called in
  * the line `maker`. */
 static bool
-entry_is_dropped (struct making *making, inode_t *inode, const char *name)
+entry_is_dropped (struct entries_making *making, inode_t *inode, const char *name)
 {
     struct drop_question question = { .task = { .run = drop_answer }, .making = making,
                                       .inode = inode, .name = name };
@@ -350,31 +203,237 @@ entry_is_dropped (struct making *making, inode_t *inode, const char *name)
     return sync_name_look (making->daemon, making->stage->folder, name, &left, &buf) == -ENOENT;
 }
 
-/* Makes the entry of a name. An empty directory alone becomes none: nothing is lost with it. */
+/* Looks a name up that an entry is to be made of. Returns 0 with NULL if there is nothing to make:
+ * an empty directory alone becomes no entry, as nothing is lost with it. *ret_text: what its
+ * information file will say; g_free it. */
 static int
-entry_of_name (struct making *making, const char *name)
+entry_begin (struct entries_making *making, const char *name, struct entry **ret_entry,
+             char **ret_text)
 {
     struct trash_stage *stage = making->stage;
     g_autoptr (inode_t) inode = NULL;
-    g_autofree char *text = NULL;
     struct iatt buf;
     int r = sync_name_look (making->daemon, stage->folder, name, &inode, &buf);
 
+    *ret_entry = NULL;
     if (r == 0 && trash_is_dropped (making->this, &buf)
         && entry_is_dropped (making, inode, name))
         return 0;
     if (r < 0 || (buf.ia_type == IA_IFDIR
                   && sync_name_remove (making->daemon, stage->folder, name, inode) == 0))
         return r;
-    text = trash_record (stage, name, buf.ia_ctime);
-    r = -EEXIST;
-    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++)
-        r = entry_try (making, inode, name, text, try);
+    *ret_entry = g_new0 (struct entry, 1);
+    (*ret_entry)->name = name;
+    (*ret_entry)->inode = g_steal_pointer (&inode);
+    *ret_text = trash_record (stage, name, buf.ia_ctime);
+    return 0;
+}
+
+/* The entry was made, or r is the reason why not. */
+static int
+entry_end (struct entries_making *making, const char *name, int r)
+{
     if (r == 0)
         __atomic_add_fetch (&trash_priv (making->this)->made, 1, __ATOMIC_RELAXED);
-    else if (error_is_for_ever (r))
-        r = entry_for_good (making, name, r);
+    return error_is_for_ever (r) ? entry_for_good (making, name, r) : r;
+}
+
+/* Makes the entry of a name. */
+static int
+entry_of_name (struct entries_making *making, const char *name)
+{
+    struct entry *entry;
+    g_autofree char *text = NULL;
+    int r = entry_begin (making, name, &entry, &text);
+
+    if (r < 0 || !entry)
+        return r;
+    r = -EEXIST;
+    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++) {
+        r = entry_inform (making, entry, text, try, false);
+        if (r == 0)
+            r = entry_finish (making, entry);
+    }
+    entry_free (entry);
+    return entry_end (making, name, r);
+}
+
+/* Returns 0; -EINTR: the job was stopped; -EAGAIN: the time is over. */
+static int
+entry_is_due (struct entries_making *making)
+{
+    if (!trash_work_next (making->work))
+        return -EINTR;
+    return clock_now () < making->until ? 0 : -EAGAIN;
+}
+
+static int
+entry_alone (struct entries_making *making, const char *name)
+{
+    const int r = entry_is_due (making);
+
+    return r < 0 ? r : entry_of_name (making, name);
+}
+
+/* --- many entries ----------------------------------------------------------------------------- */
+
+#define BATCH_MIN 16 /* names for which a sync of the file system, which may have others' data to
+                      * write, is better than a sync of each file */
+#define BATCH_MAX 64 /* entries of a batch, whose information files are open */
+#define BATCH_SLOW G_GINT64_CONSTANT (1000000000)        /* nanoseconds that such a sync may take */
+#define BATCH_ALONE (60 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds for which none follows one
+                                                           * that took longer, or was refused */
+#define SYNC_ALL_KEY "windlass.sync-all" /* xdata of fsync: sync the whole file system. The answer
+                                          * has it, too, if that was done: storage/posix */
+
+/* Whether one answer may speak for all files of a trash: one storage is below, and what it was told
+ * to write is there by then. */
+static bool
+batch_is_possible (const xlator_t *this)
+{
+    const xlator_t *xl = FIRST_CHILD (this);
+
+    while (xl->children && !xl->children->next && !xl->api->realms
+           && !(xl->api->touches & TOUCHES_ANSWERS))
+        xl = FIRST_CHILD (xl);
+    return !xl->children && !xl->api->remote;
+}
+
+/* Returns how many of so many names make a batch: 1 if each information file is synced alone. */
+static guint
+batch_size (const struct entries_making *making, guint names)
+{
+    const trash_private_t *priv = trash_priv (making->this);
+
+    if (names < BATCH_MIN || clock_now () < __atomic_load_n (&priv->sync_alone, __ATOMIC_RELAXED)
+        || !batch_is_possible (making->this))
+        return 1;
+    return MIN (names, BATCH_MAX);
+}
+
+/* Makes the information file of an entry, and adds the entry to the batch. */
+static int
+batch_add_name (struct entries_making *making, GPtrArray *batch, const char *name)
+{
+    struct entry *entry;
+    g_autofree char *text = NULL;
+    int r = entry_begin (making, name, &entry, &text);
+
+    if (r < 0 || !entry)
+        return r;
+    r = -EEXIST;
+    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++)
+        r = entry_inform (making, entry, text, try, true);
+    if (r == 0) {
+        g_ptr_array_add (batch, entry);
+        return 0;
+    }
+    entry_free (entry);
+    return entry_end (making, name, r);
+}
+
+/* Syncs the file system of the information files. Returns whether that was done. */
+static bool
+batch_sync_once (struct entries_making *making, struct entry *entry)
+{
+    trash_private_t *priv = trash_priv (making->this);
+    g_autoptr (dict_t) asked = dict_new ();
+    const int64_t begin = clock_now ();
+    struct fsync_reply reply;
+    bool done;
+    size_t size;
+
+    dict_set_u64 (asked, SYNC_ALL_KEY, 1);
+    done = sync_fsync (making->owner, entry->fd, 0, asked, &reply) >= 0
+        && dict_get (reply.xdata, SYNC_ALL_KEY, &size) != NULL;
+    fsync_reply_drop (&reply);
+    if (!done || clock_now () - begin > BATCH_SLOW)
+        __atomic_store_n (&priv->sync_alone, clock_now () + BATCH_ALONE, __ATOMIC_RELAXED);
+    return done;
+}
+
+/* Syncs the information files of a batch. Those of which that fails are removed, and their entries
+ * are taken out of the batch. Returns 0 or the last negative errno. */
+static int
+batch_sync (struct entries_making *making, GPtrArray *batch)
+{
+    bool done = false;
+    int r = 0;
+
+    for (guint i = 0; i < batch->len && !done; i++) {
+        struct entry *entry = batch->pdata[i];
+
+        if (entry->fd) /* what is adopted is synced */
+            done = batch_sync_once (making, entry);
+        if (entry->fd)
+            break;
+    }
+    for (guint i = batch->len; i-- > 0 && !done;) {
+        struct entry *entry = batch->pdata[i];
+        const int one = entry->fd ? sync_fsync (making->owner, entry->fd, 0, NULL, NULL) : 0;
+
+        if (one >= 0)
+            continue;
+        r = one;
+        entry_take_back (making, entry);
+        g_ptr_array_remove_index (batch, i);
+    }
     return r;
+}
+
+/* Another file may have the name in files/: then the entry is made again, with another name. */
+static int
+batch_finish_one (struct entries_making *making, struct entry *entry)
+{
+    const int r = entry_finish (making, entry);
+
+    return r == -EEXIST ? entry_of_name (making, entry->name)
+                        : entry_end (making, entry->name, r);
+}
+
+static void
+batch_note (int *failed, int r)
+{
+    if (r < 0 && r != -ENOENT && !error_ends (*failed))
+        *failed = r;
+}
+
+/* Makes the information files for names, as long as files can be opened. Returns how many names
+ * were dealt with. */
+static guint
+batch_begin (struct entries_making *making, GPtrArray *batch, char *const *names, guint count,
+             int *failed)
+{
+    guint i;
+
+    for (i = 0; i < count && !error_ends (*failed); i++) {
+        int r = entry_is_due (making);
+
+        if (r == 0)
+            r = batch_add_name (making, batch, names[i]);
+        if (r == -EMFILE || r == -ENFILE)
+            return i;
+        batch_note (failed, r);
+    }
+    return i;
+}
+
+/* Makes the entries of `count` names. What could not be made stays in the stage. Returns 0, or the
+ * negative errno of a name; of one that ends the work, if there was one. */
+static int
+batch_make (struct entries_making *making, char *const *names, guint count)
+{
+    g_autoptr (GPtrArray) batch = g_ptr_array_new_with_free_func (entry_free);
+    int failed = 0;
+    guint i = batch_begin (making, batch, names, count, &failed);
+
+    batch_note (&failed, batch_sync (making, batch));
+    for (guint made = 0; made < batch->len; made++)
+        batch_note (&failed, batch_finish_one (making, batch->pdata[made]));
+    g_ptr_array_set_size (batch, 0);
+    for (; i < count && !error_ends (failed); i++)
+        batch_note (&failed, entry_alone (making, names[i]));
+    return failed;
 }
 
 /* --- one stage -------------------------------------------------------------------------------- */
@@ -390,14 +449,6 @@ trash_owner_new (xlator_t *this, const struct client *daemon, const struct trash
         client->gid = who->gid;
     }
     return client;
-}
-
-static int
-entry_in_time (struct making *making, const char *name)
-{
-    if (!trash_work_next (making->work))
-        return -EINTR;
-    return clock_now () < making->until ? entry_of_name (making, name) : -EAGAIN;
 }
 
 #define ORDERED_NAMES 1000 /* of more names, which cost a lookup each, the order does not count */
@@ -417,7 +468,7 @@ staged_compare (const void *a, const void *b)
 
 /* Puts the oldest first: its information file is the oldest then, too. */
 static void
-names_order (struct making *making, GPtrArray *names)
+names_order (struct entries_making *making, GPtrArray *names)
 {
     g_autofree struct staged *staged = NULL;
 
@@ -431,7 +482,7 @@ names_order (struct making *making, GPtrArray *names)
         staged[i].name = names->pdata[i];
         if (sync_name_look (making->daemon, making->stage->folder, names->pdata[i], &inode, &buf)
             == 0)
-            staged[i].since = buf.ia_ctime * 1000000000 + buf.ia_ctime_nsec;
+            staged[i].since = trash_nanoseconds (buf.ia_ctime, buf.ia_ctime_nsec);
     }
     qsort (staged, names->len, sizeof *staged, staged_compare);
     for (guint i = 0; i < names->len; i++)
@@ -441,7 +492,7 @@ names_order (struct making *making, GPtrArray *names)
 /* Makes the entries of a stage, and removes its folder. What can't become an entry stays there, and
  * is tried again. */
 static int
-stage_empty (struct making *making)
+stage_empty (struct entries_making *making)
 {
     struct trash_stage *stage = making->stage;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -451,17 +502,19 @@ stage_empty (struct making *making)
     int failed = 0;
 
     if (r == 0 && names->len > 0)
-        r = bin_open (making);
+        r = trash_bin_open (making);
     names_order (making, names);
     trash_work_progress (making->work, 0, names->len);
-    for (guint i = 0; r == 0 && i < names->len; i++) {
-        int one = entry_in_time (making, names->pdata[i]);
+    for (guint i = 0, count; r == 0 && i < names->len && !error_ends (failed); i += count) {
+        int one;
 
+        count = batch_size (making, names->len - i);
+        one = count > 1 ? batch_make (making, (char **) names->pdata + i, count)
+                        : entry_alone (making, names->pdata[i]);
         if (one < 0 && one != -ENOENT)
             failed = one;
-        if (one == -EAGAIN || one == -EINTR || error_is_of_space (one))
-            break; /* the others would fail, too */
-        trash_work_progress (making->work, 1, 0);
+        if (!error_ends (one))
+            trash_work_progress (making->work, count, 0);
     }
     if (r == 0 && !failed && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (making->daemon, user, name, stage->folder);
@@ -471,7 +524,7 @@ stage_empty (struct making *making)
 int
 trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *stage, int64_t until)
 {
-    struct making making = { .this = this, .work = work, .daemon = work->client,
+    struct entries_making making = { .this = this, .work = work, .daemon = work->client,
                              .stage = stage, .until = until, .bin = { .who = stage->who } };
     int r;
 

@@ -18,28 +18,34 @@ static int
 info_write (struct client *owner, fd_t *fd, const char *text)
 {
     struct iovec iov = { (char *) text, strlen (text) };
-    int r = sync_writev (owner, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
+    const int r = sync_writev (owner, fd, &iov, 1, 0, 0, NULL, NULL, NULL);
 
-    if (r >= 0 && (size_t) r < iov.iov_len)
-        r = -ENOSPC;
-    if (r >= 0)
-        r = sync_fsync (owner, fd, 0, NULL, NULL);
-    return error_or_0 (r);
+    return r >= 0 && (size_t) r < iov.iov_len ? -ENOSPC : error_or_0 (r);
+}
+
+static int
+info_write_synced (struct client *owner, fd_t *fd, const char *text)
+{
+    const int r = info_write (owner, fd, text);
+
+    return r < 0 ? r : error_or_0 (sync_fsync (owner, fd, 0, NULL, NULL));
 }
 
 int
 trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
-                 const char *text, inode_t **ret_inode)
+                 const char *text, fd_t **ret_fd, inode_t **ret_inode)
 {
     g_autoptr (fd_t) fd = NULL;
     int r = sync_name_create (owner, this->fd_maker, folder, name, 0600, ret_inode, &fd);
 
     if (r < 0)
         return r;
-    r = info_write (owner, fd, text);
+    r = ret_fd ? info_write (owner, fd, text) : info_write_synced (owner, fd, text);
     if (r < 0) {
         sync_name_remove (owner, folder, name, *ret_inode);
         g_clear_pointer (ret_inode, inode_unref);
+    } else if (ret_fd) {
+        *ret_fd = g_steal_pointer (&fd);
     }
     return r;
 }
@@ -143,7 +149,7 @@ trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const c
     if (r == 0 && info_has_file (owner, files, name))
         r = -EEXIST;
     if (r == 0)
-        r = info_write (owner, fd, text);
+        r = info_write_synced (owner, fd, text);
     if (r == 0)
         *ret_inode = g_steal_pointer (&inode);
     return r;
