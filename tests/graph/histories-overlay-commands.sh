@@ -17,6 +17,18 @@ run 401 --lowers --commands $all --faults 50
 again 5 29 43 151 -- --lowers --commands discard
 again 2065 -- --lowers --commands $all
 
+# A file that was committed is the same one in the next graph.
+script --lowers --commands commit,reload <<'EOF'
+seed 121062
+clients 2
+1 c2 create f1 a rw+append+trunc 0755 calm
+5 c2 command commit calm
+7 c1 command reload calm
+8 c1 create f1 a rw 0744 calm
+10 c1 read f1 0 8 calm
+16 c2 write f1 0 8 calm
+EOF
+
 run 501 --lowers --commands commit
 again 593 -- --lowers --commands commit
 again 320025 -- --lowers --commands commit,freeze,discard

@@ -37,3 +37,10 @@ again () {
     shift
     for seed in "${seeds[@]}"; do histories "$seed" 1 "$@"; done
 }
+
+# script OPTION...: the history on stdin, as short as one goes that has found a defect.
+script () {
+    cat >script
+    "$WINDLASS" conform "$VOL" --case history -d "$TEST_DIR" --history script \
+        --allow "$SOURCE_DIR/tests/graph/overlay.allow" "$@" || fail "a script does not pass"
+}

@@ -223,7 +223,8 @@ rmdir views/removed
 commit >/dev/null || fail "a commit after a view was removed by hand"
 rm -r "$UPPER/users"
 echo more >>"$MNT/file"
-exec 5<>"$MNT/file"
+exec 5<>"$MNT/removed" # stays in the graph that knows it
+rm "$MNT/removed"
 sed -i 's/^    type cluster.*/&\n    option owner daemon/' "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 expect_error "since before the last 'windlass reload', still uses|has not ended yet" commit
@@ -231,6 +232,44 @@ exec 5>&-
 commits_again () { commit >again 2>/dev/null; }
 wait_until commits_again
 expect "the same after a reload" "$(listing "$BACK")" "$(listing "$MNT")"
+
+# Files that were committed while they were open are the same files in the next graph.
+cat >reloaded.py <<'EOF_PY'
+import os, subprocess, sys, time
+windlass, mount, volfile = sys.argv[1:]
+os.chdir(mount)
+def run(*words):
+    return subprocess.run([windlass, *words], stdout=sys.stderr).returncode
+names = "file", "dir/reloaded"
+fds = [os.open(name, os.O_RDWR | os.O_CREAT) for name in names]
+for fd in fds:
+    os.pwrite(fd, b"one\n", 0)
+known = [os.fstat(fd).st_ino for fd in fds]
+assert run("overlay", "commit", mount) == 0
+with open(volfile) as file:
+    text = file.read()
+with open(volfile, "w") as file:
+    file.write(text.replace("owner daemon", "owner keep"))
+assert run("reload", mount) == 0
+readers = [open(name, "rb", buffering=0) for name in names]
+assert [reader.read(4) for reader in readers] == [b"one\n"] * 2
+for fd in fds:
+    os.pwrite(fd, b"TWO", 0)
+assert [os.pread(reader.fileno(), 4, 0) for reader in readers] == [b"TWO\n"] * 2
+assert [open(name, "rb").read(4) for name in names] == [b"TWO\n"] * 2
+assert [os.fstat(fd).st_ino for fd in fds] == known
+assert [os.stat(name).st_ino for name in names] == known
+for _ in range(100): # the old graph ends, since no file stays in it
+    if run("overlay", "commit", mount) == 0:
+        break
+    time.sleep(0.1)
+else:
+    sys.exit("a file stays in the old graph")
+assert [os.pread(reader.fileno(), 4, 0) for reader in readers] == [b"TWO\n"] * 2
+EOF_PY
+timeout 60 python3 reloaded.py "$WINDLASS" "$MNT" "$VOL" 2>reloaded.out ||
+    fail "open files after a commit and a reload: $(cat reloaded.out)"
+expect "the same after that reload" "$(listing "$BACK")" "$(listing "$MNT")"
 unmount
 mount_volfile "$VOL"
 expect "the next mount after a reload" "$(listing "$BACK")" "$(listing "$MNT")"

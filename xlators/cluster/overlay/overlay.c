@@ -125,7 +125,6 @@ overlay_init (xlator_t *this)
     thread_cond_init (&priv->changed);
     g_queue_init (&priv->swept);
     priv->old_roots = g_ptr_array_new_with_free_func ((GDestroyNotify) inode_unref);
-    priv->applied = g_hash_table_new_full (gfid_hash, gfid_same, g_free, g_free);
     priv->held = held_new (overlay_held_go_on);
     work_use ();
     jobs_init (this);
@@ -179,7 +178,6 @@ overlay_fini (xlator_t *this)
         for (const struct overlay_layer *slot = priv->slots; slot->xlator; slot++)
             if (slot->daemon)
                 client_free (slot->daemon);
-        g_hash_table_unref (priv->applied);
         g_ptr_array_unref (priv->old_roots);
         g_free (priv->slots);
         pthread_cond_destroy (&priv->changed);

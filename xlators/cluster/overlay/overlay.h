@@ -80,6 +80,9 @@ struct overlay_shared {
     GHashTable *kept;            /* inode number -> inode above that has it, though its object was
                                   * applied, so that the file system may use the number again */
     unsigned n_kept;             /* of them. Atomic */
+    GHashTable *applied;         /* gfid in a layer -> gfid above, of objects that were applied, while
+                                  * an inode above has that gfid: lookup/inodes.c */
+    unsigned n_applied;          /* of them. Atomic */
     GHashTable *unsynced;        /* directories of the upper, with references: copies got names in
                                   * them that may not outlast a power cut */
     unsigned n_unsynced;         /* of them. Atomic */
@@ -133,9 +136,6 @@ typedef struct {
                                    * by one pause at a time, and at the end */
     GSList *claims_layers;        /* struct overlay_order of commands that apply, freeze or commit,
                                    * and run: while one freezes or commits it is the only one */
-    GHashTable *applied;          /* gfid in a layer -> gfid above, of inodes that were applied and
-                                   * have not been forgotten; lock */
-    unsigned n_applied;           /* of them. Atomic */
     struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN. NULL: a
                                    * read-only mount has none to read */
 } overlay_private_t;
@@ -256,6 +256,12 @@ inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid
 void overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 /* Returns the gfid that an object of a layer has above: it is the same, or was applied. */
 gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
+/* A lookup has found the inode above for an object of a layer with that gfid. If that is another one
+ * (overlay_gfid_above), the object keeps the gfid above until the inode is forgotten. */
+void overlay_applied_join (xlator_t *this, inode_t *inode, const gfid_t *gfid);
+gfid_t overlay_applied (struct overlay_inode *state); /* its member of that name */
+void overlay_applied_drop_locked (struct overlay_inode *state); /* the inode is forgotten */
+GHashTable *overlay_applied_new (void);
 /* Changes the inode number of a name to the one that its object has above, if it is known, and
  * objects were applied. */
 void overlay_number_applied (xlator_t *this, inode_t *directory, const char *name,

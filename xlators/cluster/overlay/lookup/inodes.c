@@ -41,22 +41,50 @@ overlay_is_copied (xlator_t *this, inode_t *inode)
     return __atomic_load_n (&overlay_inode_get (this, inode)->copied, __ATOMIC_RELAXED);
 }
 
-/* --- applied objects -------------------------------------------------------------------------- */
+/* --- applied objects --------------------------------------------------------------------------
+ *
+ * An object that was applied has another gfid in the base than it had in the layer, which its inode
+ * above goes on to have. All graphs of the mount know that, so the inode stays the same one at a
+ * reload. After a discard, the next lookup makes another inode with this gfid. So each inode that
+ * has it counts.
+ */
+
+struct overlay_applied {
+    gfid_t below, above;
+    unsigned inodes; /* whose state has `below` as its member applied */
+};
+
+GHashTable *
+overlay_applied_new (void)
+{
+    return g_hash_table_new_full (gfid_hash, gfid_same, NULL, g_free);
+}
 
 gfid_t
 overlay_gfid_above (xlator_t *this, const gfid_t *gfid)
 {
-    overlay_private_t *priv = overlay_priv (this);
-    const gfid_t *above;
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    const struct overlay_applied *applied;
     gfid_t found;
 
-    if (__atomic_load_n (&priv->n_applied, __ATOMIC_ACQUIRE) == 0)
+    if (__atomic_load_n (&parts->n_applied, __ATOMIC_ACQUIRE) == 0)
         return *gfid;
-    pthread_mutex_lock (&priv->lock);
-    above = g_hash_table_lookup (priv->applied, gfid);
-    found = above ? *above : *gfid;
-    pthread_mutex_unlock (&priv->lock);
+    pthread_mutex_lock (&parts->lock);
+    applied = g_hash_table_lookup (parts->applied, gfid);
+    found = applied ? applied->above : *gfid;
+    pthread_mutex_unlock (&parts->lock);
     return found;
+}
+
+gfid_t
+overlay_applied (struct overlay_inode *state)
+{
+    gfid_t applied;
+
+    pthread_mutex_lock (&state->parts->lock);
+    applied = state->applied;
+    pthread_mutex_unlock (&state->parts->lock);
+    return applied;
 }
 
 void
@@ -75,39 +103,76 @@ overlay_number_applied (xlator_t *this, inode_t *directory, const char *name, ui
 }
 
 static void
-applied_drop (xlator_t *this, const gfid_t *gfid)
+applied_count_locked (struct overlay_shared *parts)
 {
-    overlay_private_t *priv = overlay_priv (this);
-
-    pthread_mutex_lock (&priv->lock);
-    g_hash_table_remove (priv->applied, gfid);
-    __atomic_store_n (&priv->n_applied, g_hash_table_size (priv->applied), __ATOMIC_RELEASE);
-    pthread_mutex_unlock (&priv->lock);
+    __atomic_store_n (&parts->n_applied, g_hash_table_size (parts->applied), __ATOMIC_RELEASE);
 }
 
-static void
-applied_add (xlator_t *this, const gfid_t *below, const gfid_t *above)
+/* Whether an object of a layer has the gfid of another inode above. */
+static bool
+applied_is_another_locked (const struct overlay_inode *state, const gfid_t *below)
 {
-    overlay_private_t *priv = overlay_priv (this);
+    const struct overlay_applied *applied = g_hash_table_lookup (state->parts->applied, below);
 
-    pthread_mutex_lock (&priv->lock);
-    g_hash_table_replace (priv->applied, g_memdup2 (below, sizeof *below),
-                          g_memdup2 (above, sizeof *above));
-    __atomic_store_n (&priv->n_applied, g_hash_table_size (priv->applied), __ATOMIC_RELEASE);
-    pthread_mutex_unlock (&priv->lock);
+    return applied && !gfid_equal (&applied->above, &state->inode->gfid);
+}
+
+void
+overlay_applied_drop_locked (struct overlay_inode *state)
+{
+    struct overlay_shared *parts = state->parts;
+    struct overlay_applied *applied = g_hash_table_lookup (parts->applied, &state->applied);
+
+    if (applied && !applied_is_another_locked (state, &state->applied) && --applied->inodes == 0)
+        g_hash_table_remove (parts->applied, &state->applied);
+    state->applied = (gfid_t){ 0 };
+    applied_count_locked (parts);
+}
+
+/* An object of the base is one file: what was known of its gfid before is not so any more. */
+static void
+applied_set_locked (struct overlay_inode *state, const gfid_t *below)
+{
+    struct overlay_shared *parts = state->parts;
+    struct overlay_applied *applied;
+
+    overlay_applied_drop_locked (state);
+    state->applied = *below;
+    if (gfid_equal (below, &state->inode->gfid))
+        return;
+    applied = g_hash_table_lookup (parts->applied, below);
+    if (!applied || applied_is_another_locked (state, below)) {
+        applied = g_new0 (struct overlay_applied, 1);
+        *applied = (struct overlay_applied){ *below, state->inode->gfid, 0 };
+        g_hash_table_replace (parts->applied, &applied->below, applied);
+    }
+    applied->inodes++;
+    applied_count_locked (parts);
 }
 
 /* The gfid by which the layers know the inode is that of its first object afterwards. */
 static void
 applied_note (xlator_t *this, inode_t *inode, const inode_t *first)
 {
-    struct overlay_inode *ctx = overlay_inode_get (this, inode);
+    struct overlay_inode *state = overlay_inode_get (this, inode);
 
-    if (!gfid_is_null (&ctx->applied))
-        applied_drop (this, &ctx->applied);
-    ctx->applied = first->gfid;
-    if (!gfid_equal (&first->gfid, &inode->gfid))
-        applied_add (this, &first->gfid, &inode->gfid);
+    pthread_mutex_lock (&state->parts->lock);
+    applied_set_locked (state, &first->gfid);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+void
+overlay_applied_join (xlator_t *this, inode_t *inode, const gfid_t *gfid)
+{
+    struct overlay_inode *state;
+
+    if (gfid_equal (gfid, &inode->gfid))
+        return;
+    state = overlay_inode_get (this, inode);
+    pthread_mutex_lock (&state->parts->lock);
+    if (gfid_is_null (&state->applied) && !applied_is_another_locked (state, gfid))
+        applied_set_locked (state, gfid);
+    pthread_mutex_unlock (&state->parts->lock);
 }
 
 void
@@ -136,11 +201,8 @@ overlay_inode_forget (xlator_t *this, inode_t *inode)
 {
     struct overlay_inode *state = inode_ctx_get (inode, this);
 
-    if (!state)
-        return;
-    if (!gfid_is_null (&state->applied))
-        applied_drop (this, &state->applied);
-    overlay_inode_drop (state);
+    if (state)
+        overlay_inode_drop (state);
 }
 
 inode_t *

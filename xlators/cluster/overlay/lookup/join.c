@@ -45,16 +45,30 @@ look_inode (struct overlay_local *local, bool *ret_own)
     return overlay_above (look->loc.inode, table, &local->buf.ia_gfid);
 }
 
-/* What is known of the object beside its inodes. One that was applied keeps its number. */
+/* An object that was applied keeps the number that it has. */
+static void
+look_record_number (struct overlay_inode *ctx, const struct overlay_look *look)
+{
+    const uint64_t number = look->number ? look->number : look->first_marks.number;
+    const gfid_t applied = number ? overlay_applied (ctx) : (gfid_t){ 0 };
+
+    if (number && (gfid_is_null (&applied)
+                   || __atomic_load_n (&ctx->number, __ATOMIC_RELAXED) == 0))
+        __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
+}
+
+/* What is known of the object beside its inodes. */
 static void
 look_record (struct overlay_local *local, bool own)
 {
     const struct overlay_look *look = &local->look;
     struct overlay_inode *ctx = overlay_inode_get (local->sequence.frame->this, local->inode);
-    const uint64_t number = look->number ? look->number : look->first_marks.number;
 
-    if (number && !own && gfid_is_null (&ctx->applied))
-        __atomic_store_n (&ctx->number, number, __ATOMIC_RELAXED);
+    if (!own) {
+        look_record_number (ctx, look);
+        overlay_applied_join (local->sequence.frame->this, local->inode,
+                              overlay_look_gfid (local));
+    }
     if (overlay_has (&look->first_marks, OVERLAY_ORIGIN))
         __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
     if (look->data_slot > 0) {

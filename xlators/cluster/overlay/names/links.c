@@ -41,9 +41,9 @@ overlay_has_index (const xlator_t *this)
 gfid_t
 overlay_gfid_below (xlator_t *this, inode_t *inode)
 {
-    const struct overlay_inode *state = overlay_inode_get (this, inode);
+    const gfid_t applied = overlay_applied (overlay_inode_get (this, inode));
 
-    return gfid_is_null (&state->applied) ? inode->gfid : state->applied;
+    return gfid_is_null (&applied) ? inode->gfid : applied;
 }
 
 /* --- a copy ----------------------------------------------------------------------------------- */

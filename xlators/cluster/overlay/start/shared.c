@@ -12,6 +12,7 @@ shared_parts_free (void *value)
     struct overlay_shared *parts = value;
 
     g_hash_table_unref (parts->unsynced);
+    g_hash_table_unref (parts->applied);
     g_hash_table_unref (parts->kept);
     g_hash_table_unref (parts->inodes);
     g_hash_table_unref (parts->turns);
@@ -33,6 +34,7 @@ shared_parts_new (void)
     parts->turns = g_hash_table_new (NULL, NULL);
     parts->inodes = g_hash_table_new (NULL, NULL);
     parts->kept = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+    parts->applied = overlay_applied_new ();
     parts->unsynced = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     parts->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     return parts;
@@ -141,6 +143,7 @@ overlay_inode_drop (struct overlay_inode *state)
     if (last) {
         g_hash_table_remove (parts->inodes, state->inode);
         number_let_go_locked (state);
+        overlay_applied_drop_locked (state);
     }
     pthread_mutex_unlock (&parts->lock);
     if (!last)
