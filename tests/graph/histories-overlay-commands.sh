@@ -17,6 +17,20 @@ run 401 --lowers --commands $all --faults 50
 again 5 29 43 151 -- --lowers --commands discard
 again 2065 -- --lowers --commands $all
 
+# A file that was open at a discard, and is copied by the first write after it, has no name.
+script --lowers --commands discard <<'EOF'
+seed 7027
+clients 3
+3 c3 create f2 d/a wo 0755 calm
+4 c1 open f2 d/a rw calm
+5 c1 command discard calm
+6 c1 create f0 d/a rw 0711 calm
+7 c1 command discard calm
+8 c1 open f0 d/a rw calm
+13 c3 write f2 0 8 calm
+15 c1 write f0 0 8 calm
+EOF
+
 # A file that was committed is the same one in the next graph.
 script --lowers --commands commit,reload <<'EOF'
 seed 121062

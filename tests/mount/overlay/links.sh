@@ -94,6 +94,18 @@ diff -r --no-dereference before "$MNT" || fail "a view without changes differs f
 expect "names" 3 "$(stat -c %h "$MNT/dir/two.3")"
 wait_until index_is_empty
 
+# An open file, known in a discarded directory alone, is written only then: the view has it no more.
+unmount
+mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+exec 3<>"$MNT/dir/two"
+touch "$MNT/dir/new"
+overlay discard "$MNT" dir >/dev/null || fail "no discard of a directory"
+echo lost >&3 || fail "an open file can't be written after a discard"
+expect "the open file" lost "$(cat "/proc/$$/fd/3")"
+expect "its names in the view" "3 two" "$(all two | cut -d' ' -f2-)"
+index_is_empty || fail "the index has a file that was discarded: $(ls "$UPPER/work/index")"
+exec 3<&-
+
 # --- removed names that come back, or go below, while the kernel knows the file -------------------
 
 exec 3<"$MNT/single" 4<"$MNT/three"

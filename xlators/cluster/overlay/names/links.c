@@ -78,7 +78,8 @@ overlay_index_add (struct overlay_act *act, inode_t *inode, const struct iatt *b
     bool had;
     int r;
 
-    if (buf->ia_type == IA_IFDIR || index_count (state, buf->ia_nlink) <= named)
+    if (buf->ia_type == IA_IFDIR || inode_is_detached (inode)
+        || index_count (state, buf->ia_nlink) <= named)
         return 0;
     had = __atomic_exchange_n (&state->parts->has_index, true, __ATOMIC_ACQ_REL);
     r = had ? 0 : overlay_sync_inode (act, OVERLAY_UPPER, overlay_work (act));
