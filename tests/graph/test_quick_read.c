@@ -10,6 +10,9 @@
     "subvolumes ob\n"
 #define STACK_OF_READS \
     "end-volume\nvolume qr\ntype performance/quick-read\nsubvolumes posix\n"
+#define STACK_LATE                                                                                 \
+    "end-volume\nvolume late\ntype test/errno\nsubvolumes posix\nend-volume\n"                    \
+    "volume qr\ntype performance/quick-read\noption cache-timeout 600\nsubvolumes late\n"
 #define SOMEBODY 65534
 
 static int
@@ -291,6 +294,27 @@ START_TEST (a_change_through_the_mount_is_seen)
 }
 END_TEST
 
+/* A create that fails after storage has emptied the file. */
+START_TEST (a_change_that_is_answered_with_an_error_is_seen)
+{
+    g_auto (world) w = posix_world_begin (STACK_LATE);
+    g_autoptr (inode_t) inode = NULL;
+    fd_t *fd;
+
+    put_old (&w, "late", "original", 0644);
+    inode = posix_world_look (&w, w.root, "late");
+    fd = world_open (&w, inode, O_RDONLY);
+    for (unsigned i = 0; i < 2; i++)
+        g_free (world_read (&w, fd, 100, 0));
+    ck_assert_int_eq (counted (&w, "cache-hit"), 1);
+    ck_assert_ptr_null (world_create (&w, w.root, "late", O_RDWR | O_TRUNC, 0644));
+    ck_assert_int_eq (w.r, -EIO);
+    g_autofree char *got = world_read (&w, fd, 100, 0);
+    ck_assert_str_eq (got, "");
+    fd_unref (fd);
+}
+END_TEST
+
 static void
 overwrite (struct world *w, const char *name, const char *text)
 {
@@ -374,6 +398,7 @@ TEST_PROGRAM (test_quick_read)
     tcase_add_test (tcase, who_may_not_open_is_not_served);
     tcase_add_test (tcase, direct_reads_go_down);
     tcase_add_loop_test (tcase, a_change_through_the_mount_is_seen, 0, G_N_ELEMENTS (qr_changes));
+    tcase_add_test (tcase, a_change_that_is_answered_with_an_error_is_seen);
     tcase_add_test (tcase, a_change_behind_the_mount_is_seen);
     tcase_add_test (tcase, without_a_timeout_nothing_is_served);
     tcase_add_test (tcase, what_is_only_looked_up_is_not_kept);

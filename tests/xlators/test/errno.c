@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Changes EIO of an open to EREMOTEIO, turns each failure of removexattr into success, and answers
- * getxattr of "user.odd.NUMBER" with the errno NUMBER. */
+/* Changes EIO of an open to EREMOTEIO, turns each failure of removexattr into success, answers
+ * getxattr of "user.odd.NUMBER" with the errno NUMBER, and fails a create of "late" with EIO after
+ * it was done. */
 #include "xlator.h"
 
 #include <errno.h>
@@ -47,10 +48,32 @@ errno_getxattr (call_frame_t *frame, xlator_t *this, loc_t *loc, const char *nam
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), getxattr, loc, name, xdata);
 }
 
+static create_cbk errno_create_cbk;
+
+static void
+errno_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
+              mode_t umask, fd_t *fd, dict_t *xdata)
+{
+    if (strcmp (loc->name, "late") == 0)
+        STACK_WIND (frame, errno_create_cbk, FIRST_CHILD (this), create, loc, flags, mode, umask,
+                    fd, xdata);
+    else
+        STACK_WIND_TAIL (frame, FIRST_CHILD (this), create, loc, flags, mode, umask, fd, xdata);
+}
+
+static void
+errno_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                  int32_t op_errno, fd_t *fd, inode_t *inode, struct iatt *buf,
+                  struct iatt *preparent, struct iatt *postparent, dict_t *xdata)
+{
+    STACK_UNWIND (create, frame, -1, EIO, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
 const struct xlator_api xlator_api = {
     .abi = XLATOR_ABI,
     .type = "test/errno",
     .about = "changes errors",
     .children = { .min = 1, .max = 1 },
-    .fops = { .open = errno_open, .removexattr = errno_removexattr, .getxattr = errno_getxattr },
+    .fops = { .open = errno_open, .removexattr = errno_removexattr, .getxattr = errno_getxattr,
+              .create = errno_create },
 };

@@ -64,7 +64,8 @@ qr_any_fop_cbk (const struct answer *answer)
     change_bracket_answer (&qr_bracket, answer);
 }
 
-/* A create may open an existing file and truncate it. */
+/* A create may open an existing file and truncate it, also one that fails: which file that is, only
+ * the answer tells. */
 void
 qr_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, mode_t mode,
            mode_t umask, fd_t *fd, dict_t *xdata)
@@ -83,5 +84,7 @@ qr_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret
 {
     if (op_ret >= 0)
         qr_drop (this, qr_inode_of_answer (this, inode, buf, true));
+    else
+        qr_drop_all (this);
     STACK_UNWIND (create, frame, op_ret, op_errno, fd, inode, buf, preparent, postparent, xdata);
 }
