@@ -43,6 +43,15 @@ clients 2
 16 c2 write f1 0 8 calm
 EOF
 
+# A copy that gets another name of the file than the one that a create has asked for.
+script --lowers --commands freeze <<'EOF'
+seed 5530004
+clients 1
+1 c1 link a e/a calm
+2 c1 command freeze calm
+14 c1 create f0 a rw+trunc 0700 calm
+EOF
+
 run 501 --lowers --commands commit
 again 593 -- --lowers --commands commit
 again 320025 -- --lowers --commands commit,freeze,discard

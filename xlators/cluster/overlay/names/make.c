@@ -312,9 +312,11 @@ overlay_create_fits (const struct iatt *buf)
     return buf->ia_type == IA_IFLNK ? -ELOOP : 0;
 }
 
-/* Opens the file through the overlay itself, as the caller. */
+/* Opens the file through the overlay itself, as the caller. daemon: a client of the overlay, which
+ * asks for the attributes then. Returns OVERLAY_EXISTS, or a negative errno. */
 static int
-overlay_create_open (struct overlay_act *act, const struct call *call, inode_t *inode)
+overlay_create_open (struct overlay_act *act, const struct call *call, inode_t *inode,
+                     struct client *daemon, struct iatt *ret_buf)
 {
     struct client *client = client_new_as (act->this, call->frame->root);
     const struct create_call *args = call->args;
@@ -326,7 +328,9 @@ overlay_create_open (struct overlay_act *act, const struct call *call, inode_t *
     r = sync_open (client, &loc, args->flags & ~(uint32_t) O_CREAT, args->fd, NULL, NULL);
     loc_wipe_path (&loc);
     client_free (client);
-    return error_or_0 (r);
+    if (r >= 0 && args->flags & O_TRUNC)
+        r = sync_name_stat (daemon, inode, ret_buf);
+    return r < 0 ? r : OVERLAY_EXISTS;
 }
 
 static void
@@ -343,10 +347,10 @@ overlay_create_answer (struct overlay_act *act, const struct call *call, inode_t
 }
 
 /* Finds the file that the name stands for. One that will be emptied is copied first. Returns 0: the
- * upper has the file, or the name was removed meanwhile; OVERLAY_EXISTS: only a lower has the file,
- * and it was opened; or a negative errno. */
+ * upper has the file, or the name was removed meanwhile; OVERLAY_EXISTS: the file was opened, as
+ * only a lower has it, or always; or a negative errno. */
 static int
-overlay_create_opens (struct overlay_making *making, struct iatt *ret_buf)
+overlay_create_opens (struct overlay_making *making, bool always, struct iatt *ret_buf)
 {
     struct overlay_act *act = making->act;
     const loc_t *loc = making->loc;
@@ -355,16 +359,18 @@ overlay_create_opens (struct overlay_making *making, struct iatt *ret_buf)
 
     g_clear_pointer (&making->found, inode_unref);
     r = sync_name_look (client, loc->parent, loc->name, &making->found, ret_buf);
-    client_free (client);
-    if (r < 0)
-        return r == -ENOENT ? 0 : r;
-    r = overlay_create_fits (ret_buf);
+    if (r == -ENOENT) {
+        client_free (client);
+        return 0;
+    }
+    if (r == 0)
+        r = overlay_create_fits (ret_buf);
     if (r == 0 && making->call->flags & O_TRUNC)
         r = overlay_copy_up (act->this, making->found);
-    if (r < 0 || realm_below (act->this, making->found, OVERLAY_UPPER))
-        return r;
-    r = overlay_create_open (act, making->call, making->found);
-    return r < 0 ? r : OVERLAY_EXISTS;
+    if (r == 0 && (always || !realm_below (act->this, making->found, OVERLAY_UPPER)))
+        r = overlay_create_open (act, making->call, making->found, client, ret_buf);
+    client_free (client);
+    return r;
 }
 
 static int
@@ -383,14 +389,15 @@ overlay_make_try (struct overlay_making *making)
     return r;
 }
 
-/* On a thread. Returns OVERLAY_EXISTS if a lower's file was opened; *ret_buf: its attributes. */
+/* On a thread. Returns OVERLAY_EXISTS if the file was opened; *ret_buf: its attributes. That is so
+ * for a lower's file, and for one that the upper has by another name alone (links.h). */
 static int
 overlay_make_until (struct overlay_making *making, struct iatt *ret_buf)
 {
     int r = OVERLAY_EXISTS;
 
     for (unsigned tries = 0; r == OVERLAY_EXISTS && tries < OVERLAY_TRIES; tries++) {
-        r = overlay_create_opens (making, ret_buf);
+        r = overlay_create_opens (making, tries > 0, ret_buf);
         if (r != 0)
             return r;
         r = overlay_make_try (making);
