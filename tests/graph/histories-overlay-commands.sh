@@ -52,6 +52,16 @@ clients 1
 14 c1 create f0 a rw+trunc 0700 calm
 EOF
 
+# A discard does not bring back a name that a frozen layer has removed.
+script --lowers --commands freeze,discard <<'EOF'
+seed 5540017
+clients 1
+6 c1 unlink a calm
+8 c1 link c a calm
+19 c1 command freeze calm
+28 c1 unlink a calm
+EOF
+
 run 501 --lowers --commands commit
 again 593 -- --lowers --commands commit
 again 320025 -- --lowers --commands commit,freeze,discard

@@ -90,6 +90,7 @@ struct overlay_shared {
     unsigned discards;           /* discards since. Changes in a pause. Atomic */
     unsigned moves;              /* how often the turn of the work directory was taken or given, so
                                   * an odd number means that a directory is renamed. Atomic */
+    GArray *discards_at;         /* of unsigned: `freezes` at each of them */
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
     bool has_index;              /* the index has, or has had, a name. Atomic */
@@ -164,6 +165,7 @@ struct overlay_inode {
     unsigned turns;      /* of a directory: how often its turn was taken or given, so an odd number
                           * means that a thread has it. Atomic */
     unsigned lost_names; /* names of a lower's file that were removed in the view. Atomic */
+    unsigned lost_frozen; /* of them: those that a frozen layer has removed */
     bool indexed;        /* the copy has a name in the index. Atomic */
     unsigned other_names; /* of an indexed copy: those that only the lower has. Atomic */
     enum { LINKS_UNKNOWN, LINKS_GUESSED, LINKS_EXACT } links; /* how other_names is known */

@@ -196,13 +196,14 @@ overlay_name_applied (xlator_t *this, struct itable *above, const gfid_t *gfid)
     pthread_mutex_lock (&state->parts->lock);
     if (state->lost_names > 0)
         __atomic_store_n (&state->lost_names, state->lost_names - 1, __ATOMIC_RELAXED);
+    state->lost_frozen = MIN (state->lost_frozen, state->lost_names);
     pthread_mutex_unlock (&state->parts->lock);
 }
 
 void
 overlay_links_forget_locked (struct overlay_inode *state)
 {
-    __atomic_store_n (&state->lost_names, 0, __ATOMIC_RELAXED);
+    __atomic_store_n (&state->lost_names, state->lost_frozen, __ATOMIC_RELAXED);
     if (state->links == LINKS_EXACT)
         state->links = LINKS_GUESSED;
 }
@@ -210,7 +211,12 @@ overlay_links_forget_locked (struct overlay_inode *state)
 void
 overlay_links_forget (xlator_t *this)
 {
-    __atomic_add_fetch (&overlay_priv (this)->parts->discards, 1, __ATOMIC_RELEASE);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+
+    pthread_mutex_lock (&parts->lock);
+    g_array_append_val (parts->discards_at, parts->freezes);
+    __atomic_add_fetch (&parts->discards, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock (&parts->lock);
 }
 
 GArray *
@@ -238,6 +244,7 @@ void
 overlay_links_applied (struct overlay_inode *state)
 {
     pthread_mutex_lock (&state->parts->lock);
+    state->lost_frozen = 0;
     overlay_links_forget_locked (state);
     state->links = LINKS_UNKNOWN;
     __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);

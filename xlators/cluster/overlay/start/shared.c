@@ -12,6 +12,7 @@ shared_parts_free (void *value)
     struct overlay_shared *parts = value;
 
     g_hash_table_unref (parts->unsynced);
+    g_array_unref (parts->discards_at);
     g_hash_table_unref (parts->applied);
     g_hash_table_unref (parts->kept);
     g_hash_table_unref (parts->inodes);
@@ -35,6 +36,7 @@ shared_parts_new (void)
     parts->inodes = g_hash_table_new (NULL, NULL);
     parts->kept = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
     parts->applied = overlay_applied_new ();
+    parts->discards_at = g_array_new (FALSE, FALSE, sizeof (unsigned));
     parts->unsynced = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
     parts->instance = g_strdup_printf ("copy.%016" G_GINT64_MODIFIER "x", random_next (&source));
     return parts;
@@ -175,6 +177,7 @@ inode_freeze_locked (xlator_t *this, struct overlay_inode *state, unsigned by)
         __atomic_store_n (&state->other_names, 0, __ATOMIC_RELAXED);
         state->links = LINKS_UNKNOWN;
     }
+    state->lost_frozen = state->lost_names;
     return copy;
 }
 
@@ -189,19 +192,37 @@ inode_is_of_now (const struct overlay_inode *state)
                   == __atomic_load_n (&parts->discards, __ATOMIC_ACQUIRE);
 }
 
+/* Whether the upper of the time when the state was last used was discarded before it was frozen; or
+ * one after it was. */
+static bool
+inode_was_discarded_locked (const struct overlay_inode *state, bool frozen)
+{
+    const GArray *at = state->parts->discards_at;
+
+    if (state->discards == at->len)
+        return false;
+    return frozen ? g_array_index (at, unsigned, at->len - 1) != state->freezes
+                  : g_array_index (at, unsigned, state->discards) == state->freezes;
+}
+
 static struct overlay_inode *
 inode_now (xlator_t *this, struct overlay_inode *state)
 {
     struct overlay_shared *parts = state->parts;
     inode_t *copy = NULL;
 
+    bool again;
+
     if (inode_is_of_now (state))
         return state;
     pthread_mutex_lock (&parts->lock);
-    if (state->discards != parts->discards)
+    if (inode_was_discarded_locked (state, false))
         overlay_links_forget_locked (state);
+    again = inode_was_discarded_locked (state, true);
     if (state->freezes != parts->freezes)
         copy = inode_freeze_locked (this, state, parts->freezes - state->freezes);
+    if (again)
+        overlay_links_forget_locked (state);
     __atomic_store_n (&state->discards, parts->discards, __ATOMIC_RELEASE);
     __atomic_store_n (&state->freezes, parts->freezes, __ATOMIC_RELEASE);
     pthread_mutex_unlock (&parts->lock);
