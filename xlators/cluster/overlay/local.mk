@@ -13,6 +13,7 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/apply/apply.h \
     %D%/apply/base.c \
     %D%/apply/drop.c \
+    %D%/apply/hinder.c \
     %D%/apply/links.c \
     %D%/apply/make.c \
     %D%/apply/plan.c \

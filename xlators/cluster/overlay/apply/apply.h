@@ -2,7 +2,8 @@
 /*
  * windlass overlay apply: changes of the view become changes of the base, the last layer.
  *
- *   plan    plan.c   which changes; what hinders them is told before anything is done
+ *   plan    plan.c   which changes
+ *           hinder.c what hinders them: it is told before anything is done
  *           links.c  further names of changed files
  *   make    make.c   new objects are made in the base under temporary names, and synced
  *   base    base.c   they get their names; what the view has removed is removed
@@ -156,7 +157,16 @@ int apply_is_same (struct apply *apply, const struct apply_item *item);
 int apply_is_of_base (struct apply *apply, const struct apply_item *item,
                       const struct apply_item *from);
 
-/* --- plan.c, for links.c: */
+/* --- hinder.c, for plan.c: */
+
+/* Adds a sentence, without a full stop. */
+void apply_hinder (struct apply *apply, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Adds what hinders the items that are chosen. Returns 0, or a negative errno after job_refuse. */
+int apply_check (struct apply *apply);
+/* Tells the sentences. Returns -EBUSY. */
+int apply_refuse_hindered (struct apply *apply);
+
+/* --- plan.c, for links.c and hinder.c: */
 
 /* Whether a path is another one, or below it. */
 bool apply_path_is_below (const char *path, const char *wanted);
