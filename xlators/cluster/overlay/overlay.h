@@ -330,8 +330,8 @@ void overlay_tasks_wait (xlator_t *this);
 void overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b);
 void overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b);
 unsigned overlay_turns (xlator_t *this, inode_t *directory); /* overlay_inode.turns of it */
-/* overlay_shared.moves; and whether a directory was renamed since it had that value, or was just being
- * renamed then: a walk of the view may have met a directory twice then, or never. */
+/* overlay_shared.moves; and whether a directory was renamed since it had that value, or was just
+ * being renamed then: a walk of the view may have met a directory twice then, or never. */
 #define OVERLAY_MOVES_TRIES 10
 #define OVERLAY_MOVES_WAIT 10000 /* microseconds, before the next walk */
 unsigned overlay_moves (const xlator_t *this);
