@@ -266,7 +266,8 @@ walk_moves_time (const struct walk *walk, const struct diff_object *upper,
 /* Whether somebody has set the time of a directory. Names that come and go change it as well: then
  * it is that of the last change of the attributes. A copy that gets a name leaves it alone, and so
  * it may be older. So it counts only if names of directories that the layers below have, too, are
- * all that the topmost layer has. Returns 0 or a negative errno. */
+ * all that the topmost layer has; that of an opaque directory, which was made anew, never does.
+ * Returns 0 or a negative errno. */
 static int
 walk_compare_times (const struct walk *walk, const struct diff_object *upper,
                     const struct place *place, unsigned *what)
@@ -386,7 +387,7 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
     if (redirect)
         return walk_renamed (walk, in, upper, path, redirect, found);
     if (place_is_directory (place))
-        r = walk_tell_change (walk, in, place, &(struct diff_change){
+        r = walk_tell_change (walk, in, opaque ? NULL : place, &(struct diff_change){
             .kind = 'M', .path = path, .before = &place->top, .after = upper });
     else
         r = walk_tell (walk, in, place->top.inode ? 'T' : 'A', path,
