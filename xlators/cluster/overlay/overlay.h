@@ -80,8 +80,8 @@ struct overlay_shared {
     GHashTable *kept;            /* inode number -> inode above that has it, though its object was
                                   * applied, so that the file system may use the number again */
     unsigned n_kept;             /* of them. Atomic */
-    GHashTable *applied;         /* gfid in a layer -> gfid above, of objects that were applied, while
-                                  * an inode above has that gfid: lookup/inodes.c */
+    GHashTable *applied;         /* gfid in a layer -> gfid above, of objects that were applied, as
+                                  * long as an inode has that gfid: lookup/inodes.c */
     unsigned n_applied;          /* of them. Atomic */
     GHashTable *unsynced;        /* directories of the upper, with references: copies got names in
                                   * them that may not outlast a power cut */
@@ -258,7 +258,7 @@ inode_t *overlay_above (inode_t *given, struct itable *table, const gfid_t *gfid
 void overlay_inode_applied (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below);
 /* Returns the gfid that an object of a layer has above: it is the same, or was applied. */
 gfid_t overlay_gfid_above (xlator_t *this, const gfid_t *gfid);
-/* A lookup has found the inode above for an object of a layer with that gfid. If that is another one
+/* A lookup has found the inode above for an object of a layer with that gfid. If the gfids differ
  * (overlay_gfid_above), the object keeps the gfid above until the inode is forgotten. */
 void overlay_applied_join (xlator_t *this, inode_t *inode, const gfid_t *gfid);
 gfid_t overlay_applied (struct overlay_inode *state); /* its member of that name */
