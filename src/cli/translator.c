@@ -272,9 +272,9 @@ path_is_from_here (const char *path)
 }
 
 /* Returns a PATH as the daemon takes it: from the root of the mount. It may begin with the mount
- * point, or at the current folder. */
+ * point, or at the current folder. NULL after a message: it begins there, and leads elsewhere. */
 static char *
-path_in_mount (const char *mountpoint, const char *path)
+path_in_mount (const struct cli_command *command, const char *mountpoint, const char *path)
 {
     g_autofree char *above = g_strconcat (mountpoint, g_str_has_suffix (mountpoint, "/") ? "" : "/",
                                           NULL);
@@ -284,22 +284,30 @@ path_in_mount (const char *mountpoint, const char *path)
         return g_strdup (path + strlen (above));
     if (*path == '/' || path_is_from_here (path))
         below = path_below (mountpoint, path);
+    if (!below && path_is_from_here (path)) {
+        cli_usage (command, "'%s' begins at the current folder, and is not in '%s': other paths "
+                   "begin at the root of the mount", path, mountpoint);
+        return NULL;
+    }
     return below ? below : g_strdup (path);
 }
 
-/* Appends the arguments, each followed by a NUL. */
-static void
-arguments_pack (const struct xlator_command *row, const char *mountpoint, char **arguments,
-                GByteArray *out)
+/* Appends the arguments, each followed by a NUL. Returns false after a message. */
+static bool
+arguments_pack (const struct cli_command *command, const struct xlator_command *row,
+                const char *mountpoint, char **arguments, GByteArray *out)
 {
     const bool paths = strstr (row->arguments, "PATH") != NULL;
 
     for (; *arguments; arguments++) {
-        g_autofree char *text = paths ? path_in_mount (mountpoint, *arguments)
+        g_autofree char *text = paths ? path_in_mount (command, mountpoint, *arguments)
                                       : g_strdup (*arguments);
 
+        if (!text)
+            return false;
         g_byte_array_append (out, (const guint8 *) text, strlen (text) + 1);
     }
+    return true;
 }
 
 static int
@@ -384,9 +392,8 @@ cli_translator_run (const struct cli_command *command, int argc, char **argv)
     if (!row)
         return CLI_USAGE;
     words = g_byte_array_new ();
-    if (given_pack (command, row, given, words))
-        arguments_pack (row, argv[2], argv + 3, words);
-    else
+    if (!given_pack (command, row, given, words)
+        || !arguments_pack (command, row, argv[2], argv + 3, words))
         row = NULL;
     input = g_byte_array_free_to_bytes (words);
     if (!row)

@@ -57,7 +57,7 @@ struct inode {
                            * under table->lock */
     uint64_t nlookup;     /* number of lookups that the kernel has not forgotten. Atomic; set
                            * under table->lock */
-    uint64_t unnamed;     /* the same, when a name of it went; table->lock */
+    uint64_t unnamed;     /* time of the names' clock when a name of it went last; table->lock */
     struct dentry *names; /* table->lock */
     struct dentry *children; /* of a directory: the known names in it; table->lock */
     GList *forgotten;     /* table->lock; the element of table->forgotten, or NULL */

@@ -107,6 +107,23 @@ expect_ok "$WINDLASS" trash restore "$MNT" .
 expect "all" "a b c d" "$(ls "$MNT/here/below" | xargs)"
 cd "$TEST_DIR" || exit 1
 
+# Outside of the mount the current folder names nothing in it, least of all everything.
+touch "$MNT/report"
+rm "$MNT/report"
+asked
+for path in . .. ./report ../report; do
+    expect_error "'$path' begins at the current folder, and is not in '$MNT'" \
+        "$WINDLASS" trash empty "$MNT" "$path"
+done
+ln -s "$MNT" link
+expect_error "is not in 'link'" bash -c "cd '$MNT' && '$WINDLASS' trash empty link ./report"
+for path in /. /.. report/..; do
+    expect_error "'$path' does not begin at the root of the mount" \
+        "$WINDLASS" trash empty "$MNT" "$path"
+done
+expect_ok "$WINDLASS" trash restore "$MNT" report
+rm link
+
 # Another user's tree is of that user alone.
 as () { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 as 1234 mkdir -p "$MNT/of1234/tree"

@@ -88,9 +88,9 @@ struct overlay_shared {
     unsigned n_unsynced;         /* of them. Atomic */
     unsigned freezes;            /* layers that were frozen since. Changes in a pause. Atomic */
     unsigned discards;           /* discards since. Changes in a pause. Atomic */
+    GArray *discards_at;         /* of unsigned: the value of `freezes` at each discard */
     unsigned moves;              /* how often the turn of the work directory was taken or given, so
                                   * an odd number means that a directory is renamed. Atomic */
-    GArray *discards_at;         /* of unsigned: `freezes` at each of them */
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
     bool has_index;              /* the index has, or has had, a name. Atomic */
@@ -330,10 +330,10 @@ void overlay_tasks_wait (xlator_t *this);
 void overlay_turns_take (xlator_t *this, inode_t *a, inode_t *b);
 void overlay_turns_give (xlator_t *this, inode_t *a, inode_t *b);
 unsigned overlay_turns (xlator_t *this, inode_t *directory); /* overlay_inode.turns of it */
-/* overlay_shared.moves; and whether a directory was renamed since it had that value, or was just
- * being renamed then: a walk of the view may have met a directory twice then, or never. */
-#define OVERLAY_MOVES_TRIES 10
-#define OVERLAY_MOVES_WAIT 10000 /* microseconds, before the next walk */
+/* Waits, half a minute at most, while a directory is renamed, and returns overlay_shared.moves; and
+ * whether a directory was renamed since it had that value: a walk of the view may then have met a
+ * directory twice, or never. For threads of jobs. */
+#define OVERLAY_MOVES_TRIES 10 /* walks of a view whose directories programs rename */
 unsigned overlay_moves (const xlator_t *this);
 bool overlay_moved_since (const xlator_t *this, unsigned moves);
 

@@ -2,6 +2,8 @@
 /* Calls that go on on a thread of core/work, and the turns of directories. */
 #include "overlay.h"
 
+#define MOVES_PATIENCE 30000 /* milliseconds */
+
 struct overlay_local *
 overlay_local_of (call_frame_t *frame)
 {
@@ -130,16 +132,28 @@ overlay_turns (xlator_t *this, inode_t *directory)
     return __atomic_load_n (&overlay_inode_get (this, directory)->turns, __ATOMIC_SEQ_CST);
 }
 
+static unsigned
+moves_now (const xlator_t *this)
+{
+    return __atomic_load_n (&overlay_priv (this)->parts->moves, __ATOMIC_SEQ_CST);
+}
+
 unsigned
 overlay_moves (const xlator_t *this)
 {
-    return __atomic_load_n (&overlay_priv (this)->parts->moves, __ATOMIC_SEQ_CST);
+    unsigned moves = moves_now (this);
+
+    for (unsigned waited = 0; moves % 2 == 1 && waited < MOVES_PATIENCE; waited++) {
+        g_usleep (1000);
+        moves = moves_now (this);
+    }
+    return moves;
 }
 
 bool
 overlay_moved_since (const xlator_t *this, unsigned moves)
 {
-    return moves % 2 == 1 || moves != overlay_moves (this);
+    return moves % 2 == 1 || moves != moves_now (this);
 }
 
 /* The work directory has a turn, too: it is an inode below, and has its count in the shared

@@ -106,7 +106,6 @@ apply_look (struct apply *apply, struct job *job, struct overlay_order *order, i
     if (!overlay_moved_since (order->this, moves))
         return true;
     apply_end (apply);
-    g_usleep (OVERLAY_MOVES_WAIT);
     return false;
 }
 

@@ -5,12 +5,12 @@
  * A name that the view has given a file of the base, or by which it has renamed one, becomes a name
  * of the base's own file, unless that has changed.
  *
- * A change of such a file is one of all its names, though the
- * upper may have only one of them (names/links.c). So the plan gets an item for each further name
- * that the view shows: it becomes a name of the new object, too.
+ * A change of such a file is one of all its names, though the upper may have only one of them
+ * (names/links.c). So the plan gets an item for each further name that the view shows: it becomes a
+ * name of the new object, too.
  *
- * The names are found by a walk of the whole base, which is made only if a file of the index has
- * changed.
+ * The names are found by a walk of the whole base. It is made if a file of the index has changed,
+ * or if the base's file has more names than the plan knows.
  * An apply that was killed may have left some names with the new object of then. Those are found as
  * well, by the record of that apply, and all get one object again.
  */
@@ -530,27 +530,36 @@ apply_plan_links (struct apply *apply)
     return r;
 }
 
-/* The base's file of which an item becomes another name is no change of the view. Afterwards the
- * view shows all names of it from the base. */
-static void
-item_choose_original (struct apply_item *item)
+/* Whether the upper's object leaves the upper by itself. */
+static bool
+item_leaves_alone (const struct apply_item *item)
 {
-    struct apply_item *original = item->original;
-    const bool whole = original->parent && original->parent->opaque && !original->parent->chosen;
-
-    if (item->chosen && original->kind == 'M' && !whole)
-        original->chosen = true;
+    return item->kind == 'M' && !(item->parent && item->parent->opaque && !item->parent->chosen);
 }
 
+/* If an item becomes a further name of a file of the base, the upper's copies of that file leave
+ * the upper as well, under each name that has no change of its own: else one name would show the
+ * base's file, and another one the copy. */
 void
 apply_choose_originals (struct apply *apply)
 {
+    g_autoptr (GHashTable) copies = g_hash_table_new (NULL, NULL);
+
+    for (guint i = 0; i < apply->items->len; i++) {
+        struct apply_item *item = apply->items->pdata[i], *original = item->original;
+
+        if (original && item->chosen && item_leaves_alone (original)) {
+            original->chosen = true;
+            g_hash_table_add (copies, original->upper);
+        }
+        if (original && !original->chosen)
+            item->original = NULL;
+    }
     for (guint i = 0; i < apply->items->len; i++) {
         struct apply_item *item = apply->items->pdata[i];
 
-        if (item->original)
-            item_choose_original (item);
-        if (item->original && !item->original->chosen)
-            item->original = NULL;
+        if (item->what == 0 && item->upper && g_hash_table_contains (copies, item->upper)
+            && item_leaves_alone (item))
+            item->chosen = true;
     }
 }

@@ -15,7 +15,9 @@ static int
 apply_refuse (struct apply *apply, const struct apply_item *item, int r)
 {
     if (r < 0)
-        job_refuse (apply->job, "'%s': %s; %s", item->path, g_strerror (-r), apply->nothing);
+        job_refuse (apply->job, "'%s'%s%s; %s", item->path,
+                    r == -EBUSY ? " was changed meanwhile" : ": ",
+                    r == -EBUSY ? "" : g_strerror (-r), apply->nothing);
     return r;
 }
 
@@ -28,8 +30,9 @@ apply_clean (struct apply *apply)
     const int r = overlay_temporaries_remove (&apply->act, &path);
 
     if (r < 0 && path)
-        job_refuse (apply->job, "'%s', which an apply has left, can't be removed: %s", path,
-                    g_strerror (-r));
+        job_refuse (apply->job, "the temporary name '%s', which a killed apply or commit has "
+                    "left, can't be removed: %s; remove it by hand and give the command again",
+                    path, g_strerror (-r));
     else if (r < 0)
         job_refuse (apply->job, "directories of the base, from which names that an apply has left "
                     "were removed, can't be synced: %s", g_strerror (-r));

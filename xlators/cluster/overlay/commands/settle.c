@@ -139,10 +139,14 @@ settle_walk (struct settling *settling)
         r = sync_tree_each (&tree, root, names->pdata[i]);
     client_free (client);
     r = settle_vanished (settling, r);
-    if (r < 0)
+    if (r < 0 && r != -EINTR && settling->path)
         job_refuse (settling->job, "'%s' is to get a name in the upper, since it is one of several "
                     "names of a changed file (hard links): %s; %s",
-                    settling->path ? settling->path : "/", g_strerror (-r), settling->outcome);
+                    settling->path, g_strerror (-r), settling->outcome);
+    else if (r < 0 && r != -EINTR)
+        job_refuse (settling->job, "a directory of the view can't be read: %s; all names are "
+                    "needed, since files with several names (hard links) were changed; %s",
+                    g_strerror (-r), settling->outcome);
     return r;
 }
 
@@ -218,38 +222,43 @@ settle_once (struct settling *settling)
     int r;
 
     settle_begin (settling);
-    if (settling->moves % 2 == 1) {
-        g_usleep (OVERLAY_MOVES_WAIT);
-        return 0;
-    }
     r = settle_walk (settling);
     if (r == 0 && settle_missed (settling))
         return 0;
     return r < 0 ? r : settle_leave (settling);
 }
 
+/* Returns how many names the index has, or a negative errno after job_refuse. */
+static int
+settle_list (struct settling *settling)
+{
+    int r;
+
+    g_ptr_array_set_size (settling->names, 0);
+    r = overlay_index_list (settling->act, settling->names);
+    if (r < 0)
+        job_refuse (settling->job, "the index of hard links can't be read: %s; %s",
+                    g_strerror (-r), settling->outcome);
+    return r < 0 ? r : (int) settling->names->len;
+}
+
 int
 overlay_names_settle (struct overlay_act *act, struct job *job, const char *outcome)
 {
     struct settling settling = { .act = act, .job = job, .outcome = outcome };
-    int r = 0;
+    int r;
 
-    for (unsigned tries = 0; r == 0 && tries < OVERLAY_MOVES_TRIES; tries++) {
-        settling.names = g_ptr_array_new_with_free_func (g_free);
-        r = overlay_index_list (act, settling.names);
-        if (r < 0)
-            job_refuse (job, "the index of hard links can't be read: %s; %s", g_strerror (-r),
-                        outcome);
-        if (r < 0 || settling.names->len == 0) {
-            g_ptr_array_unref (settling.names);
-            return r;
-        }
+    settling.names = g_ptr_array_new_with_free_func (g_free);
+    r = settle_list (&settling);
+    for (unsigned tries = 0; r > 0 && tries < OVERLAY_MOVES_TRIES; tries++) {
         r = settle_once (&settling);
-        g_ptr_array_unref (settling.names);
-        g_free (settling.path);
+        if (r == 0)
+            r = settle_list (&settling);
     }
-    if (r == 0)
+    if (r > 0)
         job_refuse (job, "programs rename directories, or change files with several names (hard "
                     "links), all the time; %s", outcome);
-    return r < 0 ? r : -EBUSY;
+    g_ptr_array_unref (settling.names);
+    g_free (settling.path);
+    return r > 0 ? -EBUSY : r;
 }

@@ -160,8 +160,8 @@ commit_check_layer (struct commit *commit, unsigned slot)
     return r;
 }
 
-/* What hinders the commit may be what was there at no time, if programs rename directories of the
- * upper meanwhile. Then it is looked for again. */
+/* A walk of the upper may find a hindrance that was never there, if a directory is renamed
+ * meanwhile. Then the check is made again. */
 static int
 commit_check_upper (struct commit *commit)
 {

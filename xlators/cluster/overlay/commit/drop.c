@@ -196,8 +196,9 @@ layer_drop_place (struct layer_drop *drop)
     return r;
 }
 
-/* The index has a file of which programs have changed one name since the freeze by the gfid of the
- * layer's object. The other names show that of the base afterwards, which has another gfid. */
+/* The index knows a copy that was made since the freeze by the gfid of the layer's object. After
+ * the drop the other names of the file show the base's object, which has another gfid, and would
+ * not find the copy. So the index has to be empty. */
 static int
 layer_drop_check_index (struct layer_drop *drop)
 {

@@ -263,11 +263,11 @@ walk_moves_time (const struct walk *walk, const struct diff_object *upper,
     return r;
 }
 
-/* Whether somebody has set the time of a directory. Names that come and go change it as well: then
- * it is that of the last change of the attributes. A copy that gets a name leaves it alone, and so
- * it may be older. So it counts only if names of directories that the layers below have, too, are
- * all that the topmost layer has; that of an opaque directory, which was made anew, never does.
- * Returns 0 or a negative errno. */
+/* Adds DIFF_TIMES if somebody has set the time of a directory. A name that comes or goes changes
+ * the mtime, too; the ctime is the same then. A copy that gets a name leaves the mtime alone, so an
+ * mtime before the ctime proves nothing. Therefore the mtime counts only if all names that the
+ * topmost layer has there are directories that the layers below have, too. The mtime of an opaque
+ * directory, which was made anew, never counts. Returns 0 or a negative errno. */
 static int
 walk_compare_times (const struct walk *walk, const struct diff_object *upper,
                     const struct place *place, unsigned *what)

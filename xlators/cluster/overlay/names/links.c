@@ -4,7 +4,8 @@
  * which it was changed, and before that a name in the index: work/index/GFID, where GFID is that of
  * the lower's file. A lookup of another name of the lower's file finds the copy there, so that the
  * names stay one file also in later mounts. Such a name comes into the upper when the name itself
- * is changed, or the layer is frozen (commands/settle.c): then the file leaves the index.
+ * is changed. Before a freeze all names come into the upper, and the file leaves the index
+ * (commands/settle.c).
  *
  * The name in the index is synced at once: after a power cut either all names show the copy, or
  * none does.

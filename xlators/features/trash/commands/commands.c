@@ -103,6 +103,15 @@ path_bare (const char *text)
     return g_strdup (path + strspn (path, "/"));
 }
 
+/* Only slashes are the root. Other paths that lead there, or that begin at a current folder, which
+ * the daemon does not know, are mistakes. */
+static bool
+path_is_astray (const char *text, const char *bare)
+{
+    return strcmp (text, ".") == 0 || strcmp (text, "..") == 0 || g_str_has_prefix (text, "./")
+        || g_str_has_prefix (text, "../") || (!*bare && strspn (text, "/") != strlen (text));
+}
+
 /* An empty word is one of a script whose variable is not set, and stands for nothing. */
 static int
 order_place (const struct trash_order *order, const char *text, GPtrArray *rest, GString *answer)
@@ -111,6 +120,13 @@ order_place (const struct trash_order *order, const char *text, GPtrArray *rest,
 
     if (!*text || (order->names && !*place)) {
         g_string_assign (answer, "an argument is empty; '/' stands for all entries");
+        return -EINVAL;
+    }
+    if (!order->names && path_is_astray (text, place)) {
+        g_autofree char *shown = g_strescape (text, NULL);
+
+        g_string_printf (answer, "the path '%s' does not begin at the root of the mount; '/' "
+                         "stands for all entries", shown);
         return -EINVAL;
     }
     g_ptr_array_add (rest, g_steal_pointer (&place));
