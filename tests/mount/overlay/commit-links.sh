@@ -47,6 +47,8 @@ for file in plain again gone lost unknown; do three $file; done
 ln "$BACK/gone" "$BACK/removed/gone"
 echo alone >"$BACK/alone"
 echo moved >"$BACK/moved"
+echo pair >"$BACK/pair"
+ln "$BACK/pair" "$BACK/dir/pair"
 mounted
 
 # --- new names of files that have not changed -----------------------------------------------------
@@ -63,6 +65,14 @@ expect "an applied name" "3 alone" "$(one "$BACK" alone dir/alone dir/deep/alone
 expect "an applied name in the view" "3 alone" "$(one "$MNT" alone dir/alone dir/deep/alone)"
 expect "an applied rename in the view" "1 moved" "$(one "$MNT" dir/moved-too)"
 expect "changes that are left" "$(printf 'A\tplain-too')" "$(changes)"
+
+# Names of an unchanged file leave the upper together.
+ln "$MNT/pair" "$MNT/pair-too"
+mv "$MNT/dir/pair" "$MNT/dir/moves"
+mv "$MNT/dir/moves" "$MNT/dir/pair"
+expect_match "an apply of one name" '^1 changes applied' "$(overlay apply "$MNT" pair-too)"
+expect "an upper without them" "" "$(find "$UPPER/layers" -name '*pair*')"
+expect "the names" "3 pair" "$(one "$MNT" pair dir/pair pair-too)"
 echo single >"$MNT/single"
 ln "$MNT/single" "$MNT/dir/single"
 commit >/dev/null || fail "no commit of new names"

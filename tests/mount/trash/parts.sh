@@ -87,6 +87,15 @@ rm -r "$MNT/top/tree"
 asked
 "$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
 
+# What is named twice, or is in what is named, too, comes back once.
+tree twice
+expect_ok "$WINDLASS" trash restore "$MNT" top/tree/deep top/tree/deep/er/file top/tree/deep
+expect "a part" twice "$(cat "$MNT/top/tree/deep/file")"
+rm -r "$MNT/top/tree"
+asked
+expect_ok "$WINDLASS" trash restore "$MNT" top/tree/deep/er/file top/tree
+"$WINDLASS" trash empty "$MNT" >/dev/null || fail "not emptied"
+
 # From the current folder, and with what has to be left out of a path.
 mkdir -p "$MNT/here/below"
 touch "$MNT/here/below/a" "$MNT/here/below/b" "$MNT/here/below/c" "$MNT/here/below/d"

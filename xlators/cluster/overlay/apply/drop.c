@@ -95,7 +95,7 @@ drop_object (struct apply *apply, struct apply_item *item)
         r = drop_indexed (apply, item);
     if (r < 0)
         return r;
-    apply->dropped++;
+    apply->dropped += item->kind != 'M' || item->what != 0;
     if (item->kind == 'D' || item->kind == 'T')
         overlay_records_drop_below (apply->act.this, item->path);
     else

@@ -222,6 +222,25 @@ tell_unknown (struct visit *visit, const char *argument)
     job_print (visit->job, "\n");
 }
 
+/* Whether an argument before this one has the part as well: it names the whole entry, the same
+ * part, or a directory that has the part in it. */
+static bool
+part_is_chosen (const struct visit *visit, const struct entry_seen *part)
+{
+    bool is = false;
+
+    for (guint i = 0; !is && i < visit->chosen->len; i++) {
+        const struct entry_seen *other = visit->chosen->pdata[i];
+        const size_t length = other->part ? strlen (other->part) : 0;
+
+        is = other->bin == part->bin && strcmp (other->name, part->name) == 0
+             && (length == 0
+                 || (strncmp (part->part, other->part, length) == 0
+                     && (part->part[length] == '\0' || part->part[length] == '/')));
+    }
+    return is;
+}
+
 /* Only a restore takes a part out of an entry. */
 static void
 choose_part (struct visit *visit, const char *argument, bool restores)
@@ -232,7 +251,8 @@ choose_part (struct visit *visit, const char *argument, bool restores)
         g_ptr_array_add (visit->parts, part);
     if (part && restores) {
         part->named = true;
-        g_ptr_array_add (visit->chosen, part);
+        if (!part_is_chosen (visit, part))
+            g_ptr_array_add (visit->chosen, part);
         return;
     }
     visit->unknown++;
