@@ -88,7 +88,7 @@ void
 run_log_end (const struct view_place *place)
 {
     if (place->logs)
-        (void) rmdir (place->logs); /* only if nothing was recorded */
+        (void) rmdir (place->logs); /* a log, and its lock file, keep it */
 }
 
 /* Returns the value of an option of a volume, or NULL. */
