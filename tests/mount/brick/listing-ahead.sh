@@ -92,12 +92,20 @@ mkdir "$MNT/other"
 (cd "$MNT/other" && seq -f 'file-%04g' $FILES | xargs touch)
 unmount
 mount_volfile "$VOL"
-for _ in 1 2; do
+list_both () {
     expect "the names on both" $FILES "$(ls -lU "$MNT/other" | grep -c '^-rw-.* file-')"
+}
+
+# The first listing shows what its caller asks for along with the entries. The call that the opendir
+# made did not know that: a piece or two of this listing are not read ahead.
+declare -A misses hits
+list_both
+for name in one two; do
+    misses[$name]=$(count misses $name-ahead) hits[$name]=$(count hits $name-ahead)
 done
+list_both
 for name in one two; do # how many pieces there are depends on how fast the answers come
-    expect "calls that $name got itself, the first of each" 2 "$(count misses $name-ahead)"
-    hits=$(count hits $name-ahead)
-    [ "$hits" -ge 2 ] || fail "of $name, only $hits answers were read ahead"
+    expect "calls that came to $name itself" $((misses[$name] + 1)) "$(count misses $name-ahead)"
+    [ "$(count hits $name-ahead)" -gt "${hits[$name]}" ] || fail "no answer of $name was read ahead"
 done
 unmount
