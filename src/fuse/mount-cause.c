@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -147,6 +148,18 @@ cause_of_mountpoint (const char *mountpoint)
                             (int) geteuid ());
 }
 
+/* fusermount3 notes the user's name with the mount. A container's user often has none. */
+static char *
+cause_of_namelessness (void)
+{
+    if (getpwuid (geteuid ()))
+        return NULL;
+    return g_strdup_printf ("user %d has no name, which " FUSERMOUNT " asks for: as root, 'useradd "
+                            "-u %d NAME' (in a container, also a line in /etc/passwd), or mount as "
+                            "root",
+                            (int) geteuid (), (int) geteuid ());
+}
+
 static char *
 cause_for_user (const struct bridge *bridge, int error)
 {
@@ -174,7 +187,9 @@ cause_for_user (const struct bridge *bridge, int error)
         reason = attempt_reason (error);
         return g_strdup_printf ("no process can be started for %s: %s", path, reason);
     }
-    cause = cause_of_mountpoint (bridge->mountpoint);
+    cause = cause_of_namelessness ();
+    if (!cause)
+        cause = cause_of_mountpoint (bridge->mountpoint);
     if (cause)
         return cause;
     return bridge->terms.for_others ? cause_of_sharing () : g_strdup (unmount_mtab_missing ());

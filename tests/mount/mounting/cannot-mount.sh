@@ -49,6 +49,9 @@ refused "no_new_privs" true "${as_user[@]}" setpriv --no-new-privs "$WINDLASS"
 refused "$tool must be setuid root" \
     "cp '$tool' room/tool && chmod 755 room room/tool && mount --bind room/tool '$tool'" \
     "${as_user[@]}" "$WINDLASS"
+refused "user 4321 has no name, which fusermount3 asks for: .*useradd -u 4321 NAME" \
+    "sed /:4321:/d /etc/passwd >room/passwd && mount --bind room/passwd /etc/passwd" \
+    "${as_user[@]//65534/4321}" "$WINDLASS"
 refused "must be a directory which user 65534 may write" "chown 0:0 '$MNT'" \
     "${as_user[@]}" "$WINDLASS"
 refused "owns if it is sticky" "chmod 1777 '$MNT'" "${as_user[@]}" "$WINDLASS"

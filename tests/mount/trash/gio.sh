@@ -26,6 +26,7 @@ session () {
     env MNT="$MNT" HOME="$TEST_DIR/home" XDG_DATA_HOME="$TEST_DIR/home" XDG_RUNTIME_DIR="$TEST_DIR/run" \
         dbus-run-session -- "$@" 2>"$TEST_DIR/session.log"
 }
+session gio trash --list >/dev/null || ! grep -q 'not supported' session.log || skip "needs gvfs"
 expect "gio trash --list" "100% of it plain tree" \
     "$(session gio trash --list | sed -n "s|^.*\t$MNT/||p" | sort | xargs)"
 cat >restore.sh <<'EOF2' # the machine may have other trashes

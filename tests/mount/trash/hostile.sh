@@ -170,6 +170,8 @@ touch "$MNT/of1234/roots"
 rm "$MNT/of1234/roots"
 [ -d "$BACK/.windlass-trash" ] || fail "root's daemon has no stage"
 install -d -o 1234 -g 1234 own own/mnt
+{ cat /etc/passwd && echo "ann:x:1234:1234::/:/bin/sh"; } >passwd # fusermount3 asks for a name
+mount --bind passwd /etc/passwd
 as 1234 "$WINDLASS" -f "$VOL" -l "$TEST_DIR/own/log" -p "$TEST_DIR/own/pid" "$TEST_DIR/own/mnt" ||
     fail "no mount of user 1234"
 as 1234 touch own/mnt/of1234/theirs
