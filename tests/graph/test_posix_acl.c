@@ -19,8 +19,10 @@ static const unsigned char for_1001[] = { 2,   0,   0,   0,   1,   0,    6,  0, 
 
 /* --- between it and storage ------------------------------------------------------------------- */
 
-/* Changes answers that contain an ACL, once. Both edges call this; the lower one comes first. */
+/* Changes answers that contain an ACL, or those to lookups, once. Both edges call this; the lower
+ * one comes first. */
 static struct {
+    bool lookups;        /* false: answers that contain an ACL */
     const void *instead; /* these bytes are the answer */
     size_t size;
     void (*meanwhile) (struct world *w);
@@ -31,8 +33,10 @@ static struct {
 static void
 between_any_fop (const struct call *call)
 {
-    if (between.armed && call->op == FOP_getxattr && call->name
-        && strcmp (call->name, ACL_NAME) == 0)
+    const bool has_acl = call->op == FOP_getxattr && call->name
+                         && strcmp (call->name, ACL_NAME) == 0;
+
+    if (between.armed && (between.lookups ? call->op == FOP_lookup : has_acl))
         call_wind (call, FIRST_CHILD (call->this), NULL);
     else
         call_pass (call);
@@ -257,6 +261,47 @@ START_TEST (keeps_nothing_that_changed_on_its_way)
 }
 END_TEST
 
+/* Another caller looks the name up and renames the file. */
+static void
+find_and_move_file (struct world *w)
+{
+    struct world other = *w;
+
+    other.client = client_new (w->graph->top);
+    inode_unref (posix_world_look (&other, w->root, "file"));
+    ck_assert_int_eq (world_rename (&other, w->root, "file", w->root, "moved", 0), 0);
+    client_free (other.client);
+}
+
+/* In a sticky directory an unlink needs the owner of the file, whose name the table does not have
+ * here. The lookup's answer is from before the rename. */
+START_TEST (enters_no_name_that_has_gone_on_its_way)
+{
+    struct world w = acl_begin (OVER ("option timeout 1d\n"));
+    g_autoptr (inode_t) inode = file_with (&w, 0644);
+    g_autoptr (inode_t) moved = NULL;
+    loc_t loc = { .name = "file", .parent = w.root };
+
+    root_sets_mode (&w, w.root, 01777);
+    inode_unlink (w.root, "file");
+    between.w = &w;
+    between.lookups = true;
+    between.meanwhile = find_and_move_file;
+    between.armed = true;
+    acl_be (&w, 1001);
+    ck_assert_int_lt (sync_unlink (w.client, &loc, 0, NULL, NULL), 0);
+    acl_be (&w, 0);
+    loc_wipe_path (&loc);
+    ck_assert (!between.armed);
+    ck_assert_ptr_null (inode_grep (w.root, "file"));
+    moved = inode_grep (w.root, "moved");
+    ck_assert_ptr_eq (moved, inode);
+    g_clear_pointer (&moved, inode_unref);
+    g_clear_pointer (&inode, inode_unref);
+    posix_world_end (&w);
+}
+END_TEST
+
 START_TEST (drops_what_it_is_told_of)
 {
     struct world w = acl_begin (OVER ("option timeout 1d\n"));
@@ -357,6 +402,7 @@ TEST_PROGRAM (test_posix_acl)
     tcase_add_test (tcase, asks_for_no_acl_in_vain);
     tcase_add_test (tcase, sees_what_changes_through_it_at_once);
     tcase_add_test (tcase, keeps_nothing_that_changed_on_its_way);
+    tcase_add_test (tcase, enters_no_name_that_has_gone_on_its_way);
     tcase_add_test (tcase, drops_what_it_is_told_of);
     tcase_add_test (tcase, trusts_no_malformed_acl);
     tcase_add_test (tcase, asks_not_about_everybody);

@@ -17,6 +17,7 @@ struct realm_walk {
     call_stack_t *root;     /* the request of the lookups */
     struct interrupt_watch watch; /* of the call's request */
     char **names;           /* the names of the slot's path, in order; ends with NULL */
+    uint64_t names_at;      /* names_now before the last lookup was wound */
     char **at;              /* the name that is looked up now; NULL: the realm's root is */
     inode_t *directory;     /* the directory that contains the name, with a reference; or NULL */
 };
@@ -77,6 +78,7 @@ realm_walk_wind (call_frame_t *frame, struct realm_walk *walk)
         loc.parent = walk->directory;
         loc.name = *walk->at;
     }
+    walk->names_at = names_now ();
     STACK_WIND_COOKIE (frame, realm_walk_cbk, walk, child, lookup, &loc, NULL);
     loc_wipe_path (&loc);
 }
@@ -113,7 +115,8 @@ realm_walk_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_re
         realm_walk_end (frame, walk, op_ret < 0 ? op_errno : ENOTDIR);
         return;
     }
-    linked = inode_link (inode, walk->directory, walk->at ? *walk->at : NULL, buf);
+    linked = inode_link_asked (inode, walk->directory, walk->at ? *walk->at : NULL, buf,
+                               walk->names_at);
     inode_unref_by_core (walk->directory);
     walk->directory = inode_ref_by_core (linked);
     walk->at = walk->at ? walk->at + 1 : walk->names;

@@ -169,6 +169,8 @@ struct op {
     void (*clear) (struct op *op); /* frees the members that come after struct op; or NULL */
     int op_errno;            /* errno that a step stores for later steps */
     unsigned tries;          /* number of attempts so far to find a file */
+    uint64_t names_at;       /* names_now before the last lookup that op_look has wound, or, of a
+                              * lookup, at its begin: for inode_link_asked */
     struct linkto linkto;
     struct following following;
     loc_t loc, newloc;
@@ -231,6 +233,9 @@ unsigned op_slots (const struct op *op); /* returns the number of elements of se
  * seq.fan.answers[SELF (op)].lookup. */
 #define SELF(op_) ((op_)->priv->n)
 void op_look (struct op *op, loc_t *loc);
+/* Enters the successful answer to an op_look of op->loc in the table of inodes: op->loc has that
+ * inode from now on. */
+void op_link_found (struct op *op);
 
 /* op_refresh and op_is_again are the `run` and the `when` of the first step of operations that
  * make a name. op_is_again returns whether a later step has sent the sequence back to the first

@@ -92,7 +92,18 @@ op_drop (xlator_t *this, void *local)
 void
 op_look (struct op *op, loc_t *loc)
 {
+    op->names_at = names_now ();
     AS_SELF_AT (op, SELF (op), op->this, lookup, loc, NULL);
+}
+
+void
+op_link_found (struct op *op)
+{
+    const struct lookup_reply *found = &op->seq.fan.answers[SELF (op)].lookup;
+
+    inode_unref (op->loc.inode);
+    op->loc.inode = inode_link_asked (found->inode, op->loc.parent, op->loc.name, &found->buf,
+                                      op->names_at);
 }
 
 bool

@@ -15,6 +15,7 @@ mdc_ask (call_frame_t *frame, xlator_t *this, inode_t *inode)
     struct mdc_local *local = frame_local_new (frame, sizeof *local);
 
     local->at = mdc_now (this);
+    local->names_at = names_now ();
     local->inode = inode_ref (inode);
     return local;
 }

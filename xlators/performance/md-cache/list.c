@@ -21,7 +21,8 @@ entry_keep (xlator_t *this, const struct mdc_local *local, const gf_dirent_t *en
                   && change_view_holds (&mdc_priv (this)->all, local->at.asked)))
         return;
     if (link)
-        inode = linked = inode_link (inode, local->inode, entry->d_name, &entry->d_stat);
+        inode = linked = inode_link_asked (inode, local->inode, entry->d_name, &entry->d_stat,
+                                           local->names_at);
     inode = mdc_keep (this, inode, &entry->d_stat, local->at, &other);
     if (!inode)
         return;

@@ -168,6 +168,7 @@ struct mdc_inode {
 /* A request on its way. */
 struct mdc_local {
     struct mdc_asked at;
+    uint64_t names_at;       /* names_now at the request: inode_link_asked */
     inode_t *inode;          /* with a reference */
     inode_t *parent;         /* lookup of a name: with a reference */
     uint64_t name;           /* lookup: the hash of the name; 0: none */

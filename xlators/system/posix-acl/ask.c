@@ -158,6 +158,7 @@ ask_name (const struct acl_look *look, struct acl_local *local)
         inode = inode_new (look->about->table);
     loc.inode = inode;
     acl_named_add (local, look->about, look->name, NULL);
+    local->names_at = names_now ();
     STACK_WIND (look->call->frame, acl_ask_lookup_cbk, FIRST_CHILD (look->this), lookup, &loc,
                 NULL);
     loc_wipe_path (&loc);
@@ -321,7 +322,7 @@ acl_ask_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t o
     }
     if (op_ret >= 0) {
         acl_note_found (local, buf, postparent);
-        named->inode = inode_link (inode, named->parent, named->name, buf);
+        named->inode = inode_link_asked (inode, named->parent, named->name, buf, local->names_at);
         saw_attributes (this, frame, named->inode, buf);
     }
     judge_again (local);

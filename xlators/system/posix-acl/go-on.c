@@ -325,6 +325,7 @@ posix_acl_create_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t
         return;
     }
     loc.inode = place = inode_new (named->parent->table);
+    local->names_at = names_now ();
     STACK_WIND (frame, posix_acl_create_lookup_cbk, FIRST_CHILD (this), lookup, &loc, NULL);
     loc_wipe_path (&loc);
 }
@@ -346,7 +347,7 @@ posix_acl_create_lookup_cbk (call_frame_t *frame, void *cookie, xlator_t *this, 
     local->exists = op_ret >= 0;
     if (local->exists) {
         acl_note_found (local, buf, postparent);
-        named->inode = inode_link (inode, named->parent, named->name, buf);
+        named->inode = inode_link_asked (inode, named->parent, named->name, buf, local->names_at);
     }
     call_resume (stub);
 }

@@ -115,6 +115,7 @@ struct acl_local {
     unsigned asks;
     struct acl_seen seen[ACL_SEEN];
     struct acl_named named[2];
+    uint64_t names_at;     /* names_now before the last lookup of a name */
     inode_t *inode;        /* with a reference: the inode that a permitted call changes or
                               describes */
     bool exists;           /* create: the file exists, it is named[0] */

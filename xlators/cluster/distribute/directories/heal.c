@@ -390,7 +390,8 @@ heal_directory (struct distribute_lookup *lookup)
     inode_t *linked;
 
     if (lookup->by_name) { /* the calls of the heal need an inode that has its gfid */
-        linked = inode_link (lookup->inode, op->loc.parent, op->loc.name, &lookup->buf);
+        linked = inode_link_asked (lookup->inode, op->loc.parent, op->loc.name, &lookup->buf,
+                                   op->names_at);
         inode_unref (lookup->inode);
         lookup->inode = linked;
     }

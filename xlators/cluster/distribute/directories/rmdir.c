@@ -48,8 +48,7 @@ rmdir_looked (void *local)
         return -reply->op_errno;
     if (reply->buf.ia_type != IA_IFDIR)
         return -ENOTDIR;
-    inode_unref (op->loc.inode);
-    op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
+    op_link_found (op);
     rmdir->emptying.directory = op->loc.inode;
     return 0;
 }

@@ -440,6 +440,7 @@ dht_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     struct op *op = &lookup->op;
 
     op->clear = lookup_clear;
+    op->names_at = names_now ();
     if (!op->loc.inode)
         op->loc.inode = inode_new (loc->parent->table);
     lookup->asked = inode_cached (this, op->loc.inode);

@@ -543,8 +543,7 @@ unknown_found (void *local)
 
     if (reply->op_ret < 0)
         return -reply->op_errno;
-    inode_unref (op->loc.inode);
-    op->loc.inode = inode_link (reply->inode, op->loc.parent, op->loc.name, &reply->buf);
+    op_link_found (op);
     return renaming_knows (op->this, op->loc.inode) ? 0 : -EIO;
 }
 

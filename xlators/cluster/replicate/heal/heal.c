@@ -77,12 +77,13 @@ static inode_t *
 heal_find_name (struct heal *heal, inode_t *parent, const char *name, int *ret_error)
 {
     loc_t loc = { .name = name, .parent = parent, .inode = inode_new (parent->table) };
+    const uint64_t asked = names_now ();
     struct lookup_reply reply = { 0 };
     inode_t *found = NULL;
 
     *ret_error = sync_lookup (heal->self, &loc, NULL, &reply);
     if (*ret_error >= 0)
-        found = inode_link (reply.inode, parent, name, &reply.buf);
+        found = inode_link_asked (reply.inode, parent, name, &reply.buf, asked);
     lookup_reply_drop (&reply);
     inode_unref (loc.inode);
     loc_wipe_path (&loc);

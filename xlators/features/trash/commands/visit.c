@@ -291,6 +291,7 @@ info_look (struct visit *visit, const struct bin_seen *bin, const char *name, in
     g_autoptr (inode_t) fresh = inode_new (bin->info->table);
     g_autoptr (dict_t) wanted = dict_new ();
     loc_t loc = { .name = name, .parent = bin->info, .inode = fresh };
+    const uint64_t asked = names_now ();
     struct lookup_reply reply;
     const void *text;
     size_t size;
@@ -299,7 +300,7 @@ info_look (struct visit *visit, const struct bin_seen *bin, const char *name, in
     dict_set_u64 (wanted, CONTENT_KEY, INFO_MAX);
     r = error_or_0 (sync_lookup (bin->client, &loc, wanted, &reply));
     if (r == 0) {
-        *ret_inode = inode_link (reply.inode, bin->info, name, &reply.buf);
+        *ret_inode = inode_link_asked (reply.inode, bin->info, name, &reply.buf, asked);
         *ret_buf = reply.buf;
         text = dict_get (reply.xdata, CONTENT_KEY, &size);
         *ret_text = text ? g_strndup (text, size) : NULL;
