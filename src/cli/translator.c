@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "control/control.h"
 #include "core/base/json.h"
+#include "core/base/name.h"
 #include "core/base/printable.h"
 
 #include <limits.h>

@@ -8,6 +8,7 @@
  */
 #include "cli/cli.h"
 #include "control/control.h"
+#include "core/base/name.h"
 #include "core/base/path-question.h"
 #include "core/base/printable.h"
 #include "core/base/process.h"

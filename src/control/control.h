@@ -113,8 +113,6 @@ bool mount_is_same (const struct mount *one, const struct mount *other);
 /* Returns whether no path leads to a mount of mounts_all, since another one is on top of it, or on
  * a folder above it. */
 bool mount_is_covered (const GPtrArray *all, const struct mount *mount);
-/* Returns whether a path is dir, or below it. Both are absolute. */
-bool path_is_in (const char *path, const char *dir);
 
 /* Returns the real path of a mount point, without accessing a Windlass mount. NULL on error, with
  * *ret_error (freed with g_free). */

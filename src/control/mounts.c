@@ -2,6 +2,7 @@
 /* Mounted file systems, read from /proc/self/mountinfo: accessing a mount point itself could
  * hang. */
 #include "control/control.h"
+#include "core/base/name.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -129,14 +130,6 @@ bool
 mount_is_same (const struct mount *one, const struct mount *other)
 {
     return one->major == other->major && one->minor == other->minor;
-}
-
-bool
-path_is_in (const char *path, const char *dir)
-{
-    const size_t size = strcmp (dir, "/") == 0 ? 0 : strlen (dir);
-
-    return strncmp (path, dir, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
 const struct mount *

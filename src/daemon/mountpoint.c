@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 
 #include "control/control.h"
+#include "core/base/name.h"
 #include "core/base/path-question.h"
 #include "core/base/printable.h"
 #include "core/realm/realm.h"

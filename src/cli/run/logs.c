@@ -12,6 +12,7 @@
 #include "cli/run/run.h"
 
 #include "control/control.h"
+#include "core/base/name.h"
 #include "core/base/printable.h"
 
 #include <errno.h>

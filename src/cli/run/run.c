@@ -17,6 +17,7 @@
 #include "cli/run/run.h"
 
 #include "control/control.h"
+#include "core/base/name.h"
 #include "core/base/printable.h"
 #include "core/base/rundir.h"
 

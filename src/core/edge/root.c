@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/edge/root.h"
 
+#include "core/base/name.h"
 #include "core/base/process.h"
 
 #include <errno.h>
@@ -129,16 +130,6 @@ root_open_quiet (int fd)
     return quiet_fd;
 }
 
-/* Returns whether a path is another one, or below it. */
-static bool
-root_path_is_in (const char *path, const char *above)
-{
-    const size_t size = strlen (above);
-
-    return strncmp (path, above, size) == 0
-        && (path[size] == '\0' || path[size] == '/' || strcmp (above, "/") == 0);
-}
-
 /* The path by which the kernel knows the directory; NULL: none. g_free it. */
 static char *
 root_real (const struct root *root)
@@ -154,7 +145,7 @@ root_is_below (const struct root *root, const char *mountpoint)
 {
     g_autofree char *real = root_real (root);
 
-    return real && root_path_is_in (real, mountpoint);
+    return real && path_is_in (real, mountpoint);
 }
 
 static void
@@ -274,7 +265,7 @@ root_look_at_mount (const char *line, const char *real, GHashTable *inside)
     g_autofree char *point = g_strv_length (fields) == 6 ? g_strcompress (fields[4]) : NULL;
 
     if (!point || !g_hash_table_contains (inside, GINT_TO_POINTER (atoi (fields[1])))
-        || strcmp (point, real) == 0 || !root_path_is_in (point, real))
+        || strcmp (point, real) == 0 || !path_is_in (point, real))
         return NULL;
     g_hash_table_add (inside, GINT_TO_POINTER (atoi (fields[0])));
     return g_steal_pointer (&point);
@@ -297,7 +288,7 @@ root_mount_inside (const struct root *root, const char *path)
     for (char **line = lines; *line; line++) {
         g_autofree char *point = root_look_at_mount (*line, real, inside);
 
-        if (point && root_path_is_in (whole, point)) {
+        if (point && path_is_in (whole, point)) {
             g_free (found);
             found = g_steal_pointer (&point);
         }

@@ -2,6 +2,7 @@
 /* windlass reload, and SIGHUP: the volfile is read again, its options applied. And the log alone is
  * opened again. */
 #include "daemon/daemon.h"
+#include "core/base/name.h"
 #include "core/base/process.h"
 
 #include "core/base/safe-open.h"
