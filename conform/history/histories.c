@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The part of the command `windlass conform` that runs histories: those of random scripts, or one
  * of a script in a file. It ends at the first history that fails, and reports it with its script. A
- * random script is shortened first. */
+ * random script is shortened first, as long as its history fails. */
 #include "conform/history/history.h"
 #include "core/base/errors.h"
 #include "core/time/random.h"
@@ -38,9 +38,10 @@ history_save (const struct conform_options *options, const struct script *script
     return NULL;
 }
 
+/* length: what the report says of the script, such as that it was shortened. */
 static void
 history_report (const struct conform_options *options, struct conform_report *report,
-                const char *name, const struct script *script,
+                const char *name, const struct script *script, const char *length,
                 const struct history_verdict *verdict)
 {
     GString *out = g_string_new (NULL);
@@ -49,8 +50,7 @@ history_report (const struct conform_options *options, struct conform_report *re
     g_autofree char *more = word ? g_strdup_printf ("--history %s", word) : NULL;
     g_autofree char *command = conform_repeat (options, "history", more);
 
-    g_string_append_printf (out, "%s\n\nthe history, as short as it would go:\n%s", verdict->text,
-                            text);
+    g_string_append_printf (out, "%s\n\nthe history%s:\n%s", verdict->text, length, text);
     history_report_log (out, verdict->log);
     conform_fail (report, name, command, out->str);
     g_string_free (out, TRUE);
@@ -68,6 +68,47 @@ history_report_passed (struct conform_report *report, const char *name,
     conform_pass (report, text);
 }
 
+/* Shortens a script whose history has failed, and runs it once more. Returns 0 with the shorter
+ * script, and its verdict in place of the first one; 0 with a NULL if that history does not fail;
+ * or a negative errno. */
+static int
+run_shortest (const struct conform_options *options, const struct script *script,
+              struct script **ret_shortest, struct history_verdict *verdict)
+{
+    struct script *shortest = script_shrink (options, script, SHRINK_RUNS);
+    struct history_verdict again = { 0 };
+    const int r = history_run (options, shortest, &again);
+
+    *ret_shortest = NULL;
+    if (r < 0 || !again.failed) {
+        verdict_clear (&again);
+        script_free (shortest);
+        return r;
+    }
+    verdict_clear (verdict);
+    *verdict = again;
+    *ret_shortest = shortest;
+    return 0;
+}
+
+/* Reports a history that has failed. Returns 1, or a negative errno. */
+static int
+run_failed (const struct conform_options *options, struct conform_report *report, const char *name,
+            const struct script *script, bool shrink, struct history_verdict *verdict)
+{
+    struct script *shortest = NULL;
+    const int r = shrink ? run_shortest (options, script, &shortest, verdict) : 0;
+
+    if (r == 0)
+        history_report (options, report, name, shortest ? shortest : script,
+                        shortest ? ", as short as it would go"
+                        : shrink ? " at full length: it did not fail again, so another run may pass"
+                                 : "",
+                        verdict);
+    script_free (shortest);
+    return r < 0 ? r : 1;
+}
+
 /* Runs the history of the script, and reports whether it passed. Returns 0 if it passed or is
  * permitted to fail, 1 if it failed, or a negative errno if it could not be run. shrink: whether
  * the script of a history that fails is shortened before the report. */
@@ -76,27 +117,18 @@ run_one (const struct conform_options *options, struct conform_report *report, c
          const struct script *script, bool shrink)
 {
     struct history_verdict verdict = { 0 };
-    struct script *shortest;
     int r = history_run (options, script, &verdict);
 
     if (r < 0)
         return r;
-    if (!verdict.failed) {
-        if (verdict.by_design)
-            conform_by_design (report, name, verdict.by_design);
-        else
-            history_report_passed (report, name, &verdict);
-        verdict_clear (&verdict);
-        return 0;
-    }
-    shortest = shrink ? script_shrink (options, script, SHRINK_RUNS) : script_copy (script);
+    if (verdict.failed)
+        r = run_failed (options, report, name, script, shrink, &verdict);
+    else if (verdict.by_design)
+        conform_by_design (report, name, verdict.by_design);
+    else
+        history_report_passed (report, name, &verdict);
     verdict_clear (&verdict);
-    r = history_run (options, shortest, &verdict);
-    if (r == 0)
-        history_report (options, report, name, shortest, &verdict);
-    verdict_clear (&verdict);
-    script_free (shortest);
-    return r < 0 ? r : 1;
+    return r;
 }
 
 static int

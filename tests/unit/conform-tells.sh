@@ -67,6 +67,18 @@ expect_match "who is slow" \
     "$out"
 expect_match "the others" '0 passed, 1 failed, 1 skipped' "$out"
 
+# A history that fails once, and passes while it is shortened, is told as it failed.
+printf 'volume posix\n type storage/posix\n option directory /nowhere\nend-volume\n' >once.vol
+printf 'volume once\n type defects/pass\n option defect aborts-once\n%s\n%s\nend-volume\n' \
+    " option once $TEST_DIR/once" ' subvolumes posix' >>once.vol
+out=$(conform --case history --histories 20 --steps 9 --seed 1 once.vol) &&
+    fail "a history that fails once passes"
+expect_match "its failure" 'it (was killed by Aborted|ended with status)' "$out"
+expect_match "its script" 'the history at full length: it did not fail again' "$out"
+expect_match "its seed" 'seed [0-9]+' "$out"
+expect_match "its last line" '^ *9( |:)' "$out"
+expect_match "the command" 'repeat: .* --history ' "$out"
+
 # Differences that an author allows count as by design, in the process and in histories, and all
 # others still fail.
 printf 'volume posix\n type storage/posix\n option directory /nowhere\nend-volume\n' >bad.vol

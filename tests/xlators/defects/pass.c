@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum defect {
@@ -19,7 +20,7 @@ enum defect {
     XDATA_DROPPED_UP, OFFSET_TRUNCATED, LOC_LATER, LOC_CHANGED, LOCAL_LATER, LOST_ON_INTERRUPT,
     TWICE_ON_INTERRUPT, OFFSET_IGNORED, VECTOR_LATER, BUF_LATER, DICT_CHANGED, WRONG_INODE,
     BYTES_LATER, WORKS_LATER, REQUEST_LEAK, TWICE_ON_RENAME_ERROR, RENAME_ERROR_SWALLOWED,
-    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED, WRONG_NUMBER, MADE_AND_REFUSED,
+    CONTEXT_KEPT, OWN_KEY_ERRNO, LOST_CONFIRMED, WRONG_NUMBER, MADE_AND_REFUSED, ABORTS_ONCE,
 };
 
 typedef struct {
@@ -29,6 +30,7 @@ typedef struct {
     pthread_spinlock_t spin;
     call_frame_t *last;       /* a frame of another request */
     struct iatt *kept;
+    char *once;               /* a file that "aborts-once" makes when it aborts */
 } pass_private_t;
 
 static const struct option_choice pass_defects[] = {
@@ -52,12 +54,15 @@ static const struct option_choice pass_defects[] = {
     { "request-leak", REQUEST_LEAK }, { "twice-on-rename-error", TWICE_ON_RENAME_ERROR },
     { "rename-error-swallowed", RENAME_ERROR_SWALLOWED }, { "context-kept", CONTEXT_KEPT },
     { "own-key-errno", OWN_KEY_ERRNO }, { "lost-confirmed", LOST_CONFIRMED },
-    { "wrong-number", WRONG_NUMBER }, { "made-and-refused", MADE_AND_REFUSED }, {},
+    { "wrong-number", WRONG_NUMBER }, { "made-and-refused", MADE_AND_REFUSED },
+    { "aborts-once", ABORTS_ONCE }, {},
 };
 
 static const struct xlator_option pass_options[] = {
     { OPTION ("defect", ENUM, pass_private_t, defect, "none"), .values = pass_defects,
       .help = "the mistake" },
+    { OPTION ("once", PATH, pass_private_t, once, NULL),
+      .help = "aborts-once: a file that keeps it from doing so" },
     {},
 };
 
@@ -101,6 +106,8 @@ pass_stat (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
     local->loc = loc;
     if (has (this, STATIC_STATE))
         requests++;
+    if (has (this, ABORTS_ONCE) && open (priv->once, O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0)
+        abort ();
     if (has (this, DICT_CHANGED) && xdata)
         dict_set_str (xdata, "pass", "was here");
     if (has (this, LOC_CHANGED))
