@@ -120,7 +120,7 @@ static void
 assert_told (struct diff_world *w, char **paths, const char *expected)
 {
     const struct diff_plan plan = { .layers = w->layers, .n_layers = w->n, .paths = paths,
-                                    .fn = told_append, .data = w };
+                                    .pairs = true, .fn = told_append, .data = w };
 
     g_string_truncate (w->told, 0);
     ck_assert_int_eq (diff_walk (&plan), 0);
@@ -247,8 +247,10 @@ START_TEST (a_redirect_is_a_rename_and_what_is_in_it_is_compared_there)
     layer_set_time (&w, 0, "besides", OLD);
     layer_set_time (&w, 1, "beside", OLD);
     assert_told (&w, NULL,
-                 "D /beside\nR /besides <- /beside\nR /new <- /a/old\nD /a/old\n"
-                 "M /new/file content\nD /new/gone\n");
+                 "R /besides <- /beside\nR /new <- /a/old\nM /new/file content\n"
+                 "D /new/gone\n");
+    assert_told (&w, (char *[]){ (char *) "/beside", (char *) "/a", NULL },
+                 "R /besides <- /beside\nR /new <- /a/old\n");
     diff_world_end (&w);
 }
 END_TEST
@@ -263,12 +265,14 @@ START_TEST (only_the_paths_that_are_asked_for_are_told)
     layer_write (&w, 0, "a/b/file", "");
     layer_write (&w, 0, "a/bc", "");
     layer_write (&w, 0, "other", "");
-    assert_told (&w, (char *[]){ (char *) "/a/b/", NULL }, "A /a/b\nA /a/b/file\n");
+    layer_write (&w, 0, "blank ", "");
+    assert_told (&w, (char *[]){ (char *) "/blank ", NULL }, "A /blank \n");
+    assert_told (&w, (char *[]){ (char *) "/a/b", NULL }, "A /a/b\nA /a/b/file\n");
     assert_told (&w, (char *[]){ (char *) "/a/bc", (char *) "/other", NULL },
                  "A /other\nA /a/bc\n");
     assert_told (&w, (char *[]){ (char *) "/missing", NULL }, "");
     assert_told (&w, (char *[]){ (char *) "/", NULL },
-                 "A /a\nA /other\nA /a/b\nA /a/bc\nA /a/b/file\n");
+                 "A /a\nA /blank \nA /other\nA /a/b\nA /a/bc\nA /a/b/file\n");
     diff_world_end (&w);
 }
 END_TEST

@@ -75,6 +75,7 @@ mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
 expect "the next mount" "$all" "$(tree)"
 expect "a number in it" "$number" "$(stat -c %i "$MNT/other/d/deep")"
 expect_match "the diff" '^renamed +/a/b/c/d/ -> /other/d/' "$("$WINDLASS" overlay diff "$MNT")"
+expect_no_match "the diff, of what was moved" "^removed .*/$" "$("$WINDLASS" overlay diff "$MNT")"
 expect_match "the diff, letters" "$(printf '^R\t/?other/in\t/?x/empty')" \
     "$("$WINDLASS" overlay diff --name-status "$MNT")"
 

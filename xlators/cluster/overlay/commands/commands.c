@@ -250,8 +250,9 @@ overlay_order_walk (const struct overlay_order *order, struct job *job,
     const struct diff_plan plan = { .layers = layers, .n_layers = n,
                                     .hides = overlay_order_hides, .hides_data = order,
                                     .paths = order->equal ? NULL : order->paths,
-                                    .renames = order->renames, .moved = order->moved,
-                                    .equal = order->equal, .job = job, .fn = fn, .data = data };
+                                    .renames = order->renames, .pairs = order->pairs,
+                                    .moved = order->moved, .equal = order->equal,
+                                    .job = job, .fn = fn, .data = data };
     int r;
 
     for (unsigned i = 0; i < n; i++) {
@@ -326,6 +327,7 @@ overlay_diff (struct job *job, struct overlay_order *order)
     if (r < 0)
         return r;
     telling.changers = changers;
+    order->pairs = true;
     if (order->json)
         job_print (job, "[");
     r = overlay_order_walk (order, job, diff_tell, &telling);
@@ -396,8 +398,10 @@ overlay_status (struct job *job, struct overlay_order *order)
 {
     const overlay_private_t *priv = overlay_priv (order->this);
     struct status_counts counts = { 0 };
-    const int r = overlay_order_walk (order, job, status_count, &counts);
+    int r;
 
+    order->pairs = true;
+    r = overlay_order_walk (order, job, status_count, &counts);
     if (r < 0)
         return r;
     if (order->json) {

@@ -16,9 +16,8 @@ struct overlay_order {
     bool json;
     bool with, force; /* of apply */
     unsigned from;    /* slot of the topmost layer of the walk, whose changes are told */
-    bool renames;     /* the walk tells renamed directories alone */
-    GHashTable *moved; /* as struct diff_plan has it */
-    bool equal;       /* the walk tells what equals the layers below, too */
+    bool renames, pairs, equal; /* of the walk, with `moved`: as struct diff_plan has them */
+    GHashTable *moved;
     char **paths; /* the arguments; each begins with '/', and has no other slash at its end */
     uid_t uid;    /* of the user who asks, with gid, groups and pid */
     gid_t gid;

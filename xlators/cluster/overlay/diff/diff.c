@@ -17,6 +17,8 @@ struct walk {
     const struct diff_layer *below; /* the layers below the topmost one */
     unsigned n;                     /* their number */
     GHashTable *moved;              /* of the plan; NULL on the way of a redirect */
+    GHashTable **renamed;           /* set of directories of the layers below that are told as
+                                     * renamed, made when it is first needed; NULL: not needed */
 };
 
 /* --- places in the layers below --------------------------------------------------------------- */
@@ -168,7 +170,7 @@ static int
 place_resolve (const struct walk *walk, const struct place *beside, const char *redirect,
                unsigned from, struct place *place)
 {
-    const struct walk all = { walk->plan, walk->below, walk->n, NULL };
+    const struct walk all = { walk->plan, walk->below, walk->n, NULL, NULL };
     g_auto (GStrv) names = g_strsplit (redirect, "/", -1);
     struct place at;
     int r = 0;
@@ -197,17 +199,6 @@ place_resolve (const struct walk *walk, const struct place *beside, const char *
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
-static bool
-path_is_in_or_above (const char *path, const char *wanted, bool *ret_in)
-{
-    const size_t size = strlen (path), length = strlen (wanted);
-    const size_t both = MIN (size, length);
-
-    *ret_in = size >= length;
-    return strncmp (path, wanted, both) == 0
-        && (size == length || (size > length ? path : wanted)[both] == '/');
-}
-
 /* Returns whether the path is to be told; *ret_below: whether paths below it may be. */
 static bool
 walk_wants (const struct walk *walk, const char *path, bool *ret_below)
@@ -218,18 +209,8 @@ walk_wants (const struct walk *walk, const char *path, bool *ret_below)
     if (*ret_below)
         return true;
     for (char **wanted = walk->plan->paths; *wanted; wanted++) {
-        g_autofree char *bare = g_strdup (*wanted);
-        bool in;
-
-        g_strchomp (bare);
-        while (g_str_has_suffix (bare, "/"))
-            bare[strlen (bare) - 1] = '\0';
-        if (!*bare) {
-            *ret_below = wants = true;
-        } else if (path_is_in_or_above (path, bare, &in)) {
-            *ret_below = true;
-            wants |= in;
-        }
+        wants |= path_is_in (path, *wanted);
+        *ret_below |= wants || path_is_in (*wanted, path);
     }
     return wants;
 }
@@ -318,6 +299,46 @@ walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, 
     struct diff_change change = { .kind = kind, .path = path, .before = before, .after = after };
 
     return walk_tell_change (walk, in, NULL, &change);
+}
+
+static int
+renamed_add (const struct diff_change *change, void *renamed)
+{
+    g_hash_table_add (renamed, inode_ref (change->before->inode));
+    return 0;
+}
+
+/* Returns 1 if a directory that its name no longer finds is told as renamed; 0, or a negative
+ * errno. Another walk finds all that are, as late as here: most views have removed no directory. */
+static int
+walk_tells_renamed (const struct walk *walk, const struct diff_object *before)
+{
+    struct diff_plan renames = *walk->plan;
+    int r = 0;
+
+    if (!walk->renamed || before->buf.ia_type != IA_IFDIR)
+        return 0;
+    if (!*walk->renamed) {
+        renames.renames = true;
+        renames.pairs = false;
+        renames.fn = renamed_add;
+        renames.data = *walk->renamed = g_hash_table_new_full (NULL, NULL,
+                                                               (GDestroyNotify) inode_unref, NULL);
+        r = diff_walk (&renames);
+        if (r < 0)
+            g_clear_pointer (walk->renamed, g_hash_table_unref);
+    }
+    return r < 0 ? r : g_hash_table_contains (*walk->renamed, before->inode);
+}
+
+/* The layers below have something under a name, and the view has nothing. */
+static int
+walk_tell_removed (const struct walk *walk, const struct walk_directory *in, const char *path,
+                   const struct diff_object *before)
+{
+    const int renamed = walk_tells_renamed (walk, before);
+
+    return renamed == 0 ? walk_tell (walk, in, 'D', path, before, NULL) : MIN (renamed, 0);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -428,10 +449,10 @@ walk_name_now (const struct walk *walk, const struct walk_directory *in, const c
     whiteout = r < 0 ? r : diff_is_whiteout (&upper);
     if (whiteout < 0)
         r = whiteout;
+    else if (whiteout && place.top.inode)
+        r = walk_tell_removed (walk, in, path, &place.top);
     else if (whiteout)
-        r = place.top.inode || walk->plan->equal
-                ? walk_tell (walk, in, 'D', path, place.top.inode ? &place.top : NULL, NULL)
-                : 0;
+        r = walk->plan->equal ? walk_tell (walk, in, 'D', path, NULL, NULL) : 0;
     else if (upper.buf.ia_type == IA_IFDIR)
         r = walk_folder (walk, in, &upper, path, &place, found);
     else
@@ -467,7 +488,7 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
     int r = place_look_below (walk, &in->place, name, 0, &place);
 
     if (r == 0 && place.top.inode)
-        r = walk_tell (walk, in, 'D', path, &place.top, NULL);
+        r = walk_tell_removed (walk, in, path, &place.top);
     place_clear (walk, &place);
     return r;
 }
@@ -519,7 +540,9 @@ walk_directory (const struct walk *walk, const struct walk_directory *in, GQueue
 int
 diff_walk (const struct diff_plan *plan)
 {
-    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1, plan->moved };
+    g_autoptr (GHashTable) renamed = NULL;
+    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1, plan->moved,
+                               plan->pairs ? &renamed : NULL };
     struct diff_object root = { .layer = plan->layers, .inode = plan->layers[0].root };
     GQueue todo = G_QUEUE_INIT, found = G_QUEUE_INIT;
     struct walk_directory *directory;

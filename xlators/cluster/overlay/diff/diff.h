@@ -61,8 +61,10 @@ struct diff_plan {
     bool (*hides) (unsigned layer, inode_t *directory, const char *name,
                    const struct iatt *buf, const void *hides_data);
     const void *hides_data;
-    char **paths;                    /* only these and what is below; NULL or empty: all */
+    char **paths;                    /* only these and what is below; each begins with '/', and has
+                                      * no other slash at its end. NULL or empty: all */
     bool renames;                    /* tells renamed directories alone */
+    bool pairs;                      /* tells no directory as deleted that it tells as renamed */
     GHashTable *moved;               /* set of directories of the layers below that names no longer
                                       * find there, but redirects do; NULL: none */
     bool equal;                      /* tells what equals the layers below, too, as an 'M' without
