@@ -3,8 +3,8 @@
  * Where the records of a preset with @LOGS@ go, such as audit.
  *
  *   windlass run   $XDG_STATE_HOME/windlass/logs/BASE-DATE-PID.PRESET.log, so that no other run,
- *                  and no other user, has the name; or, if that folder can't be made or lies in
- *                  DIR, in a new folder /var/tmp/windlass-logs-XXXXXX
+ *                  and no other user, has the name; or, if that folder can't be made, lies in
+ *                  DIR, or others could replace it, in a new folder /var/tmp/windlass-logs-XXXXXX
  *   windlass new   BASE.PRESET.log beside DIR: `new` makes no folder
  *
  * features/audit opens no file of another user and follows no link.
@@ -30,6 +30,23 @@ preset_has_log (const struct preset *preset)
     return strstr (preset->text, "@LOGS@") != NULL;
 }
 
+/* Returns whether nobody but root and this user can make `path`, or lead it elsewhere: the folders
+ * above it, links as well, are theirs. HOME may be of another user, as after sudo. */
+static bool
+way_is_ours (const char *path)
+{
+    const mode_t others = geteuid () == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
+    g_autofree char *above = g_path_get_dirname (path);
+    struct stat st;
+
+    if (strcmp (above, path) != 0 && !way_is_ours (above))
+        return false;
+    if (lstat (path, &st) < 0)
+        return errno == ENOENT;
+    return (st.st_uid == geteuid () || st.st_uid == 0)
+        && (S_ISLNK (st.st_mode) || st.st_mode & S_ISVTX || !(st.st_mode & others));
+}
+
 /* Returns the real path of a folder that nobody else can change, or NULL. One in DIR does not
  * count, since each record would be recorded there. g_free it. */
 static char *
@@ -41,7 +58,8 @@ logs_folder_real (const char *folder, const char *directory)
 
     free (path);
     return real && lstat (real, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
-                && !(st.st_mode & (S_IWGRP | S_IWOTH)) && !path_is_in (real, directory)
+                && !(st.st_mode & (S_IWGRP | S_IWOTH)) && way_is_ours (real)
+                && !path_is_in (real, directory)
                ? g_steal_pointer (&real) : NULL;
 }
 
@@ -69,10 +87,12 @@ run_log_begin (const struct cli_command *command, const struct preset *preset,
     g_autofree char *apart = g_strdup (LOGS_APART);
 
     place->log = log_name (preset, place->directory, run);
-    if (g_mkdir_with_parents (folder, 0700) == 0)
+    if (way_is_ours (folder) && g_mkdir_with_parents (folder, 0700) == 0)
         place->logs = logs_folder_real (folder, place->directory);
-    if (!place->logs && g_mkdtemp_full (apart, 0700))
+    if (!place->logs && g_mkdtemp_full (apart, 0700)) {
         place->logs = g_steal_pointer (&apart);
+        place->logs_apart = true;
+    }
     return place->logs ? CLI_OK
                        : run_refuse (command, "a folder for records, '%s', can't be made: %s",
                                      LOGS_APART, g_strerror (errno));
@@ -81,14 +101,15 @@ run_log_begin (const struct cli_command *command, const struct preset *preset,
 void
 new_log_name (const struct preset *preset, struct view_place *place)
 {
-    place->logs = g_path_get_dirname (place->directory);
     place->log = log_name (preset, place->directory, "");
+    if (preset_has_log (preset))
+        place->logs = g_path_get_dirname (place->directory);
 }
 
 void
 run_log_end (const struct view_place *place)
 {
-    if (place->logs)
+    if (place->logs_apart)
         (void) rmdir (place->logs); /* a log, and its lock file, keep it */
 }
 

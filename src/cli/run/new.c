@@ -60,8 +60,7 @@ new_make (const struct cli_command *command, const struct run_words *words, cons
     struct view_place place = { .directory = directory };
     int r;
 
-    if (preset_has_log (words->preset))
-        new_log_name (words->preset, &place);
+    new_log_name (words->preset, &place);
     r = volfile_make (command, words->preset, &place, words->words, &words->graph, ret_made);
     g_free (place.logs);
     g_free (place.log);

@@ -343,7 +343,9 @@ run_make_volfile (struct run_view *view, const struct run_words *words)
     const bool has_log = preset_has_log (words->preset);
 
     view->place = (struct view_place){ .directory = view->directory, .state = view->kept.changes };
-    if (has_log && run_log_begin (view->command, words->preset, &view->place) != CLI_OK)
+    if (!has_log)
+        new_log_name (words->preset, &view->place);
+    else if (run_log_begin (view->command, words->preset, &view->place) != CLI_OK)
         return CLI_USAGE;
     if (volfile_make (view->command, words->preset, &view->place, words->words, &words->graph,
                       &view->made) < 0)

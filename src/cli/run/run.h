@@ -11,8 +11,9 @@
  *
  * In the volumes, @DIR@ stands for the directory, @STATE@ for a folder that gets what is changed in
  * a view of it (overlay.c), and @BESIDE@ for the folder which that is in. @LOGS@ stands for a
- * folder for records, and @LOG@ for the name of a file in it (logs.c). A preset with @HOST@ and
- * @PATH@ takes HOST:PATH in its place, and is for `windlass new` alone.
+ * folder for records, and @LOG@ for the name of a file of records, in that folder or in @BESIDE@
+ * (logs.c). A preset with @HOST@ and @PATH@ takes HOST:PATH in its place, and is for `windlass new`
+ * alone.
  */
 #ifndef WINDLASS_CLI_RUN_RUN_H
 #define WINDLASS_CLI_RUN_RUN_H
@@ -67,8 +68,9 @@ struct made_volfile {
 struct view_place {
     const char *directory; /* absolute; or HOST:PATH */
     const char *state;     /* the folder for changes; NULL: directory.overlay */
-    char *logs, *log;      /* of a preset with @LOGS@: the folder for records, and a name in it;
-                            * g_free them */
+    char *logs, *log;      /* the folder for records, if the preset has @LOGS@, and a name for a
+                            * file of them; g_free them */
+    bool logs_apart;       /* the folder was made for this run alone */
 };
 
 /* words: OPTION=VALUE and --FLAG. Returns 0; or -EINVAL after messages on stderr. Values of secret
@@ -82,11 +84,11 @@ void made_volfile_clear (struct made_volfile *made);
 
 bool preset_has_log (const struct preset *preset);
 /* Fills in place->logs and place->log for a run, and makes the folder. Returns CLI_OK, or CLI_USAGE
- * after a message. run_log_end removes the folder if it is empty. */
+ * after a message. run_log_end removes a folder of this run alone, if it is empty. */
 int run_log_begin (const struct cli_command *command, const struct preset *preset,
                    struct view_place *place);
 void run_log_end (const struct view_place *place);
-/* Fills them in for a volfile, and makes nothing. */
+/* Fills them in for a volfile, or for a run whose preset has no @LOGS@, and makes nothing. */
 void new_log_name (const struct preset *preset, struct view_place *place);
 /* Tells on stderr which files the volumes of a volfile write records to. */
 void run_log_tell (const char *volfile);

@@ -65,7 +65,7 @@ sed "s#option log-directory .*#option log-directory $state/changes#" "$state/vie
 expect_error "is in the directory of volume 'changes', so in the mount" \
     "$WINDLASS" -f inside.vol -l refused.log "$MNT"
 mount_volfile "$state/view.vol"
-mv "$state/overlay-audit.log" "$state/elsewhere"
+mv "$state/dir.overlay-audit.log" "$state/elsewhere"
 expect_error "the log of features/audit above can't be read: No such file or directory; --name-sta" \
     "$WINDLASS" overlay diff "$MNT"
 expect "without the log" "M	edited" "$("$WINDLASS" overlay diff --name-status "$MNT" edited)"

@@ -42,6 +42,22 @@ expect_match "not where others may write" '^/var/tmp/windlass-logs-' "$(log_of s
 expect "a folder of others" "" "$(ls "$TEST_DIR/open/windlass/logs")"
 rm -r "$(dirname "$(log_of said)")"
 
+# A home of another user, as after sudo, and a link of another user: nothing is made there.
+install -d -o 1234 "$TEST_DIR/home"
+ln -s "$TEST_DIR/state" "$TEST_DIR/lead"
+chown -h 1234 "$TEST_DIR/lead"
+for state in home/state lead; do
+    XDG_STATE_HOME=$TEST_DIR/$state "$WINDLASS" run audit "$BACK" -- true 2>said || fail "no run"
+    expect_match "not where others lead to" '^/var/tmp/windlass-logs-' "$(log_of said)"
+    rm -r "$(dirname "$(log_of said)")"
+done
+expect "a home of another user" "" "$(ls "$TEST_DIR/home")"
+
+# A run without a record leaves the folder that other runs share.
+XDG_STATE_HOME=$TEST_DIR/shared expect_error "no-such-option" "$WINDLASS" run audit "$BACK" \
+    no-such-option=1
+expect "a shared folder" logs "$(ls "$TEST_DIR/shared/windlass")"
+
 # Other targets, other names.
 "$WINDLASS" run audit "$BACK" log-directory="$TEST_DIR" log-name=mine -- touch "$BACK/five" 2>said ||
     fail "no run"

@@ -19,6 +19,11 @@ for file in "$SOURCE_DIR"/volfiles/presets/*.vol; do
     unmount
 done
 
+# Two views of directories in one folder have a log each, beside the directories.
+mkdir one two
+expect "the logs of two views" "one.overlay-audit.log two.overlay-audit.log" \
+    "$({ new overlay-audit one; new overlay-audit two; } | sed -n 's/ *option log-name *//p' | xargs)"
+
 # Names of directories.
 for name in 'a b' 'q"uote' 'back\slash' "apo'strophe" '#hash' '@DIR@' 'end-volume' $'tab\there' \
     'back`tick' $'\xff\xfe' '$(touch x)' '%s' '-dash'; do
