@@ -305,12 +305,13 @@ pid_t trash_stage_remover (const struct trash_stage *stage, const char *name,
 
 /* --- stage/folders.c: the folders of stages; tasks of maker only ------------------------------ */
 
-/* Makes a stage. before: the directory's attributes before the removal. Returns the stage, in
- * private->stages, as trash_stage_enter does: who looked for it there would miss it if a directory
- * got another name meanwhile. NULL with a negative errno in *ret_error. */
-struct trash_stage *trash_folder_new (xlator_t *this, inode_t *directory,
-                                      const struct iatt *before, const struct trash_who *who,
-                                      int *ret_error);
+/* Enters the stage of a directory and a user (trash_stage_enter), and admits the remover. With
+ * fresh, or if there is none, makes a stage. before: the directory's attributes before the removal;
+ * NULL: as they are now. Returns the stage, in private->stages: who looked for it there would miss
+ * it if a directory got another name meanwhile. NULL with a negative errno in *ret_error. */
+struct trash_stage *trash_folder_enter (xlator_t *this, inode_t *directory,
+                                        const struct trash_who *who, bool fresh,
+                                        const struct iatt *before, int *ret_error);
 /* Makes a stage that is the caller's alone, until trash_stage_add_loose or trash_folder_drop. Its
  * name begins with TRASH_UNFINISHED: the next daemon removes it, with what is in it, if this one
  * ends before trash_folder_finish, which takes that away, and syncs the name. */

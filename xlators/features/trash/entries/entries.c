@@ -238,9 +238,10 @@ entry_end (struct entries_making *making, const char *name, int r)
     return error_is_for_ever (r) ? entry_for_good (making, name, r) : r;
 }
 
-/* Makes the entry of a name. */
+/* Makes the entry of a name. With a batch, makes only the information file, and adds the entry to
+ * the batch. */
 static int
-entry_of_name (struct entries_making *making, const char *name)
+entry_of_name (struct entries_making *making, const char *name, GPtrArray *batch)
 {
     struct entry *entry;
     g_autofree char *text = NULL;
@@ -250,9 +251,13 @@ entry_of_name (struct entries_making *making, const char *name)
         return r;
     r = -EEXIST;
     for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++) {
-        r = entry_inform (making, entry, text, try, false);
-        if (r == 0)
+        r = entry_inform (making, entry, text, try, batch);
+        if (r == 0 && !batch)
             r = entry_finish (making, entry);
+    }
+    if (r == 0 && batch) {
+        g_ptr_array_add (batch, entry);
+        return 0;
     }
     entry_free (entry);
     return entry_end (making, name, r);
@@ -272,7 +277,7 @@ entry_alone (struct entries_making *making, const char *name)
 {
     const int r = entry_is_due (making);
 
-    return r < 0 ? r : entry_of_name (making, name);
+    return r < 0 ? r : entry_of_name (making, name, NULL);
 }
 
 /* --- many entries ----------------------------------------------------------------------------- */
@@ -309,27 +314,6 @@ batch_size (const struct entries_making *making, guint names)
         || !batch_is_possible (making->this))
         return 1;
     return MIN (names, BATCH_MAX);
-}
-
-/* Makes the information file of an entry, and adds the entry to the batch. */
-static int
-batch_add_name (struct entries_making *making, GPtrArray *batch, const char *name)
-{
-    struct entry *entry;
-    g_autofree char *text = NULL;
-    int r = entry_begin (making, name, &entry, &text);
-
-    if (r < 0 || !entry)
-        return r;
-    r = -EEXIST;
-    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++)
-        r = entry_inform (making, entry, text, try, true);
-    if (r == 0) {
-        g_ptr_array_add (batch, entry);
-        return 0;
-    }
-    entry_free (entry);
-    return entry_end (making, name, r);
 }
 
 /* Syncs the file system of the information files. Returns whether that was done. */
@@ -387,7 +371,7 @@ batch_finish_one (struct entries_making *making, struct entry *entry)
 {
     const int r = entry_finish (making, entry);
 
-    return r == -EEXIST ? entry_of_name (making, entry->name)
+    return r == -EEXIST ? entry_of_name (making, entry->name, NULL)
                         : entry_end (making, entry->name, r);
 }
 
@@ -410,7 +394,7 @@ batch_begin (struct entries_making *making, GPtrArray *batch, char *const *names
         int r = entry_is_due (making);
 
         if (r == 0)
-            r = batch_add_name (making, batch, names[i]);
+            r = entry_of_name (making, names[i], batch);
         if (r == -EMFILE || r == -ENFILE)
             return i;
         batch_note (failed, r);

@@ -397,16 +397,24 @@ trash_folder_finish (xlator_t *this, struct client *client, struct trash_stage *
 }
 
 struct trash_stage *
-trash_folder_new (xlator_t *this, inode_t *directory, const struct iatt *before,
-                  const struct trash_who *who, int *ret_error)
+trash_folder_enter (xlator_t *this, inode_t *directory, const struct trash_who *who, bool fresh,
+                    const struct iatt *before, int *ret_error)
 {
-    struct trash_stage *stage = stage_make (this, directory, who, "", ret_error);
+    struct trash_stage *stage = fresh ? NULL : trash_stage_enter (this, directory, who->uid);
+    struct iatt now;
 
+    if (stage) {
+        trash_stage_admit (this, stage, who->pid);
+        return stage;
+    }
+    if (!before)
+        trash_folder_stat (trash_priv (this)->maker.client, directory, &now);
+    stage = stage_make (this, directory, who, "", ret_error);
     if (!stage)
         return NULL;
     stage->refs = 2;
     stage->users = 1;
-    stage->before = *before;
+    stage->before = before ? *before : now;
     trash_stage_add (this, stage);
     return stage;
 }

@@ -203,17 +203,13 @@ static void
 removal_make_stage (xlator_t *this, struct trash_task *task)
 {
     struct removal *removal = removal_of_task (task);
-    struct iatt before;
     int r = 0;
 
-    if (!removal->stage)
-        removal->stage = trash_stage_enter (this, removal->loc.parent, removal->who.uid);
-    if (removal->stage) {
+    if (removal->stage)
         trash_stage_admit (this, removal->stage, removal->who.pid);
-    } else {
-        trash_folder_stat (trash_priv (this)->maker.client, removal->loc.parent, &before);
-        removal->stage = trash_folder_new (this, removal->loc.parent, &before, &removal->who, &r);
-    }
+    else
+        removal->stage = trash_folder_enter (this, removal->loc.parent, &removal->who, false, NULL,
+                                             &r);
     if (removal->stage)
         removal_wind (removal);
     else if (trash_refuses (this, -r, removal->loc.name))

@@ -35,17 +35,8 @@ replacement_link (xlator_t *this, struct replacement *replacement, inode_t *dire
     int r = -EEXIST;
 
     for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
-        struct trash_stage *stage = NULL;
-        struct iatt before;
+        struct trash_stage *stage = trash_folder_enter (this, directory, who, try > 0, NULL, &r);
 
-        if (try == 0)
-            stage = trash_stage_enter (this, directory, who->uid);
-        if (stage) {
-            trash_stage_admit (this, stage, who->pid);
-        } else {
-            trash_folder_stat (client, directory, &before);
-            stage = trash_folder_new (this, directory, &before, who, &r);
-        }
         if (!stage)
             break;
         r = trash_stage_reserve (this, stage, replacement->name)

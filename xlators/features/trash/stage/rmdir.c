@@ -130,14 +130,9 @@ gone_put (xlator_t *this, struct gone *gone, const struct trash_stage *mine, ino
     int r = -EEXIST;
 
     for (int try = 0; trash_stage_is_used_up (r) && try < 2; try++) {
-        struct trash_stage *parent = NULL;
+        struct trash_stage *parent = trash_folder_enter (this, gone->loc.parent, &gone->who,
+                                                         try > 0, &gone->parent, &r);
 
-        if (try == 0)
-            parent = trash_stage_enter (this, gone->loc.parent, gone->who.uid);
-        if (parent)
-            trash_stage_admit (this, parent, gone->who.pid);
-        else
-            parent = trash_folder_new (this, gone->loc.parent, &gone->parent, &gone->who, &r);
         if (!parent)
             return r;
         r = folder_put (this, gone, mine, parent, ret_folder);
