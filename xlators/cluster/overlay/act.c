@@ -164,8 +164,10 @@ int
 overlay_name_look (struct overlay_act *act, inode_t *parent, const char *name,
                    struct overlay_name *ret_name)
 {
-    int r = overlay_look_in (act, OVERLAY_UPPER, parent, name, &ret_name->upper,
-                             &ret_name->upper_buf);
+    int r = overlay_is_dead (act->this, parent)
+                ? -ENOENT
+                : overlay_look_in (act, OVERLAY_UPPER, parent, name, &ret_name->upper,
+                                   &ret_name->upper_buf);
 
     ret_name->whiteout = r > 0 && overlay_is_whiteout (&ret_name->upper_buf);
     return r < 0 ? r : overlay_look_lowers (act, parent, name, ret_name);

@@ -376,6 +376,8 @@ struct overlay_name {
     struct iatt lower_buf;
 };
 
+/* Returns 0, also if no layer has the name; or a negative errno: -ENOENT if the directory was
+ * removed. */
 int overlay_name_look (struct overlay_act *act, inode_t *parent, const char *name,
                        struct overlay_name *ret_name);
 void overlay_name_clear (struct overlay_name *name);

@@ -55,8 +55,7 @@ settle_at (struct settling *settling, inode_t *directory, const char *name, inod
 {
     struct overlay_act *act = settling->act;
     g_auto (overlay_name_t) at = { 0 };
-    int r = overlay_is_dead (act->this, directory)
-                ? -ENOENT : overlay_name_look (act, directory, name, &at);
+    int r = overlay_name_look (act, directory, name, &at);
 
     if (r < 0 || at.upper || !overlay_name_is (act->this, &at, inode))
         return r;

@@ -81,20 +81,13 @@ commit_user_is_gone (struct commit *commit, inode_t *users, const char *name)
     return gone;
 }
 
-/* Views that were begun with the frozen layers of this one have names in a directory of the first
- * child. */
 static int
 commit_check_users (struct commit *commit, const char *outcome)
 {
-    inode_t *root = itable_root (FIRST_CHILD (commit->act.this)->realm->itable);
-    struct client *client = overlay_daemon (&commit->act, OVERLAY_UPPER);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) users = NULL;
-    struct iatt buf;
-    int r = sync_name_look (client, root, OVERLAY_USERS, &users, &buf);
+    const int r = overlay_users_list (&commit->act, &users, names);
 
-    if (r == 0 && buf.ia_type == IA_IFDIR)
-        r = sync_names_list (client, overlay_fds (&commit->act, OVERLAY_UPPER), users, names);
     if (r < 0)
         return r == -ENOENT ? 0 : commit_refuse (commit, OVERLAY_USERS, r);
     for (guint i = 0; i < names->len; i++) {

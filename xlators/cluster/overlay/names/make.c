@@ -217,9 +217,7 @@ overlay_make_at (struct overlay_making *making)
     struct overlay_act *act = making->act;
     const loc_t *loc = making->loc;
     g_auto (overlay_name_t) at = { 0 };
-    int r = overlay_is_dead (act->this, loc->parent) ? -ENOENT
-                                                     : overlay_name_look (act, loc->parent,
-                                                                          loc->name, &at);
+    int r = overlay_name_look (act, loc->parent, loc->name, &at);
 
     if (r < 0)
         return r;
@@ -444,18 +442,36 @@ overlay_link_in (struct overlay_making *making, struct client *client, inode_t *
     return error_or_0 (r);
 }
 
+/* The link takes the place of a whiteout. */
+static int
+overlay_link_staged (struct overlay_making *making, inode_t *whiteout)
+{
+    struct overlay_act *act = making->act;
+    g_autofree char *name = overlay_work_name (act->this);
+    const struct overlay_move move = {
+        overlay_work (act), name,
+        realm_below (act->this, making->call->loc->inode, OVERLAY_UPPER),
+        making->directory, making->loc->name, whiteout
+    };
+    int r = overlay_may_change (act, making->loc->parent, NULL);
+
+    if (r == 0)
+        r = overlay_link_in (making, overlay_daemon (act, OVERLAY_UPPER), move.directory, name);
+    if (r < 0)
+        return r;
+    r = overlay_move (act, &move, 0, NULL);
+    if (r < 0)
+        overlay_work_remove (act, name);
+    return r;
+}
+
 static int
 overlay_link_at (struct overlay_making *making)
 {
     struct overlay_act *act = making->act;
     const loc_t *loc = making->loc;
     g_auto (overlay_name_t) at = { 0 };
-    g_autofree char *there = overlay_work_name (act->this);
-    struct overlay_move move = { overlay_work (act), there, NULL, making->directory, loc->name,
-                                 NULL };
-    int r = overlay_is_dead (act->this, loc->parent) ? -ENOENT
-                                                     : overlay_name_look (act, loc->parent,
-                                                                          loc->name, &at);
+    int r = overlay_name_look (act, loc->parent, loc->name, &at);
 
     if (r < 0 || overlay_name_shows (&at))
         return r < 0 ? r : -EEXIST;
@@ -465,20 +481,9 @@ overlay_link_at (struct overlay_making *making)
         r = overlay_impure_set (act, loc->parent);
     if (r < 0)
         return r;
-    if (!at.whiteout)
-        return overlay_link_in (making, overlay_caller (act), making->directory, loc->name);
-    r = overlay_may_change (act, loc->parent, NULL);
-    if (r == 0)
-        r = overlay_link_in (making, overlay_daemon (act, OVERLAY_UPPER), overlay_work (act),
-                             there);
-    move.inode = realm_below (act->this, making->call->loc->inode, OVERLAY_UPPER);
-    move.victim = at.upper;
-    if (r < 0)
-        return r;
-    r = overlay_move (act, &move, 0, NULL);
-    if (r < 0)
-        overlay_work_remove (act, there);
-    return r;
+    return at.whiteout ? overlay_link_staged (making, at.upper)
+                       : overlay_link_in (making, overlay_caller (act), making->directory,
+                                          loc->name);
 }
 
 void

@@ -143,7 +143,7 @@ overlay_naming_try (inode_t *parent, const char *name, void *data)
     g_auto (overlay_name_t) at = { 0 };
     const int r = naming->stands ? 0 : overlay_name_look (&naming->act, parent, name, &at);
 
-    if (r < 0)
+    if (r < 0 && r != -ENOENT)
         naming->error = r;
     if (r < 0 || naming->stands || !overlay_name_shows (&at))
         return;

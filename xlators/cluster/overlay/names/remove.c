@@ -81,9 +81,7 @@ static int
 overlay_remove_at (struct overlay_act *act, struct overlay_removal *removal)
 {
     const loc_t *loc = removal->loc;
-    int r = overlay_is_dead (act->this, loc->parent)
-                ? -ENOENT
-                : overlay_name_look (act, loc->parent, loc->name, &removal->at);
+    int r = overlay_name_look (act, loc->parent, loc->name, &removal->at);
 
     if (r == 0)
         r = overlay_removal_check (act, removal);

@@ -332,11 +332,7 @@ static int
 overlay_rename_look (struct overlay_renaming *renaming)
 {
     struct overlay_act *act = renaming->act;
-    const bool dead = overlay_is_dead (act->this, renaming->from->parent)
-                      || overlay_is_dead (act->this, renaming->to->parent);
-    int r = dead ? -ENOENT
-                 : overlay_name_look (act, renaming->from->parent, renaming->from->name,
-                                      &renaming->at);
+    int r = overlay_name_look (act, renaming->from->parent, renaming->from->name, &renaming->at);
 
     if (r == 0)
         r = overlay_name_look (act, renaming->to->parent, renaming->to->name, &renaming->over);

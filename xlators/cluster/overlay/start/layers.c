@@ -247,19 +247,27 @@ overlay_layers_find (struct overlay_act *act)
     return r;
 }
 
+int
+overlay_users_list (struct overlay_act *act, inode_t **ret_directory, GPtrArray *names)
+{
+    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    struct iatt buf;
+    const int r = sync_name_look (client, root, OVERLAY_USERS, ret_directory, &buf);
+
+    if (r < 0 || buf.ia_type != IA_IFDIR)
+        return r < 0 ? r : -ENOENT;
+    return sync_names_list (client, overlay_fds (act, OVERLAY_UPPER), *ret_directory, names);
+}
+
 /* A view that reads the frozen layers reads the empty ones as well. */
 static bool
 layers_have_users (struct overlay_act *act)
 {
-    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (inode_t) users = NULL;
-    struct iatt buf;
-    int r = sync_name_look (client, root, OVERLAY_USERS, &users, &buf);
+    const int r = overlay_users_list (act, &users, names);
 
-    if (r == 0)
-        r = sync_names_list (client, overlay_fds (act, OVERLAY_UPPER), users, names);
     return r != -ENOENT && (r < 0 || names->len > 0);
 }
 

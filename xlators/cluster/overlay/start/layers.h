@@ -25,6 +25,10 @@ void overlay_layer_push (struct overlay_act *act, inode_t *root, const struct ia
 inode_t *overlay_upper_replace (struct overlay_act *act, inode_t *root, const struct iatt *buf);
 /* The root has the inode number of the layer that was frozen first, with these attributes. */
 void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
+/* Adds the names of the views that were begun with frozen layers of this one: links in a directory
+ * of the first child. Returns 0 with that directory, or a negative errno: -ENOENT if there is
+ * none. */
+int overlay_users_list (struct overlay_act *act, inode_t **ret_directory, GPtrArray *names);
 /* Whether this graph has a slot for one more layer. */
 bool overlay_layers_have_room (xlator_t *this);
 
