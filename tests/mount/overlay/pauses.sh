@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Pauses of cluster/overlay: a discard of everything is one rename, however many names there are, and
-# what it leaves is what the lowers have. What hinders a freeze is named at once: the file, and the
+# what it leaves is what the lowers have. Paths are looked up before the pause, those of a discard as
+# those of a commit that moves directories. What hinders a freeze is named at once: the file, and the
 # program that uses it, or the command that is under way.
 # builds: release debug
 . "$(dirname "$0")/lib.sh"
@@ -91,6 +92,56 @@ change
 expect_match "a discard after a freeze" "^$((2 * NAMES + 2)) names discarded" \
     "$(overlay discard "$MNT")"
 diff -r before "$MNT" || fail "the view differs from its lower after a freeze and a discard"
+
+# --- a discard of paths ---------------------------------------------------------------------------
+
+clear () {
+    "$WINDLASS" fault --volume=changes "$MNT" --clear >/dev/null
+}
+mapfile -t paths < <(seq -f name%.0f 20)
+change
+faults changes 'lookup -> delay 50ms'
+said=$(overlay discard "$MNT" "${paths[@]}")
+clear
+expect_match "a discard of paths" "^20 names discarded; " "$said"
+held=$(sed 's/.*for \([0-9]*\).*/\1/' <<<"$said")
+[ "$held" -lt 1000 ] || fail "requests waited while paths were looked up: $held ms"
+for number in 1 2; do expect "name$number" old "$(cat "$MNT/name$number")"; done
+expect "the other changes" $((2 * NAMES + 2 - 20)) "$(changes | wc -l)"
+
+# discards_meanwhile CHANGE PATH...: a discard of the paths, which are changed when it has looked all
+# of them up but for the last one.
+discards_meanwhile () {
+    local change=$1 status=0
+    shift
+    faults changes "lookup path \"*/${*: -1}\" -> hang"
+    overlay discard "$MNT" "$@" >discarded 2>&1 &
+    wait_until "'$WINDLASS' inflight '$MNT' | grep -q \"now at: .*'changes'\""
+    eval "$change" || fail "'$change' beside a discard"
+    clear
+    wait $! || status=$?
+    return $status
+}
+mkdir "$MNT/made"
+for number in 1 2 3 4 5; do echo new >"$MNT/name$number"; done
+rm "$MNT/name5"
+discards_meanwhile 'rm "$MNT/name1"; mv "$MNT/new1" "$MNT/name2"; rm "$MNT/name3"
+    mkdir "$MNT/name3"; echo new >"$MNT/name5"; echo new >"$MNT/made/in"' \
+    name1 name2 name3 name4 name5 made new3 || fail "a discard of paths that change: $(cat discarded)"
+expect_match "a discard of paths that change" '^7 names discarded' "$(cat discarded)"
+for number in 1 2 3 4 5; do
+    expect "name$number, changed meanwhile" old "$(cat "$MNT/name$number")"
+done
+expect "the other changes" $((2 * NAMES - 20)) "$(changes | wc -l)"
+
+# One of them is no change any more: nothing is discarded.
+echo new >"$MNT/name1"
+discards_meanwhile 'rm "$MNT/new2"' name1 new2 new4 && fail "a discard of what is no change any more"
+expect "why" "windlass overlay discard: the view has changed nothing at '/new2'; nothing was discarded" \
+    "$(cat discarded)"
+expect "the other path" new "$(cat "$MNT/name1")"
+overlay discard "$MNT" >/dev/null
+diff -r before "$MNT" || fail "the view differs from its lower after discards of paths"
 
 # --- what hinders ---------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ static void
 drop_swap (struct apply *apply, const struct apply_item *item, bool gone)
 {
     inode_t *parent;
-    g_autoptr (inode_t) inode = overlay_known_inode (apply->act.above, item->path, &parent);
+    g_autoptr (inode_t) inode = overlay_known_inode (itable_root (apply->act.above), item->path,
+                                                     &parent);
     g_autoptr (inode_t) below = inode ? drop_find (apply, item, parent) : NULL;
 
     if (below && realm_below (apply->act.this, inode, OVERLAY_UPPER) == item->upper) {

@@ -51,9 +51,9 @@ int overlay_refuse_old_graphs (xlator_t *this, struct job *job, const char *outc
 
 /* --- pausing.c --- */
 
-/* Returns the inode above of a path, with a reference, and its directory; NULL if no program, nor
- * the kernel, knows it. */
-inode_t *overlay_known_inode (struct itable *above, const char *path, inode_t **ret_parent);
+/* Returns the inode of a path from a root, with a reference, and its directory; NULL if the table
+ * does not know it: above, if no program, nor the kernel, does. */
+inode_t *overlay_known_inode (inode_t *root, const char *path, inode_t **ret_parent);
 /* Runs a function in a pause in which no task runs either (pause_run). Tries for ten seconds.
  * outcome ends the sentences of a failure, such as "nothing was discarded". Returns what fn
  * returns, or a negative errno after job_refuse. */

@@ -120,9 +120,12 @@ static int
 all_forget_linked (struct discard_all *all)
 {
     struct discarding discarding = { all->act.this, all->pause };
-    const int r = overlay_index_discard (&all->act, all->directory, NULL, discard_linked,
-                                         &discarding);
+    g_autoptr (GHashTable) names = NULL;
+    int r = overlay_index_read (&all->act, &names);
 
+    if (r == 0)
+        r = overlay_index_discard (&all->act, names, all->directory, NULL, discard_linked,
+                                   &discarding);
     if (r < 0)
         job_refuse (all->job, "all names were discarded, but for files of which the directory "
                     "below has several names (hard links): %s; give the command again",

@@ -5,8 +5,9 @@
  *
  * In a pause (core/work/pause.h) the upper's object of each name moves to work, one rename each,
  * and the inodes that had a part in it are detached: files that programs have open go on as removed
- * ones. What moved to work is removed afterwards. All names are looked up before the first one
- * moves, so a path that can't be discarded costs nothing.
+ * ones. What moved to work is removed afterwards. All names are looked up before the pause; in it
+ * the table below tells which of them the view has changed since, and only those are looked up
+ * again. The first one moves when all are known, so a path that can't be discarded costs nothing.
  */
 #include "discard.h"
 #include "../names/links.h"
@@ -17,8 +18,8 @@
 
 /* A name of the upper that goes. */
 struct discard_name {
-    char *path;     /* in the view */
-    char *name;     /* the last name of it */
+    char *path;     /* in the view, owned */
+    const char *name; /* the last name of it, in path */
     inode_t *upper; /* its directory in the upper, with a reference */
     inode_t *inode; /* the object in the upper, a whiteout too, with a reference */
     char *away;     /* its name in work once it has moved; else NULL */
@@ -31,6 +32,7 @@ struct discard {
     GPtrArray *names;  /* of struct discard_name */
     bool all;          /* also what has changed of the root itself */
     uint64_t records;  /* overlay_records_now of the pause */
+    GHashTable *index; /* of overlay_index_read, in the pause; owned */
     struct pause *pause;
 };
 
@@ -42,7 +44,6 @@ discard_name_free (void *data)
     inode_unref (name->upper);
     inode_unref (name->inode);
     g_free (name->path);
-    g_free (name->name);
     g_free (name->away);
     g_free (name);
 }
@@ -65,54 +66,45 @@ discard_upper_root (const struct discard *discard)
     return realm_below (discard->act.this, itable_root (discard->act.above), OVERLAY_UPPER);
 }
 
-/* Adds a name of a directory of the upper. Returns 0, or a negative errno: -ENOENT if the upper has
- * nothing there. */
+/* Looks a name up. Returns 0, or a negative errno: -ENOENT if the upper has nothing there. */
 static int
-discard_add (struct discard *discard, inode_t *upper, const char *name, const char *path)
+discard_look (struct discard *discard, struct discard_name *name)
 {
     struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
-    struct discard_name *one;
-    inode_t *inode;
+    g_auto (GStrv) names = g_strsplit (name->path + 1, "/", -1);
     struct iatt buf;
-    const int r = sync_name_look (client, upper, name, &inode, &buf);
+    int r;
 
-    if (r < 0)
-        return r;
-    one = g_new0 (struct discard_name, 1);
-    *one = (struct discard_name){ g_strdup (path), g_strdup (name), inode_ref (upper), inode,
-                                  NULL };
-    g_ptr_array_add (discard->names, one);
-    return 0;
+    g_clear_pointer (&name->upper, inode_unref);
+    g_clear_pointer (&name->inode, inode_unref);
+    r = overlay_walk (&discard->act, OVERLAY_UPPER, discard_upper_root (discard), names,
+                      g_strv_length (names) - 1, false, &name->upper, &buf);
+    return r < 0 ? r : sync_name_look (client, name->upper, name->name, &name->inode, &buf);
+}
+
+/* Adds a name that is still to be looked up. Takes the path. */
+static struct discard_name *
+discard_add (struct discard *discard, char *path)
+{
+    struct discard_name *name = g_new0 (struct discard_name, 1);
+
+    *name = (struct discard_name){ .path = path, .name = strrchr (path, '/') + 1 };
+    g_ptr_array_add (discard->names, name);
+    return name;
 }
 
 static int
-discard_add_all (struct discard *discard)
+discard_find_all (struct discard *discard)
 {
     struct client *client = overlay_daemon (&discard->act, OVERLAY_UPPER);
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    inode_t *root = discard_upper_root (discard);
-    int r = sync_names_list (client, overlay_fds (&discard->act, OVERLAY_UPPER), root, names);
+    int r = sync_names_list (client, overlay_fds (&discard->act, OVERLAY_UPPER),
+                             discard_upper_root (discard), names);
 
-    for (guint i = 0; r == 0 && i < names->len; i++) {
-        g_autofree char *path = g_strconcat ("/", names->pdata[i], NULL);
-
-        r = discard_add (discard, root, names->pdata[i], path);
-    }
-    discard->all = true;
+    for (guint i = 0; r == 0 && i < names->len; i++)
+        r = discard_look (discard, discard_add (discard,
+                                                g_strconcat ("/", names->pdata[i], NULL)));
     return r;
-}
-
-static int
-discard_add_path (struct discard *discard, const char *path)
-{
-    g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
-    const guint last = g_strv_length (names) - 1;
-    g_autoptr (inode_t) upper = NULL;
-    struct iatt buf;
-    const int r = overlay_walk (&discard->act, OVERLAY_UPPER, discard_upper_root (discard), names,
-                                last, false, &upper, &buf);
-
-    return r < 0 ? r : discard_add (discard, upper, names[last], path);
 }
 
 /* A path below another one goes with that. */
@@ -127,32 +119,56 @@ discard_is_below_another (char **paths, const char *path)
 }
 
 static int
-discard_find_path (struct discard *discard, const char *path)
+discard_find (struct discard *discard, struct discard_name *name)
 {
-    const int r = discard_add_path (discard, path);
+    const int r = discard_look (discard, name);
 
     if (r == -ENOTDIR)
         job_refuse (discard->job, "the view has removed or replaced a directory above '%s': that "
-                                  "one can be discarded; nothing was discarded", path);
+                                  "one can be discarded; nothing was discarded", name->path);
     else if (r == -ENOENT)
         job_refuse (discard->job, "the view has changed nothing at '%s'; nothing was discarded",
-                    path);
+                    name->path);
     else if (r < 0)
-        job_refuse (discard->job, "'%s': %s; nothing was discarded", path, g_strerror (-r));
+        job_refuse (discard->job, "'%s': %s; nothing was discarded", name->path, g_strerror (-r));
     return r;
 }
 
+/* Before the pause. A discard of everything lists the names in it. */
 static int
-discard_find (struct discard *discard)
+discard_find_paths (struct discard *discard)
 {
     char **const paths = discard->order->paths;
     int r = 0;
 
-    if (discard_is_of_all (paths))
-        return discard_add_all (discard);
-    for (char **path = paths; r == 0 && *path; path++)
+    for (char **path = paths; r == 0 && !discard->all && *path; path++)
         if (!discard_is_below_another (paths, *path))
-            r = discard_find_path (discard, *path);
+            r = discard_find (discard, discard_add (discard, g_strdup (*path)));
+    return r;
+}
+
+/* Whether a name still stands for what was found: what the view does in the upper, the table of the
+ * upper knows. */
+static bool
+discard_is_known (const struct discard *discard, const struct discard_name *name)
+{
+    inode_t *parent;
+    g_autoptr (inode_t) inode = overlay_known_inode (discard_upper_root (discard), name->path,
+                                                     &parent);
+    const bool known = inode == name->inode && parent == name->upper;
+
+    inode_unref (parent);
+    return known;
+}
+
+static int
+discard_find_again (struct discard *discard)
+{
+    int r = discard->all ? discard_find_all (discard) : 0;
+
+    for (guint i = 0; r == 0 && !discard->all && i < discard->names->len; i++)
+        if (!discard_is_known (discard, discard->names->pdata[i]))
+            r = discard_find (discard, discard->names->pdata[i]);
     return r;
 }
 
@@ -213,7 +229,8 @@ discard_forget (struct discard *discard, const struct discard_name *name)
 {
     const struct discarding discarding = { discard->act.this, discard->pause };
     inode_t *parent;
-    g_autoptr (inode_t) inode = overlay_known_inode (discard->act.above, name->path, &parent);
+    g_autoptr (inode_t) inode = overlay_known_inode (itable_root (discard->act.above), name->path,
+                                                     &parent);
 
     if (inode)
         discard_inode (&discarding, inode);
@@ -245,8 +262,8 @@ discard_move (struct discard *discard, struct discard_name *name)
     if (r < 0)
         return r;
     if (!discard->all)
-        r = overlay_index_discard (&discard->act, name->upper, name->away, discard_linked,
-                                   &discarding);
+        r = overlay_index_discard (&discard->act, discard->index, name->upper, name->away,
+                                   discard_linked, &discarding);
     discard_forget (discard, name);
     return r;
 }
@@ -282,8 +299,8 @@ discard_move_all (struct discard *discard)
                         g_strerror (-r), i);
     }
     if (r == 0 && discard->all)
-        r = overlay_index_discard (&discard->act, discard_upper_root (discard), NULL,
-                                   discard_linked, &discarding);
+        r = overlay_index_discard (&discard->act, discard->index, discard_upper_root (discard),
+                                   NULL, discard_linked, &discarding);
     return r == 0 && discard->all ? discard_root (discard) : r;
 }
 
@@ -320,15 +337,21 @@ static int
 discard_in_pause (struct pause *pause, void *data)
 {
     struct discard *discard = data;
-    int r;
+    int r = discard_find_again (discard);
 
     discard->pause = pause;
-    r = discard_find (discard);
-    if (r == 0)
-        discard_removed (&discard->act, pause);
+    if (r < 0)
+        return r;
+    r = overlay_index_read (&discard->act, &discard->index);
+    if (r < 0) {
+        job_refuse (discard->job, "the names of hard-linked files in the work directory can't be "
+                    "read: %s; nothing was discarded", g_strerror (-r));
+        return r;
+    }
+    discard_removed (&discard->act, pause);
     overlay_links_forget (discard->act.this);
     discard->records = overlay_records_now (discard->act.this);
-    return r < 0 ? r : discard_move_all (discard);
+    return discard_move_all (discard);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -392,6 +415,7 @@ static int
 discard_names (struct job *job, const struct overlay_order *order)
 {
     struct discard discard = { .job = job, .order = order,
+                               .all = discard_is_of_all (order->paths),
                                .names = g_ptr_array_new_with_free_func (discard_name_free) };
     struct overlay_pause wanted = { .job = job, .fn = discard_in_pause, .data = &discard,
                                     .outcome = "nothing was discarded" };
@@ -399,7 +423,9 @@ discard_names (struct job *job, const struct overlay_order *order)
     int r;
 
     overlay_act_begin (&discard.act, order->this, NULL, realm_root_above (order->this));
-    r = overlay_pause_run (order->this, &wanted);
+    r = discard_find_paths (&discard);
+    if (r == 0)
+        r = overlay_pause_run (order->this, &wanted);
     if (r == 0)
         r = discard_settle (&discard);
     n = discard_clean (&discard);
@@ -407,6 +433,7 @@ discard_names (struct job *job, const struct overlay_order *order)
         discard_print (job, n, wanted.held);
     overlay_act_end (&discard.act);
     g_ptr_array_unref (discard.names);
+    g_clear_pointer (&discard.index, g_hash_table_unref);
     return r;
 }
 

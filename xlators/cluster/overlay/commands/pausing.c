@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pauses of the commands, and what the table above knows of a path. */
+/* Pauses of the commands, and what a table knows of a path. */
 #include "commands.h"
 
 #define PATIENCE INT64_C (10000000000) /* nanoseconds for which tasks may go on */
@@ -57,10 +57,10 @@ overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
 }
 
 inode_t *
-overlay_known_inode (struct itable *above, const char *path, inode_t **ret_parent)
+overlay_known_inode (inode_t *root, const char *path, inode_t **ret_parent)
 {
     g_auto (GStrv) names = g_strsplit (path + 1, "/", -1);
-    inode_t *at = inode_ref (itable_root (above));
+    inode_t *at = inode_ref (root);
 
     *ret_parent = NULL;
     for (char **name = names; at && *name; name++) {

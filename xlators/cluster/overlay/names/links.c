@@ -298,12 +298,33 @@ overlay_index_settled (struct overlay_act *act, const char *name)
 
 /* --- a discard -------------------------------------------------------------------------------- */
 
+int
+overlay_index_read (struct overlay_act *act, GHashTable **ret_names)
+{
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    inode_t *index = overlay_index (act->this, act->above);
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = overlay_has_index (act->this) ? overlay_index_list (act, names) : 0;
+
+    *ret_names = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, g_free);
+    for (guint i = 0; r == 0 && i < names->len; i++) {
+        inode_t *copy;
+        struct iatt buf;
+
+        r = sync_name_look (client, index, names->pdata[i], &copy, &buf);
+        if (r == 0)
+            g_hash_table_replace (*ret_names, copy, g_strdup (names->pdata[i]));
+        r = r == -ENOENT ? 0 : r;
+    }
+    return r;
+}
+
 /* Files that leave the index. */
 struct index_leaving {
     struct overlay_act *act;
     inode_t *index;
     inode_t *directory; /* as of overlay_index_discard; NULL: it has been synced */
-    GHashTable *names;  /* copy, with a reference -> its name in the index */
+    GHashTable *names;  /* of overlay_index_read, of those that are still in it */
     void (*gone) (inode_t *above, void *data);
     void *data;
 };
@@ -342,26 +363,6 @@ index_leave (struct index_leaving *leaving, const char *name, inode_t *copy)
 }
 
 static int
-index_read (struct index_leaving *leaving)
-{
-    struct client *client = overlay_daemon (leaving->act, OVERLAY_UPPER);
-    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-    int r = sync_names_list (client, overlay_fds (leaving->act, OVERLAY_UPPER), leaving->index,
-                             names);
-
-    for (guint i = 0; r == 0 && i < names->len; i++) {
-        inode_t *copy;
-        struct iatt buf;
-
-        r = sync_name_look (client, leaving->index, names->pdata[i], &copy, &buf);
-        if (r == 0)
-            g_hash_table_replace (leaving->names, copy, g_strdup (names->pdata[i]));
-        r = r == -ENOENT ? 0 : r;
-    }
-    return r;
-}
-
-static int
 index_leave_file (const struct sync_tree *tree, inode_t *directory, const char *name,
                   inode_t *inode, const struct iatt *buf)
 {
@@ -390,20 +391,17 @@ index_leave_all (struct index_leaving *leaving)
 }
 
 int
-overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
-                       void (*gone) (inode_t *above, void *data), void *data)
+overlay_index_discard (struct overlay_act *act, GHashTable *names, inode_t *directory,
+                       const char *name, void (*gone) (inode_t *above, void *data), void *data)
 {
-    g_autoptr (GHashTable) names =
-        g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, g_free);
     struct index_leaving leaving = { act, overlay_index (act->this, act->above), directory, names,
                                      gone, data };
     const struct sync_tree tree = { .client = overlay_daemon (act, OVERLAY_UPPER),
                                     .fds = overlay_fds (act, OVERLAY_UPPER),
                                     .fn = index_leave_file, .data = &leaving };
-    int r = overlay_has_index (act->this) ? index_read (&leaving) : 0;
 
-    if (r < 0 || g_hash_table_size (names) == 0)
-        return r;
+    if (g_hash_table_size (names) == 0)
+        return 0;
     return name ? sync_tree_each (&tree, overlay_work (act), name) : index_leave_all (&leaving);
 }
 

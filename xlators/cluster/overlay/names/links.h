@@ -23,10 +23,15 @@ void overlay_name_removed (struct overlay_act *act, inode_t *parent, inode_t *in
 /* Removes a name from the index, unless something else than the copy has it, or the copy has
  * another name. What the view has removed is synced before. Returns 0 or a negative errno. */
 int overlay_index_sweep (struct overlay_act *act, const char *name, const inode_t *copy);
+/* Returns 0 or a negative errno. *ret_names: copies, with references -> their names in the index;
+ * g_hash_table_unref it, also after an error. */
+int overlay_index_read (struct overlay_act *act, GHashTable **ret_names);
 /* Takes the files of a tree in work, `name`, which came from a directory of the upper, out of the
- * index; name NULL: all files. Calls gone for each that the table above knows. */
-int overlay_index_discard (struct overlay_act *act, inode_t *directory, const char *name,
-                           void (*gone) (inode_t *above, void *data), void *data);
+ * index; name NULL: all files. names: of overlay_index_read, which loses them. Calls gone for each
+ * that the table above knows. */
+int overlay_index_discard (struct overlay_act *act, GHashTable *names, inode_t *directory,
+                           const char *name, void (*gone) (inode_t *above, void *data),
+                           void *data);
 
 /* Returns the inode above of a name in the index, with a reference; NULL: nobody knows it. */
 inode_t *overlay_index_above (struct overlay_act *act, const char *name);
