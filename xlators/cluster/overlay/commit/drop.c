@@ -294,6 +294,7 @@ layer_drop_carry_out (struct layer_drop *drop)
     if (r == 0)
         r = layer_drop_refuse (drop, "renamed directories can't be noted in the view's folder",
                                overlay_moves_write (apply->act.this, &drop->moves));
+    overlay_moves_find (&apply->act, &drop->moves);
     if (r == 0)
         r = layer_drop_try (drop, &wanted);
     apply->held += wanted.held;

@@ -160,6 +160,7 @@ staging_move (struct staging *staging)
                     g_strerror (-r), apply->nothing);
         return r;
     }
+    overlay_moves_find (&apply->act, &staging->moves);
     r = overlay_pause_run (apply->act.this, &wanted);
     apply->held = MAX (apply->held, wanted.held);
     s = overlay_moves_end (&apply->act, &staging->moves);

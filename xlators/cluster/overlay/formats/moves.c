@@ -6,6 +6,16 @@
 #define MOVE_TEXTS 4 /* of a value, behind the gfid, each with a NUL: from, layer, path, redirect */
 
 static void
+move_unfind (struct overlay_move_of *move)
+{
+    g_clear_pointer (&move->left, inode_unref);
+    g_clear_pointer (&move->entered, inode_unref);
+    g_clear_pointer (&move->inode, inode_unref);
+    g_clear_pointer (&move->marked, inode_unref);
+    move->found = false;
+}
+
+static void
 move_free (void *data)
 {
     struct overlay_move_of *move = data;
@@ -16,9 +26,7 @@ move_free (void *data)
     g_free (move->path);
     g_free (move->redirect);
     g_free (move->before);
-    inode_unref (move->left);
-    inode_unref (move->entered);
-    inode_unref (move->marked);
+    move_unfind (move);
     g_free (move);
 }
 
@@ -128,8 +136,7 @@ overlay_moves_write (xlator_t *this, const struct overlay_moves *moves)
 
 struct moved_place {
     inode_t *directory; /* NULL: not there. With a reference */
-    char *name;         /* in it; owned */
-    inode_t *inode;     /* what it has there, with a reference; NULL: nothing */
+    inode_t *inode;     /* what it has under the name, with a reference; NULL: nothing */
 };
 
 static void
@@ -137,7 +144,6 @@ moved_place_clear (struct moved_place *place)
 {
     inode_unref (place->directory);
     inode_unref (place->inode);
-    g_free (place->name);
     *place = (struct moved_place){ 0 };
 }
 
@@ -155,7 +161,6 @@ moved_place_look (struct overlay_act *act, const char *path, struct moved_place 
     struct iatt buf;
     int r = overlay_walk (act, base, root, names, last, false, &place->directory, &buf);
 
-    place->name = g_strdup (names[last]);
     if (r == 0)
         r = sync_name_look (overlay_daemon (act, base), place->directory, names[last],
                             &place->inode, &buf);
@@ -196,36 +201,6 @@ move_find (struct overlay_act *act, const struct overlay_moves *moves,
 
 /* --- a move ----------------------------------------------------------------------------------- */
 
-static void
-move_note (inode_t **where, inode_t *inode)
-{
-    inode_unref (*where);
-    *where = inode ? inode_ref (inode) : NULL;
-}
-
-/* Gives the directory its new name in the base, unless it has it. */
-static int
-move_rename (struct overlay_act *act, const struct overlay_moves *moves,
-             struct overlay_move_of *move)
-{
-    const unsigned base = overlay_priv (act->this)->n - 1;
-    g_auto (moved_place_t) from = { 0 }, to = { 0 };
-    int r = moved_place_look (act, move->to, &to);
-
-    if (r == 0)
-        r = move_find (act, moves, move, &from);
-    if (r < 0)
-        return r;
-    move_note (&move->left, from.directory);
-    move_note (&move->entered, to.directory);
-    if (moved_place_has (&to, &move->gfid))
-        return 0;
-    if (!to.directory || !moved_place_has (&from, &move->gfid))
-        return -ENOENT;
-    return sync_name_rename (overlay_daemon (act, base), from.inode, from.directory, from.name,
-                             to.directory, to.name, RENAME_NOREPLACE);
-}
-
 /* Returns the slot of a layer; 0: it is gone. */
 static unsigned
 move_slot (const xlator_t *this, const struct overlay_move_of *move)
@@ -255,26 +230,86 @@ move_layer_look (struct overlay_act *act, const struct overlay_move_of *move, in
     return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
+/* Also before the pause: then a directory to which an earlier move leads is not there yet. */
+static int
+move_look (struct overlay_act *act, const struct overlay_moves *moves,
+           struct overlay_move_of *move)
+{
+    g_auto (moved_place_t) from = { 0 }, to = { 0 };
+    int r = moved_place_look (act, move->to, &to);
+
+    move_unfind (move);
+    if (r == 0)
+        r = move_find (act, moves, move, &from);
+    if (r == 0)
+        r = move_layer_look (act, move, &move->marked);
+    if (r < 0)
+        return r;
+    move->there = moved_place_has (&to, &move->gfid);
+    if (moved_place_has (&from, &move->gfid))
+        move->inode = g_steal_pointer (&from.inode);
+    move->left = g_steal_pointer (&from.directory);
+    move->entered = g_steal_pointer (&to.directory);
+    move->found = move->there || (move->inode && move->entered);
+    return 0;
+}
+
+static int
+move_rename_back (struct overlay_act *act, const loc_t *from, const loc_t *to)
+{
+    loc_t there = { .name = to->name, .parent = to->parent };
+    loc_t back = { .name = from->name, .parent = from->parent };
+
+    (void) sync_rename (overlay_daemon (act, overlay_priv (act->this)->n - 1), &there, &back,
+                        RENAME_NOREPLACE, NULL, NULL);
+    loc_wipe_path (&there);
+    loc_wipe_path (&back);
+    return -ENOENT;
+}
+
+/* Gives the directory its new name in the base, unless it has it. Somebody may have put another one
+ * in its place below the view since it was found: that one gets its name back. */
+static int
+move_rename (struct overlay_act *act, const struct overlay_move_of *move)
+{
+    loc_t from = { .name = strrchr (move->from, '/') + 1, .parent = move->left,
+                   .inode = move->inode };
+    loc_t to = { .name = strrchr (move->to, '/') + 1, .parent = move->entered };
+    struct rename_reply reply;
+    int r;
+
+    if (move->there || !move->found)
+        return move->there ? 0 : -ENOENT;
+    r = error_or_0 (sync_rename (overlay_daemon (act, overlay_priv (act->this)->n - 1), &from, &to,
+                                 RENAME_NOREPLACE, NULL, &reply));
+    if (r == 0 && !gfid_equal (&reply.buf.ia_gfid, &move->gfid))
+        r = move_rename_back (act, &from, &to);
+    else if (r == 0)
+        inode_rename (from.parent, from.name, to.parent, to.name, false);
+    rename_reply_drop (&reply);
+    loc_wipe_path (&from);
+    loc_wipe_path (&to);
+    return r;
+}
+
 /* A layer that was dropped needs no redirect. */
 static int
-move_mark (struct overlay_act *act, struct overlay_move_of *move)
+move_mark (struct overlay_act *act, const struct overlay_move_of *move)
 {
-    g_autoptr (inode_t) at = NULL;
-    const int r = move_layer_look (act, move, &at);
-
-    if (r < 0 || !at)
-        return r;
-    move_note (&move->marked, at);
-    return *move->redirect ? overlay_mark_set (act, at, OVERLAY_REDIRECT, move->redirect,
+    if (!move->marked)
+        return 0;
+    return *move->redirect ? overlay_mark_set (act, move->marked, OVERLAY_REDIRECT, move->redirect,
                                                strlen (move->redirect))
-                           : overlay_mark_remove (act, at, OVERLAY_REDIRECT);
+                           : overlay_mark_remove (act, move->marked, OVERLAY_REDIRECT);
 }
 
 static int
 move_make (struct overlay_act *act, const struct overlay_moves *moves, struct overlay_move_of *move)
 {
-    int r = move_rename (act, moves, move);
+    int r = move->found ? 0 : move_look (act, moves, move);
 
+    if (r == 0)
+        r = move_rename (act, move);
     if (r < 0)
         return r;
     move->made = true;
@@ -294,10 +329,15 @@ move_undo (struct overlay_act *act, const struct overlay_moves *moves,
     };
     const int r = move_make (act, moves, &back);
 
-    inode_unref (back.left);
-    inode_unref (back.entered);
-    inode_unref (back.marked);
+    move_unfind (&back);
     return r;
+}
+
+void
+overlay_moves_find (struct overlay_act *act, const struct overlay_moves *moves)
+{
+    for (guint i = 0; i < moves->all->len; i++)
+        (void) move_look (act, moves, moves->all->pdata[i]);
 }
 
 int
@@ -316,7 +356,6 @@ overlay_moves_run (struct overlay_act *act, struct overlay_moves *moves,
 
         moves->stuck = move->made && move_undo (act, moves, move) < 0;
     }
-    (void) store_write (overlay_priv (act->this)->records);
     return r;
 }
 
@@ -340,6 +379,8 @@ overlay_moves_end (struct overlay_act *act, struct overlay_moves *moves)
 {
     int r = moves->stuck ? -EIO : 0;
 
+    /* First, since a read-only mount after a kill can't finish them. */
+    (void) store_write (overlay_priv (act->this)->records);
     for (guint i = 0; r == 0 && i < moves->all->len; i++)
         r = move_sync (act, moves->all->pdata[i]);
     if (r == 0)

@@ -4,10 +4,12 @@
  * frozen layer (commit/renames.c). The base and the layer may be on different file systems, so no
  * order of the two changes is right after a kill or a power cut. Hence:
  *
- *   1. The moves are written to the store of records, and synced: overlay_moves_write.
+ *   1. The moves are written to the store of records, and synced: overlay_moves_write. All that
+ *      can be looked up before the pause is: overlay_moves_find.
  *   2. In a pause each directory is moved, and then its redirect is changed: overlay_moves_run.
  *      An error undoes all of them.
- *   3. The moves are synced, and the store forgets them: overlay_moves_end.
+ *   3. The records that have moved along are written, the moves are synced, and the store forgets
+ *      them: overlay_moves_end.
  *
  * A start that finds moves in the store finishes them before the view shows a name:
  * overlay_moves_finish. A read-only mount is refused if it would not show a directory. The records
@@ -26,7 +28,13 @@ struct overlay_move_of {
     char *redirect;   /* that it gets; "": none. Owned */
     char *before;     /* the redirect that it had. Owned; not in the store */
 
-    inode_t *left, *entered, *marked; /* what has to be synced, with references; NULL: nothing */
+    /* What was looked up; inodes with references, NULL: not there. */
+    bool found;       /* all that the move needs */
+    bool there;       /* the directory has its new name */
+    inode_t *left, *entered; /* directories of the base: where it is, and where it goes */
+    inode_t *inode;   /* the directory itself, where it is to leave */
+    inode_t *marked;  /* that with the redirect */
+
     bool made;        /* in this run */
 };
 
@@ -44,6 +52,8 @@ void overlay_moves_add (struct overlay_moves *moves, const struct overlay_move_o
 bool overlay_moves_pend (xlator_t *this);
 /* Returns 0 or a negative errno: then the store has none of them. */
 int overlay_moves_write (xlator_t *this, const struct overlay_moves *moves);
+/* Before the pause. What can't be found is looked up in the pause. */
+void overlay_moves_find (struct overlay_act *act, const struct overlay_moves *moves);
 /* In a pause. Returns 0, or a negative errno, after which none is made, unless moves->stuck:
  * -ENOENT if a directory, or the place where it shall go, is gone; -EEXIST if that is taken.
  * *ret_failed is the move that failed. */
