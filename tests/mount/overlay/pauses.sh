@@ -25,7 +25,7 @@ freeze () {
     overlay freeze "$MNT"
 }
 
-mkdir -p "$UPPER" "$BACK/dir"
+mkdir -p "$UPPER" "$BACK/dir" "$BACK"/moved/{1..5}
 for number in $(seq $NAMES); do echo old >"$BACK/name$number"; done
 echo old >"$BACK/dir/file"
 echo old >"$BACK/linked"
@@ -177,5 +177,17 @@ expect_error "'/linked[^']*' is to get a name in the upper, .*: Too many links; 
     freeze
 "$WINDLASS" fault --volume=changes "$MNT" --clear >/dev/null
 freeze >/dev/null || fail "no freeze of a hard-linked file"
+
+# --- a commit -------------------------------------------------------------------------------------
+
+for number in $(seq $NAMES); do echo new >"$MNT/new$number"; done
+for number in {1..5}; do mv "$MNT/moved/$number" "$MNT/moved/new$number"; done
+cp -a "$MNT" shown
+faults changes 'rename -> delay 20ms'
+faults lower 'lookup path */moved* -> delay 50ms'
+overlay commit --json "$MNT" >committed || fail "a commit"
+held=$(sed -n 's/.*"held_us": *\([0-9]*\).*/\1/p' committed)
+[ "$held" -lt 500000 ] || fail "requests waited while a commit has looked up and renamed: $held us"
+diff -r shown "$BACK" || fail "the lower differs from the view that was committed"
 unmount
 expect_no_match "the log" "CRITICAL" "$(cat "$LOG")"

@@ -12,62 +12,41 @@
 #include "discard.h"
 #include "../formats/records.h"
 #include "../names/links.h"
-#include "../names/names.h"
 #include "../start/layers.h"
 
 struct discard_all {
     struct overlay_act act;
     struct job *job;
-    inode_t *directory;  /* where the upper is, with a reference */
-    char **names;        /* of the upper's path; owned */
-    struct iatt old_buf; /* of the upper's root */
-    char *name;          /* of the new upper in work, and then of the old one */
-    inode_t *fresh;      /* root of the new upper, with a reference */
-    inode_t *old;        /* root of the old one, lent; NULL: nothing was discarded */
+    struct overlay_clearing clearing; /* of the upper */
+    struct iatt old_buf; /* of its root */
     uint64_t records;    /* overlay_records_now of the pause */
     bool by_names;       /* another graph has come */
+    bool unsynced;       /* the rename */
     struct pause *pause;
 };
 
 /* --- before the pause ------------------------------------------------------------------------- */
-
-static int
-all_find (struct discard_all *all)
-{
-    struct overlay_act *act = &all->act;
-    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
-    struct iatt buf;
-    int r;
-
-    all->names = g_strsplit (overlay_priv (act->this)->layers[OVERLAY_UPPER].path, "/", -1);
-    r = overlay_walk (act, OVERLAY_UPPER, root, all->names, g_strv_length (all->names) - 1, false,
-                      &all->directory, &buf);
-    return r < 0 ? r : overlay_stat_upper (act, itable_root (act->above), &all->old_buf);
-}
 
 /* The new root shows what the root of the first lower shows. */
 static int
 all_make (struct discard_all *all)
 {
     struct overlay_act *act = &all->act;
+    inode_t *root = itable_root (act->above);
     struct iatt buf;
-    const struct overlay_model lower = {
-        1, realm_below (act->this, itable_root (act->above), 1), &buf
-    };
-    int r = sync_name_stat (overlay_daemon (act, lower.slot), lower.inode, &buf);
+    const struct overlay_model lower = { 1, realm_below (act->this, root, 1), &buf };
+    int r = overlay_stat_upper (act, root, &all->old_buf);
 
-    all->name = overlay_work_name (act->this);
-    return r < 0 ? r : overlay_upper_make (act, overlay_work (act), all->name, &lower,
-                                           &all->fresh);
+    if (r == 0)
+        r = sync_name_stat (overlay_daemon (act, lower.slot), lower.inode, &buf);
+    return r < 0 ? r : overlay_clearing_begin (act, OVERLAY_UPPER, &lower, &all->clearing);
 }
 
 static int
 all_prepare (struct discard_all *all)
 {
-    int r = all_find (all);
+    const int r = all_make (all);
 
-    if (r == 0)
-        r = all_make (all);
     if (r < 0)
         job_refuse (all->job, "a new upper can't be made: %s; nothing was discarded",
                     g_strerror (-r));
@@ -75,22 +54,6 @@ all_prepare (struct discard_all *all)
 }
 
 /* --- in the pause ----------------------------------------------------------------------------- */
-
-static int
-all_swap (struct discard_all *all)
-{
-    struct overlay_act *act = &all->act;
-    const struct overlay_move move = {
-        .directory = overlay_work (act), .name = all->name, .inode = all->fresh,
-        .newdirectory = all->directory, .newname = all->names[g_strv_length (all->names) - 1],
-        .victim = realm_below (act->this, itable_root (act->above), OVERLAY_UPPER),
-    };
-    const int r = overlay_move (act, &move, RENAME_EXCHANGE, NULL);
-
-    if (r == 0)
-        all->old = overlay_upper_replace (act, all->fresh, &all->old_buf);
-    return r;
-}
 
 /* Whether the old upper has an object. A graph that has ended may have copied it, and this one not
  * know that yet. */
@@ -124,8 +87,8 @@ all_forget_linked (struct discard_all *all)
     int r = overlay_index_read (&all->act, &names);
 
     if (r == 0)
-        r = overlay_index_discard (&all->act, names, all->directory, NULL, discard_linked,
-                                   &discarding);
+        r = overlay_index_discard (&all->act, names, all->clearing.directory, NULL,
+                                   discard_linked, &discarding);
     if (r < 0)
         job_refuse (all->job, "all names were discarded, but for files of which the directory "
                     "below has several names (hard links): %s; give the command again",
@@ -145,13 +108,14 @@ all_in_pause (struct pause *pause, void *data)
         return 0;
     all->pause = pause;
     discard_removed (&all->act, pause);
-    r = all_swap (all);
+    r = overlay_clearing_run (&all->act, &all->clearing);
     if (r < 0) {
         job_refuse (all->job, "the new upper can't take the place of '%s': %s; nothing was "
                     "discarded", overlay_priv (all->act.this)->layers[OVERLAY_UPPER].path,
                     g_strerror (-r));
         return r;
     }
+    overlay_upper_emptied (&all->act, &all->old_buf);
     all->records = overlay_records_now (all->act.this);
     overlay_links_forget (all->act.this);
     inode_each_child (root, all_forget, all);
@@ -168,7 +132,7 @@ all_tell (struct discard_all *all)
     struct overlay_act *act = &all->act;
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
     const int r = sync_names_list (overlay_daemon (act, OVERLAY_UPPER),
-                                   overlay_fds (act, OVERLAY_UPPER), all->old, names);
+                                   overlay_fds (act, OVERLAY_UPPER), all->clearing.old, names);
 
     for (guint i = 0; i < names->len; i++)
         xlator_pass_on (act->this, XLATOR_INVALIDATE,
@@ -192,12 +156,10 @@ all_settle (struct discard_all *all, int64_t held)
     int r;
 
     discard_records (act->this, "/", all->records);
-    overlay_unsynced (act->this, all->directory);
-    overlay_unsynced (act->this, overlay_work (act));
-    r = discard_sync (act, all->job);
+    r = discard_synced (all->job, overlay_clearing_sync (act, &all->clearing));
+    all->unsynced = r < 0;
     if (r < 0)
         return r;
-    overlay_work_remove (act, all->name);
     if (n >= 0)
         discard_print (all->job, (unsigned) n, held);
     return MIN (n, 0);
@@ -212,11 +174,8 @@ all_carry_out (struct discard_all *all)
 
     if (r == 0)
         r = overlay_pause_run (all->act.this, &wanted);
-    if (!all->old) {
-        if (all->name)
-            overlay_work_remove (&all->act, all->name);
+    if (!all->clearing.old)
         return r < 0 ? r : DISCARD_BY_NAMES;
-    }
     settled = all_settle (all, wanted.held);
     return r < 0 ? r : settled;
 }
@@ -229,10 +188,7 @@ discard_all (struct job *job, const struct overlay_order *order)
 
     overlay_act_begin (&all.act, order->this, NULL, realm_root_above (order->this));
     r = all_carry_out (&all);
+    overlay_clearing_end (&all.act, &all.clearing, !all.unsynced);
     overlay_act_end (&all.act);
-    inode_unref (all.directory);
-    inode_unref (all.fresh);
-    g_strfreev (all.names);
-    g_free (all.name);
     return r;
 }

@@ -357,10 +357,8 @@ discard_in_pause (struct pause *pause, void *data)
 /* --- the command ------------------------------------------------------------------------------ */
 
 int
-discard_sync (struct overlay_act *act, struct job *job)
+discard_synced (struct job *job, int r)
 {
-    const int r = overlay_sync_all (act);
-
     if (r < 0)
         job_refuse (job, "the names were discarded, but a power cut may bring them back: %s",
                     g_strerror (-r));
@@ -386,7 +384,7 @@ discard_settle (struct discard *discard)
         overlay_unsynced (discard->act.this, name->upper);
         discard_records (discard->act.this, name->path, discard->records);
     }
-    return discard_sync (&discard->act, discard->job);
+    return discard_synced (discard->job, overlay_sync_all (&discard->act));
 }
 
 static unsigned

@@ -18,9 +18,9 @@ void discard_inode (const struct discarding *discarding, inode_t *inode);
  * lower's file again. data: struct discarding. */
 void discard_linked (inode_t *above, void *data);
 
-/* After the pause. discard_sync returns 0 or a negative errno, after job_refuse; discard_records
- * drops the records of a path, and below it, that there were in the pause. */
-int discard_sync (struct overlay_act *act, struct job *job);
+/* After the pause. discard_synced tells of a sync that has failed with r < 0, and returns r.
+ * discard_records drops the records of a path, and below it, that there were in the pause. */
+int discard_synced (struct job *job, int r);
 void discard_records (xlator_t *this, const char *path, uint64_t until);
 void discard_print (struct job *job, unsigned n, int64_t held);
 

@@ -3,10 +3,12 @@
  * The base has all changes of a frozen layer, durably: now the layer goes. What each of its objects
  * is in the base is looked up before the pause, since nothing changes a frozen layer. In the pause
  * the inodes above that have an object of the layer get that of the base in its place, with their
- * numbers, gfids and open files; and the names of the layer's root move to work.
+ * numbers, gfids and open files; and the layer loses all its names by one rename. Renamed
+ * directories get their new names just before, and need no other redirects, if the layer goes.
  */
 #include "commit.h"
 #include "../names/links.h"
+#include "../start/layers.h"
 
 #define DROP_TRIES 10
 #define DROP_OUTCOME                                                                               \
@@ -17,8 +19,8 @@ struct layer_drop {
     inode_t *root;      /* of the layer; lent */
     GHashTable *below;  /* object of the layer -> that of the base; references */
     GHashTable *numbers; /* object of the layer -> struct apply_item */
-    GPtrArray *names;   /* of the root */
-    GPtrArray *away;    /* their names in work */
+    struct overlay_clearing clearing; /* of the layer */
+    bool unsynced;      /* what lies in work may be the layer again after a power cut */
     bool last;          /* no layer above has a change of the base */
     bool unsettled;     /* the pause found a file in the index */
     struct overlay_moves moves; /* renamed directories get their new names */
@@ -84,15 +86,18 @@ layer_drop_learn (struct layer_drop *drop)
     return 0;
 }
 
+/* The emptied layer has a root like that of before. */
 static int
-layer_drop_list (struct layer_drop *drop)
+layer_drop_make (struct layer_drop *drop)
 {
     struct apply *apply = drop->apply;
-    const int r = sync_names_list (apply_upper_client (apply),
-                                   overlay_fds (&apply->act, apply->from), drop->root,
-                                   drop->names);
+    struct iatt buf;
+    const struct overlay_model model = { apply->from, drop->root, &buf };
+    int r = sync_name_stat (apply_upper_client (apply), drop->root, &buf);
 
-    return layer_drop_refuse (drop, "the names of the layer can't be read", r);
+    if (r == 0)
+        r = overlay_clearing_begin (&apply->act, apply->from, &model, &drop->clearing);
+    return layer_drop_refuse (drop, "an empty layer can't be made", r);
 }
 
 /* --- in the pause ----------------------------------------------------------------------------- */
@@ -126,26 +131,6 @@ layer_drop_inode (inode_t *inode, void *data)
     overlay_inode_applied (this, inode, drop->apply->from, below);
     pause_invalidate (drop->pause, &(struct invalidation){ .inode = inode,
                                                            .what = INVALIDATE_ATTRIBUTES });
-}
-
-static int
-layer_drop_name (struct layer_drop *drop, const char *name)
-{
-    struct apply *apply = drop->apply;
-    g_autoptr (inode_t) inode = NULL;
-    char *away = NULL;
-    struct iatt buf;
-    int r = sync_name_look (apply_upper_client (apply), drop->root, name, &inode, &buf);
-
-    if (r == 0)
-        r = overlay_move_to_work (&apply->act, drop->root, name, inode, 0, &away);
-    if (r == 0)
-        g_ptr_array_add (drop->away, away);
-    else if (r != -ENOENT)
-        job_refuse (apply->job, "'/%s' of the layer '%s' can't be dropped: %s; the base has the "
-                    "changes: give the command again", name,
-                    overlay_priv (apply->act.this)->layers[apply->from].path, g_strerror (-r));
-    return r == -ENOENT ? 0 : r;
 }
 
 /* A record stays, as the base is now, where a layer above may have a change of the path as well. */
@@ -196,6 +181,18 @@ layer_drop_place (struct layer_drop *drop)
     return r;
 }
 
+/* If that fails, the layer needs the redirects. */
+static int
+layer_drop_empty (struct layer_drop *drop)
+{
+    struct apply *apply = drop->apply;
+    const int r = overlay_clearing_run (&apply->act, &drop->clearing);
+
+    if (r < 0)
+        overlay_moves_mark (&apply->act, &drop->moves);
+    return layer_drop_refuse (drop, "an empty layer can't take the place of the layer", r);
+}
+
 /* The index knows a copy that was made since the freeze by the gfid of the layer's object. After
  * the drop the other names of the file show the base's object, which has another gfid, and would
  * not find the copy. So the index has to be empty. */
@@ -224,31 +221,28 @@ layer_drop_in_pause (struct pause *pause, void *data)
         r = layer_drop_find_last (drop);
     if (r == 0)
         r = layer_drop_place (drop);
+    if (r == 0)
+        r = layer_drop_empty (drop);
     if (r < 0)
         return r;
     drop->pause = pause;
     itable_foreach (apply->act.above, layer_drop_inode, drop);
-    for (guint i = 0; r == 0 && i < drop->names->len; i++)
-        r = layer_drop_name (drop, drop->names->pdata[i]);
-    if (r == 0)
-        layer_drop_records (drop);
-    overlay_unsynced (apply->act.this, drop->root);
-    return r;
+    layer_drop_records (drop);
+    return 0;
 }
 
-/* What was moved to work is removed once the moves are durable: else the layer could have it back
- * after a power cut, in part. If they can't be synced it is left to the next start. r: of the
- * pause. */
+/* The store forgets the moves once the layer, whose redirects are those of before, can't come back.
+ * What lies in work is removed then, too; if it can't be synced, that is left to the next start.
+ * r: of the pause. */
 static int
-layer_drop_remove (struct layer_drop *drop, int r)
+layer_drop_sync (struct layer_drop *drop, int r)
 {
     struct apply *apply = drop->apply;
-    int synced = overlay_moves_end (&apply->act, &drop->moves);
+    int synced = overlay_clearing_sync (&apply->act, &drop->clearing);
 
-    if (synced == 0 && drop->away->len > 0)
-        synced = overlay_sync_all (&apply->act);
-    for (guint i = 0; synced == 0 && i < drop->away->len; i++)
-        overlay_work_remove (&apply->act, drop->away->pdata[i]);
+    drop->unsynced = synced < 0;
+    if (synced == 0)
+        synced = overlay_moves_end (&apply->act, &drop->moves);
     if (synced < 0 && r == 0)
         job_refuse (apply->job, "the base has the changes, and the layer '%s' is dropped, but that "
                     "can't be synced: %s; after a power cut the layer may be there again: give the "
@@ -286,10 +280,10 @@ layer_drop_carry_out (struct layer_drop *drop)
         .job = apply->job, .fn = layer_drop_in_pause, .data = drop,
         .outcome = DROP_OUTCOME,
     };
-    int r = layer_drop_list (drop);
+    int r = layer_drop_learn (drop);
 
     if (r == 0)
-        r = layer_drop_learn (drop);
+        r = layer_drop_make (drop);
     commit_place (apply, &drop->moves);
     if (r == 0)
         r = layer_drop_refuse (drop, "renamed directories can't be noted in the view's folder",
@@ -298,7 +292,7 @@ layer_drop_carry_out (struct layer_drop *drop)
     if (r == 0)
         r = layer_drop_try (drop, &wanted);
     apply->held += wanted.held;
-    return layer_drop_remove (drop, r);
+    return layer_drop_sync (drop, r);
 }
 
 int
@@ -310,17 +304,15 @@ commit_drop (struct apply *apply)
         .below = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref,
                                         (GDestroyNotify) inode_unref),
         .numbers = g_hash_table_new (NULL, NULL),
-        .names = g_ptr_array_new_with_free_func (g_free),
-        .away = g_ptr_array_new_with_free_func (g_free),
     };
     int r;
 
     overlay_moves_begin (&drop.moves);
+    drop.moves.unmarked = true;
     r = layer_drop_carry_out (&drop);
     overlay_moves_clear (&drop.moves);
     g_hash_table_unref (drop.below);
     g_hash_table_unref (drop.numbers);
-    g_ptr_array_unref (drop.names);
-    g_ptr_array_unref (drop.away);
+    overlay_clearing_end (&apply->act, &drop.clearing, !drop.unsynced);
     return r;
 }

@@ -313,7 +313,7 @@ move_make (struct overlay_act *act, const struct overlay_moves *moves, struct ov
     if (r < 0)
         return r;
     move->made = true;
-    r = move_mark (act, move);
+    r = moves->unmarked ? 0 : move_mark (act, move);
     if (r == 0)
         overlay_records_move (act->this, move->from, move->to);
     return r;
@@ -359,17 +359,26 @@ overlay_moves_run (struct overlay_act *act, struct overlay_moves *moves,
     return r;
 }
 
+void
+overlay_moves_mark (struct overlay_act *act, struct overlay_moves *moves)
+{
+    moves->unmarked = false;
+    for (guint i = 0; i < moves->all->len; i++)
+        moves->stuck |= move_mark (act, moves->all->pdata[i]) < 0;
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static int
-move_sync (struct overlay_act *act, const struct overlay_move_of *move)
+move_sync (struct overlay_act *act, const struct overlay_moves *moves,
+           const struct overlay_move_of *move)
 {
     const unsigned base = overlay_priv (act->this)->n - 1;
     int r = move->left ? overlay_sync_inode (act, base, move->left) : 0;
 
     if (r == 0 && move->entered)
         r = overlay_sync_inode (act, base, move->entered);
-    if (r == 0 && move->marked)
+    if (r == 0 && move->marked && !moves->unmarked)
         r = overlay_sync_inode (act, OVERLAY_UPPER, move->marked);
     return r;
 }
@@ -382,7 +391,7 @@ overlay_moves_end (struct overlay_act *act, struct overlay_moves *moves)
     /* First, since a read-only mount after a kill can't finish them. */
     (void) store_write (overlay_priv (act->this)->records);
     for (guint i = 0; r == 0 && i < moves->all->len; i++)
-        r = move_sync (act, moves->all->pdata[i]);
+        r = move_sync (act, moves, moves->all->pdata[i]);
     if (r == 0)
         moves_forget (act->this, moves);
     (void) store_write (overlay_priv (act->this)->records);

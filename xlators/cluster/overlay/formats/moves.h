@@ -40,6 +40,7 @@ struct overlay_move_of {
 
 struct overlay_moves {
     GPtrArray *all; /* of struct overlay_move_of, in the order in which they are made */
+    bool unmarked;  /* redirects stay as they are, as the layer goes in the same pause */
     bool stuck;     /* an error could not be undone: the store keeps the moves */
 };
 
@@ -59,6 +60,8 @@ void overlay_moves_find (struct overlay_act *act, const struct overlay_moves *mo
  * *ret_failed is the move that failed. */
 int overlay_moves_run (struct overlay_act *act, struct overlay_moves *moves,
                        const struct overlay_move_of **ret_failed);
+/* In the same pause: changes the redirects of moves that were unmarked. */
+void overlay_moves_mark (struct overlay_act *act, struct overlay_moves *moves);
 /* After moves that were made, undone, or never begun. Returns 0, or a negative errno if they can't
  * be synced: then the next commit or start finishes them. */
 int overlay_moves_end (struct overlay_act *act, struct overlay_moves *moves);

@@ -22,6 +22,7 @@
  */
 #include "layers.h"
 #include "../formats/wh.h"
+#include "../names/names.h"
 
 #define LAYERS_ROOM 16          /* layers that can be frozen in one mount */
 #define LAYER_NUMBER_MAX 999999 /* of a name */
@@ -357,19 +358,28 @@ upper_forget_marks (struct overlay_act *act)
     __atomic_store_n (&ctx->copied, false, __ATOMIC_RELAXED);
 }
 
-inode_t *
-overlay_upper_replace (struct overlay_act *act, inode_t *root, const struct iatt *buf)
+void
+overlay_upper_emptied (struct overlay_act *act, const struct iatt *buf)
 {
-    inode_t *old;
-
     overlay_root_number (act, buf);
     upper_forget_marks (act);
-    old = realm_slot_replace_root (act->this, OVERLAY_UPPER, root);
-    g_ptr_array_add (overlay_priv (act->this)->old_roots, old);
-    return old;
 }
 
 /* --- the root of an upper --------------------------------------------------------------------- */
+
+/* Finds where a layer is. *ret_name: in path. */
+static int
+layer_place (struct overlay_act *act, const char *path, bool make, inode_t **ret_directory,
+             const char **ret_name)
+{
+    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
+    g_auto (GStrv) names = g_strsplit (path, "/", -1);
+    struct iatt buf;
+
+    *ret_name = layer_last_name (path);
+    return overlay_walk (act, OVERLAY_UPPER, root, names, g_strv_length (names) - 1, make,
+                         ret_directory, &buf);
+}
 
 int
 overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name,
@@ -396,15 +406,61 @@ int
 overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name, inode_t *inode,
                        const char *path, inode_t **ret_directory)
 {
-    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
-    inode_t *root = itable_root (FIRST_CHILD (act->this)->realm->itable);
-    g_auto (GStrv) names = g_strsplit (path, "/", -1);
-    const guint last = g_strv_length (names) - 1;
-    struct iatt buf;
-    int r = overlay_walk (act, OVERLAY_UPPER, root, names, last, true, ret_directory, &buf);
+    const char *last;
+    const int r = layer_place (act, path, true, ret_directory, &last);
 
-    if (r == 0)
-        r = sync_name_rename (client, inode, work, name, *ret_directory, names[last],
-                              RENAME_NOREPLACE);
-    return r;
+    return r < 0 ? r : sync_name_rename (overlay_daemon (act, OVERLAY_UPPER), inode, work, name,
+                                         *ret_directory, last, RENAME_NOREPLACE);
+}
+
+/* --- a layer that loses all its names --------------------------------------------------------- */
+
+int
+overlay_clearing_begin (struct overlay_act *act, unsigned slot, const struct overlay_model *model,
+                        struct overlay_clearing *clearing)
+{
+    const int r = layer_place (act, overlay_priv (act->this)->layers[slot].path, false,
+                               &clearing->directory, &clearing->last);
+
+    clearing->slot = slot;
+    clearing->name = overlay_work_name (act->this);
+    return r < 0 ? r : overlay_upper_make (act, overlay_work (act), clearing->name, model,
+                                           &clearing->fresh);
+}
+
+int
+overlay_clearing_run (struct overlay_act *act, struct overlay_clearing *clearing)
+{
+    const struct overlay_move move = {
+        .directory = overlay_work (act), .name = clearing->name, .inode = clearing->fresh,
+        .newdirectory = clearing->directory, .newname = clearing->last,
+        .victim = realm_below (act->this, itable_root (act->above), clearing->slot),
+    };
+    const int r = overlay_move (act, &move, RENAME_EXCHANGE, NULL);
+
+    if (r < 0)
+        return r;
+    clearing->old = realm_slot_replace_root (act->this, clearing->slot, clearing->fresh);
+    g_ptr_array_add (overlay_priv (act->this)->old_roots, clearing->old);
+    return 0;
+}
+
+int
+overlay_clearing_sync (struct overlay_act *act, const struct overlay_clearing *clearing)
+{
+    if (!clearing->old)
+        return 0;
+    overlay_unsynced (act->this, clearing->directory);
+    overlay_unsynced (act->this, overlay_work (act));
+    return overlay_sync_all (act);
+}
+
+void
+overlay_clearing_end (struct overlay_act *act, struct overlay_clearing *clearing, bool removes)
+{
+    if (clearing->name && removes)
+        overlay_work_remove (act, clearing->name);
+    inode_unref (clearing->directory);
+    inode_unref (clearing->fresh);
+    g_free (clearing->name);
 }

@@ -19,10 +19,8 @@ int overlay_layer_next (struct overlay_act *act, char **ret_path);
 /* In a pause: the upper, whose root has the attributes, is frozen, and `root` is the upper now. */
 void overlay_layer_push (struct overlay_act *act, inode_t *root, const struct iatt *buf,
                          const char *path, bool origins);
-/* In a pause: the upper, whose root has the attributes, is thrown away, and `root` is the upper
- * now. Returns the root before: jobs of this graph may have it lent until the graph ends, so it is
- * kept until then. */
-inode_t *overlay_upper_replace (struct overlay_act *act, inode_t *root, const struct iatt *buf);
+/* In a pause: the upper, whose root had the attributes, has been emptied. */
+void overlay_upper_emptied (struct overlay_act *act, const struct iatt *buf);
 /* The root has the inode number of the layer that was frozen first, with these attributes. */
 void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
 /* Adds the names of the views that were begun with frozen layers of this one: links in a directory
@@ -38,6 +36,29 @@ int overlay_upper_make (struct overlay_act *act, inode_t *work, const char *name
 /* Gives it its name: a path in the first child. *ret_directory: where that is. */
 int overlay_upper_publish (struct overlay_act *act, inode_t *work, const char *name,
                            inode_t *inode, const char *path, inode_t **ret_directory);
+
+/* A layer that loses all its names, by one rename: an empty directory gets its place, and the old
+ * one lies in work then. Begins as { 0 }. */
+struct overlay_clearing {
+    unsigned slot;
+    inode_t *directory; /* where the layer is, with a reference */
+    const char *last;   /* its name there; constant */
+    char *name;         /* of the new root in work, and then of the old one; owned */
+    inode_t *fresh;     /* the new root, with a reference */
+    inode_t *old;       /* the old one; NULL: the layer has its names. Lent: jobs of this graph may
+                         * have it lent until the graph ends, so it is kept until then */
+};
+
+/* Before the pause: makes the new root, durably. In it: renames. After it: makes that durable, with
+ * all names of the upper that are not synced yet. Return 0 or a negative errno. */
+int overlay_clearing_begin (struct overlay_act *act, unsigned slot,
+                            const struct overlay_model *model, struct overlay_clearing *clearing);
+int overlay_clearing_run (struct overlay_act *act, struct overlay_clearing *clearing);
+int overlay_clearing_sync (struct overlay_act *act, const struct overlay_clearing *clearing);
+/* Frees it. removes: what lies in work is removed; not if the rename could not be synced, as the
+ * layer may have it back after a power cut. Then the next start removes what it finds. */
+void overlay_clearing_end (struct overlay_act *act, struct overlay_clearing *clearing,
+                           bool removes);
 
 /* --- start.c: objects of a child, before the roots of the slots are known --- */
 
