@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A full disk whose space is with what has no entry yet: with min-free that is removed for good, and
-# writes go on.
+# A full disk whose space, or whose inodes, are with what has no entry yet: with min-free that is
+# removed for good, and writes go on. Of a disk without inodes the oldest entries go, too.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -19,5 +19,42 @@ expect_match "it is told" 'removed for good instead, lastly for ENOSPC' \
     "$("$WINDLASS" explain "$MNT/large")"
 echo text >"$MNT/text"
 expect "what is written" text "$(cat "$MNT/text")"
+unmount
+umount "$BACK"
+
+# A quarter of the space is a quarter of the inodes. fill: uses up what is left of them.
+inodes_free () { stat -f -c %d "$BACK"; }
+fill () {
+    local i=0
+    while touch "$BACK/filler$((i++))" 2>/dev/null; do :; done
+}
+mount -t tmpfs -o size=8m,nr_inodes=80 tmpfs "$BACK"
+mount_volfile "$VOL"
+mkdir "$MNT/dir"
+touch "$MNT"/dir/{1..40}
+rm "$MNT"/dir/*
+fill
+expect_error 'No space left' mkdir "$MNT/one_more"
+wait_until 'mkdir "$MNT/one_more" 2>/dev/null'
+wait_until '[ "$(inodes_free)" -ge 20 ]'
+expect_match "it is told" 'removed for good instead, lastly for ENOSPC' \
+    "$("$WINDLASS" explain "$MNT/one_more")"
+unmount
+umount "$BACK"
+
+sed -i 's/settle .*/settle "20ms"/' "$VOL"
+mount -t tmpfs -o size=8m,nr_inodes=80 tmpfs "$BACK"
+mount_volfile "$VOL"
+for i in 1 2 3; do
+    mkdir "$MNT/tree$i"
+    touch "$MNT/tree$i"/{1..10}
+    rm -r "$MNT/tree$i"
+    wait_until '[ -e "$BACK/.Trash-0/files/tree$i" ]'
+done
+fill
+expect_error 'No space left' mkdir "$MNT/one_more"
+wait_until 'mkdir "$MNT/one_more" 2>/dev/null'
+wait_until '[ "$(inodes_free)" -ge 20 ]'
+expect "the youngest entry" tree3 "$(ls "$BACK/.Trash-0/files")"
 unmount
 umount "$BACK"

@@ -106,7 +106,8 @@ static const struct xlator_option trash_options[] = {
     { OPTION ("max-age", TIME, trash_private_t, max_age, "0"), .online = true,
       .help = "remove entries that are older; 0: never" },
     { OPTION ("min-free", SIZE, trash_private_t, min_free, "0"), .online = true,
-      .help = "remove the oldest entries while less space than this is free; 0: never" },
+      .help = "remove the oldest entries while less space than this is free, or a smaller share of "
+              "the inodes than this is of the space; 0: never" },
     { OPTION ("settle", TIME, trash_private_t, settle, "1s"), .online = true,
       .min = 0.01, .max = 3600,
       .help = "make an entry of the trash from what a user has removed once the user has removed "

@@ -23,13 +23,18 @@ struct trashed {
     inode_t *info, *files; /* folders, with references */
 };
 
+/* A part of a file system. */
+struct room {
+    uint64_t bytes, inodes;
+};
+
 struct limits_look {
     xlator_t *this;
     struct client *client;
     bool sizes;         /* are wanted */
     GPtrArray *trashed; /* struct trashed */
-    uint64_t lack;      /* bytes that have to become free */
-    uint64_t gone;      /* bytes of what was removed for that */
+    struct room lack;   /* what has to become free */
+    struct room gone;   /* what was removed for that */
 };
 
 #define LATE_SPACE (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds: a file system may tell this
@@ -57,23 +62,24 @@ trash_has_limits (const trash_private_t *priv)
 /* --- what lies there -------------------------------------------------------------------------- */
 
 static int
-tree_add_size (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
+tree_add_room (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
                const struct iatt *buf)
 {
-    *(uint64_t *) tree->data += buf->ia_blocks * 512;
+    struct room *room = tree->data;
+
+    room->bytes += buf->ia_blocks * 512;
+    room->inodes += buf->ia_nlink <= 1 || buf->ia_type == IA_IFDIR;
     return 0;
 }
 
-/* Returns the bytes of a name and of all below. */
-static uint64_t
-tree_size (struct limits_look *look, inode_t *directory, const char *name)
+/* Adds what a name and all below take. */
+static void
+tree_room (struct limits_look *look, inode_t *directory, const char *name, struct room *room)
 {
-    uint64_t size = 0;
-    const struct sync_tree tree = { look->client, look->this->fd_maker, NULL, tree_add_size,
-                                    &size };
+    const struct sync_tree tree = { look->client, look->this->fd_maker, NULL, tree_add_room,
+                                    room };
 
     sync_tree_each (&tree, directory, name);
-    return size;
 }
 
 static void
@@ -82,6 +88,7 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
 {
     g_autoptr (inode_t) inode = NULL;
     struct trashed *trashed;
+    struct room room = {};
     struct iatt buf;
 
     if (!g_str_has_suffix (name, TRASH_INFO_SUFFIX)
@@ -96,7 +103,8 @@ look_at_entry (struct limits_look *look, inode_t *info, inode_t *files, uid_t ui
     trashed->info = inode_ref (info);
     trashed->files = inode_ref (files);
     if (look->sizes)
-        trashed->size = tree_size (look, files, trashed->name);
+        tree_room (look, files, trashed->name, &room);
+    trashed->size = room.bytes;
     g_ptr_array_add (look->trashed, trashed);
 }
 
@@ -239,28 +247,58 @@ hold_total_and_age (struct limits_look *look)
     }
 }
 
-/* Returns how many bytes are missing. */
 static uint64_t
+missing (uint64_t least, uint64_t there)
+{
+    return there < least ? least - there : 0;
+}
+
+/* Returns what is missing of min-free: of the bytes, and of the same share of the inodes, but at
+ * least one. A file system that makes them as they are needed, as btrfs, says that it has 0. */
+static struct room
+room_missing (const struct statvfs *buf, uint64_t least)
+{
+    const double all = (double) buf->f_blocks * (double) buf->f_frsize;
+    const double share = (double) least < all ? (double) least / all : 1;
+
+    if (least == 0)
+        return (struct room){};
+    return (struct room){ missing (least, (uint64_t) buf->f_bavail * buf->f_frsize),
+                          missing (MIN ((uint64_t) (share * (double) buf->f_files) + 1,
+                                        buf->f_files),
+                                   buf->f_favail) };
+}
+
+static struct room
 free_lacks (struct limits_look *look, inode_t *root)
 {
     const uint64_t least = __atomic_load_n (&trash_priv (look->this)->min_free, __ATOMIC_RELAXED);
     loc_t loc = { .inode = root };
+    struct room lack = {};
     struct statfs_reply reply;
-    const int r = sync_statfs (look->client, &loc, NULL, &reply);
-    const uint64_t there = r >= 0 ? (uint64_t) reply.buf.f_bavail * reply.buf.f_frsize : least;
 
+    if (sync_statfs (look->client, &loc, NULL, &reply) >= 0)
+        lack = room_missing (&reply.buf, least);
     statfs_reply_drop (&reply);
     loc_wipe_path (&loc);
-    return there < least ? least - there : 0;
+    return lack;
+}
+
+static bool
+room_is_none (const struct room *room)
+{
+    return room->bytes == 0 && room->inodes == 0;
 }
 
 /* Once enough was removed, no more is, also if the file system doesn't tell yet that it is free. */
 static bool
 free_is_short (struct limits_look *look, inode_t *root)
 {
-    if (free_lacks (look, root) == 0)
+    const struct room lack = free_lacks (look, root);
+
+    if (room_is_none (&lack))
         return false;
-    if (look->gone < look->lack)
+    if (look->gone.bytes < look->lack.bytes || look->gone.inodes < look->lack.inodes)
         return true;
     trash_priv (look->this)->space_is_late = clock_now () + LATE_SPACE;
     return false;
@@ -278,7 +316,7 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
     int r = sync_names_list (look->client, this->fd_maker, stage->folder, names);
 
     for (guint i = 0; r == 0 && i < names->len; i++) {
-        look->gone += tree_size (look, stage->folder, names->pdata[i]);
+        tree_room (look, stage->folder, names->pdata[i], &look->gone);
         r = sync_name_remove_tree (look->client, this->fd_maker, stage->folder, names->pdata[i]);
         if (r == 0)
             trash_count_for_good (this, ENOSPC, names->pdata[i]);
@@ -311,7 +349,7 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
     if (clock_now () < trash_priv (look->this)->space_is_late)
         return;
     look->lack = free_lacks (look, root);
-    if (look->lack == 0)
+    if (room_is_none (&look->lack))
         return;
     look->sizes = false;
     trashes_each (look, root, ".Trash-", NULL);
@@ -323,7 +361,8 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
     for (guint i = 0; i < look->trashed->len && free_is_short (look, root); i++) {
         const struct trashed *one = look->trashed->pdata[i];
 
-        look->gone += tree_size (look, one->files, one->name);
+        tree_room (look, one->files, one->name, &look->gone);
+        look->gone.inodes++; /* the information file */
         trashed_remove (look, one);
     }
     hold_free_of_stages (look, root);
