@@ -58,3 +58,23 @@ wait_until '[ "$(inodes_free)" -ge 20 ]'
 expect "the youngest entry" tree3 "$(ls "$BACK/.Trash-0/files")"
 unmount
 umount "$BACK"
+
+# Others take the space that is being freed: that is no file system which tells late what is free.
+# Each entry takes a fifth of a second.
+stack debug/delay-gen,delay-percentage=100%,delay-duration=100000,enable=unlink \
+    features/trash,settle=20ms,min-free=1KB
+mount -t tmpfs -o size=16m tmpfs "$BACK"
+mount_volfile "$VOL"
+for i in {1..8}; do
+    head -c 1M /dev/zero >"$MNT/file$i"
+    rm "$MNT/file$i"
+    wait_until '[ -e "$BACK/.Trash-0/files/file$i" ]'
+done
+sed -i "s/min-free .*/min-free \"$(($(stat -f -c '%a * %S' "$BACK") / 1024 + 2560))KB\"/" "$VOL"
+expect_ok "$WINDLASS" reload "$MNT"
+wait_until '[ ! -e "$BACK/.Trash-0/files/file1" ]'
+head -c 3M /dev/zero >"$BACK/other"
+wait_until 20 'touch "$MNT/last"; rm "$MNT/last"; [ ! -e "$BACK/.Trash-0/files/file6" ]'
+expect "the youngest entries" "file7 file8" "$(cd "$BACK/.Trash-0/files" && ls | grep file | xargs)"
+unmount
+umount "$BACK"

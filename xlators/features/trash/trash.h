@@ -214,8 +214,7 @@ typedef struct {
     int64_t sync_alone;      /* on clock_now: until then each information file is synced alone;
                               * atomic */
     uint64_t evicted;        /* entries that limits have removed */
-    int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more. `entries`
-                              * only */
+    int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more; atomic */
     const char *top_name;    /* TRASH_STAGES, or that of this user; interned. Constant after init */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
@@ -488,6 +487,9 @@ bool trash_has_limits (const trash_private_t *priv);
 void trash_limits_hold (xlator_t *this);
 /* Has that done in the line `entries`, now, since there is no space; on any thread. */
 void trash_limits_soon (xlator_t *this);
+/* The same; a call of a caller has failed for that, so the file system is not just late to tell
+ * what is free. */
+void trash_no_space (xlator_t *this);
 /* For a walk that removes a tree (sync_tree.open): a user who has taken away his own rights in a
  * directory gets them back. */
 void trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf);

@@ -35,6 +35,9 @@ struct limits_look {
     GPtrArray *trashed; /* struct trashed */
     struct room lack;   /* what has to become free */
     struct room gone;   /* what was removed for that */
+    struct room last;   /* what was missing at the last look */
+    unsigned removals;  /* entries and stages that were removed for that */
+    unsigned shown;     /* those after which less was missing */
 };
 
 #define LATE_SPACE (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds: a file system may tell this
@@ -290,18 +293,36 @@ room_is_none (const struct room *room)
     return room->bytes == 0 && room->inodes == 0;
 }
 
-/* Once enough was removed, no more is, also if the file system doesn't tell yet that it is free. */
+/* If enough was removed and is not free, others have taken it meanwhile, or the file system tells
+ * late. It does not if most removals have shown at once. */
+static bool
+free_is_late (const struct limits_look *look)
+{
+    return look->gone.bytes >= look->lack.bytes && look->gone.inodes >= look->lack.inodes
+        && look->shown < look->removals - look->shown;
+}
+
 static bool
 free_is_short (struct limits_look *look, inode_t *root)
 {
     const struct room lack = free_lacks (look, root);
 
+    look->shown += lack.bytes < look->last.bytes || lack.inodes < look->last.inodes;
+    look->last = lack;
     if (room_is_none (&lack))
         return false;
-    if (look->gone.bytes < look->lack.bytes || look->gone.inodes < look->lack.inodes)
+    if (!free_is_late (look))
         return true;
-    trash_priv (look->this)->space_is_late = clock_now () + LATE_SPACE;
+    __atomic_store_n (&trash_priv (look->this)->space_is_late, clock_now () + LATE_SPACE,
+                      __ATOMIC_RELAXED);
     return false;
+}
+
+void
+trash_no_space (xlator_t *this)
+{
+    __atomic_store_n (&trash_priv (this)->space_is_late, 0, __ATOMIC_RELAXED);
+    trash_limits_soon (this);
 }
 
 /* Removes what lies in a stage, and its folder. Returns 0 or a negative errno: then some of it is
@@ -321,6 +342,7 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
         if (r == 0)
             trash_count_for_good (this, ENOSPC, names->pdata[i]);
     }
+    look->removals++;
     if (r == 0 && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (look->client, user, name, stage->folder);
     return r;
@@ -346,9 +368,9 @@ hold_free_of_stages (struct limits_look *look, inode_t *root)
 static void
 hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *refuges)
 {
-    if (clock_now () < trash_priv (look->this)->space_is_late)
+    if (clock_now () < __atomic_load_n (&trash_priv (look->this)->space_is_late, __ATOMIC_RELAXED))
         return;
-    look->lack = free_lacks (look, root);
+    look->lack = look->last = free_lacks (look, root);
     if (room_is_none (&look->lack))
         return;
     look->sizes = false;
@@ -363,6 +385,7 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
 
         tree_room (look, one->files, one->name, &look->gone);
         look->gone.inodes++; /* the information file */
+        look->removals++;
         trashed_remove (look, one);
     }
     hold_free_of_stages (look, root);
