@@ -60,8 +60,9 @@ unmount
 umount "$BACK"
 
 # Others take the space that is being freed: that is no file system which tells late what is free.
-# Each entry takes a fifth of a second.
-stack debug/delay-gen,delay-percentage=100%,delay-duration=100000,enable=unlink \
+# Each entry takes a fifth of a second to remove, and half of that to make.
+delay=debug/delay-gen,delay-percentage=100%,delay-duration=100000
+stack $delay,enable=create $delay,enable=unlink \
     features/trash,settle=20ms,min-free=1KB
 mount -t tmpfs -o size=16m tmpfs "$BACK"
 mount_volfile "$VOL"
@@ -76,5 +77,15 @@ wait_until '[ ! -e "$BACK/.Trash-0/files/file1" ]'
 head -c 3M /dev/zero >"$BACK/other"
 wait_until 20 'touch "$MNT/last"; rm "$MNT/last"; [ ! -e "$BACK/.Trash-0/files/file6" ]'
 expect "the youngest entries" "file7 file8" "$(cd "$BACK/.Trash-0/files" && ls | grep file | xargs)"
-unmount
+
+# The same while many entries are made.
+mkdir "$BACK/dir"
+touch "$BACK"/dir/{1..100}
+rm "$MNT"/dir/*
+wait_until '[ -e "$BACK/.Trash-0/files/1" ]'
+head -c 2M /dev/zero >>"$BACK/other"
+wait_until '[ ! -e "$BACK/.Trash-0/files/file7" ]'
+expect_match "what has no entry yet" '/[0-9]+$' "$(find "$BACK/.windlass-trash" -type f)"
+kill -9 "$DAEMON"
+umount -l "$MNT"
 umount "$BACK"

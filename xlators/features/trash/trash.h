@@ -483,8 +483,9 @@ int trash_info_look (struct client *client, inode_t *folder, const char *name,
                                                                     nanoseconds */
 
 bool trash_has_limits (const trash_private_t *priv);
-/* Removes entries of all trashes until the limits hold. */
-void trash_limits_hold (xlator_t *this);
+/* Removes entries of all trashes until the limits hold. free_alone: until min-free does, which
+ * costs a statfs where enough is free. */
+void trash_limits_hold (xlator_t *this, bool free_alone);
 /* Has that done in the line `entries`, now, since there is no space; on any thread. */
 void trash_limits_soon (xlator_t *this);
 /* The same; a call of a caller has failed for that, so the file system is not just late to tell

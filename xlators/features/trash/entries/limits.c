@@ -172,6 +172,21 @@ trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
     }
 }
 
+/* The same for those of all places. */
+static void
+trashes_all (struct limits_look *look, inode_t *root, void (*hold) (struct limits_look *look))
+{
+    g_autoptr (inode_t) shared = NULL, refuges = NULL;
+
+    trashes_each (look, root, TRASH_OWN, hold);
+    shared = trash_shared (look->client, root);
+    if (shared)
+        trashes_each (look, shared, "", hold);
+    refuges = trash_refuges (look->client, root, trash_priv (look->this)->top_name);
+    if (refuges)
+        trashes_each (look, refuges, "", hold);
+}
+
 /* --- removing --------------------------------------------------------------------------------- */
 
 static gint
@@ -364,9 +379,9 @@ hold_free_of_stages (struct limits_look *look, inode_t *root)
     }
 }
 
-/* The oldest entries of all trashes. shared, refuges: further folders of trashes, or NULL. */
+/* The oldest entries of all trashes. */
 static void
-hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *refuges)
+hold_free (struct limits_look *look, inode_t *root)
 {
     if (clock_now () < __atomic_load_n (&trash_priv (look->this)->space_is_late, __ATOMIC_RELAXED))
         return;
@@ -374,11 +389,7 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
     if (room_is_none (&look->lack))
         return;
     look->sizes = false;
-    trashes_each (look, root, ".Trash-", NULL);
-    if (shared)
-        trashes_each (look, shared, "", NULL);
-    if (refuges)
-        trashes_each (look, refuges, "", NULL);
+    trashes_all (look, root, NULL);
     g_ptr_array_sort (look->trashed, older_first);
     for (guint i = 0; i < look->trashed->len && free_is_short (look, root); i++) {
         const struct trashed *one = look->trashed->pdata[i];
@@ -392,25 +403,20 @@ hold_free (struct limits_look *look, inode_t *root, inode_t *shared, inode_t *re
 }
 
 void
-trash_limits_hold (xlator_t *this)
+trash_limits_hold (xlator_t *this, bool free_alone)
 {
     trash_private_t *priv = this->private;
     inode_t *root = __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE);
-    struct limits_look look = { .this = this, .client = priv->entries.client };
-    g_autoptr (inode_t) shared = NULL, refuges = NULL;
+    const bool by_size = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
+    const bool by_age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED) > 0;
+    struct limits_look look = { .this = this, .client = priv->entries.client, .sizes = by_size };
 
     if (!root || !trash_has_limits (priv) || xlator_is_read_only (this))
         return;
-    look.sizes = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
     look.trashed = g_ptr_array_new_with_free_func (trashed_free);
-    trashes_each (&look, root, ".Trash-", hold_total_and_age);
-    shared = trash_shared (look.client, root);
-    if (shared)
-        trashes_each (&look, shared, "", hold_total_and_age);
-    refuges = trash_refuges (look.client, root, priv->top_name);
-    if (refuges)
-        trashes_each (&look, refuges, "", hold_total_and_age);
-    hold_free (&look, root, shared, refuges);
+    if (!free_alone && (by_size || by_age))
+        trashes_all (&look, root, hold_total_and_age);
+    hold_free (&look, root);
     g_ptr_array_unref (look.trashed);
 }
 
@@ -419,7 +425,7 @@ limits_task (xlator_t *this, struct trash_task *task)
 {
     g_free (task);
     __atomic_store_n (&trash_priv (this)->limits_are_due, false, __ATOMIC_RELAXED);
-    trash_limits_hold (this);
+    trash_limits_hold (this, false);
 }
 
 void

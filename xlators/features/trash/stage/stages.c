@@ -310,20 +310,22 @@ trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later)
     pthread_mutex_unlock (&priv->lock);
 }
 
-/* At the end of the graph the job must stop, and trash_settle_all goes on instead: the daemon waits
- * only seconds for functions on other threads. */
+/* Many entries take minutes, in which others may take the space. At the end of the graph the job
+ * must stop, and trash_settle_all goes on instead: the daemon waits only seconds for functions on
+ * other threads. */
 static void
 stages_make (xlator_t *this, struct trash_task *task)
 {
     trash_private_t *priv = this->private;
 
     if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)) {
+        trash_limits_hold (this, true);
         trash_line_add (&priv->entries, task);
         return;
     }
     g_free (task);
     if (trash_work_next (&priv->entries.work))
-        trash_limits_hold (this);
+        trash_limits_hold (this, false);
     trash_stages_watch (this);
 }
 
