@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The loads of a soak. A load is a function load_NAME that does one iteration in its current folder,
 # and fails if any step did; after a failure it begins anew in an empty folder. The same loads run
-# with every trouble.
+# with every trouble. What a failed load has printed is in the report, behind each step (set -x), so
+# a load leaves its errors on stderr.
 
 loads='keeper1 keeper2 race git tar build sqlite'
 ! command -v dbench >/dev/null || loads="$loads dbench"
+loads=${LOADS:-$loads} # LOADS: only these
 
 load_keeper1 () {
     keep 1
@@ -18,7 +20,7 @@ load_keeper2 () {
 # What it did is in a log outside, which is checked when a second is over: through the mount.
 keep () {
     local status
-    "$programs/soak/keeper" write . "$work/confirmed/keeper$1" $((seed + $1)) 2 2>/dev/null
+    "$programs/soak/keeper" write . "$work/confirmed/keeper$1" $((seed + $1)) 2
     status=$?
     [ $status = 0 ] || return 1
     keeper_check "$1" .
@@ -37,7 +39,7 @@ keeper_check () {
 # in memory.
 load_race () {
     rm -rf race && mkdir race &&
-        "$programs/mount/programs/race" race $RANDOM 2000 >"$work/race.said" 2>&1
+        "$programs/mount/programs/race" race $RANDOM 2000
 }
 
 # When the daemon was killed, git reads its directory again and again, and warns each time: so the
@@ -56,7 +58,7 @@ load_git () {
 load_tar () {
     rm -rf unpacked && mkdir unpacked && tar -C "$work/sample" -cf all.tar . &&
         tar -C unpacked -xf all.tar &&
-        diff -r "$work/sample" unpacked >/dev/null
+        diff -rq "$work/sample" unpacked
 }
 
 load_build () {
@@ -78,12 +80,12 @@ load_sqlite () {
     local db=db confirmed=$work/confirmed/sqlite i
     [ -e "$confirmed" ] || : >"$confirmed"
     sqlite3 "$db" 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
-        CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null 2>&1 || return 1
+        CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, text);' >/dev/null || return 1
     for i in 1 2 3 4 5; do
         i=1$RANDOM$RANDOM$i # an integer is printed without zeros before it
         sqlite3 "$db" \
             "PRAGMA synchronous=FULL; INSERT OR IGNORE INTO t VALUES ($i, hex(randomblob(200)));" \
-            >/dev/null 2>&1 || return 1
+            >/dev/null || return 1
         echo "$i" >>"$confirmed"
     done
     sqlite_check "$db"
@@ -91,13 +93,13 @@ load_sqlite () {
 
 sqlite_check () {
     local said
-    said=$(sqlite3 "$1" 'PRAGMA integrity_check' 2>/dev/null) || return 1
+    said=$(sqlite3 "$1" 'PRAGMA integrity_check') || return 1
     if [ "$said" != ok ] && ! is_trouble; then
         echo "sqlite: integrity_check says $said" >>"$failures"
         return 1
     fi
     # A failing read says nothing of the content, and the trouble that caused it may be over by now.
-    said=$(sqlite3 "$1" 'SELECT n FROM t' 2>/dev/null) || return 1
+    said=$(sqlite3 "$1" 'SELECT n FROM t') || return 1
     is_trouble && return 0
     sort <<<"$said" >"$work/rows"
     said=$(sort -u "$work/confirmed/sqlite" | comm -23 - "$work/rows" | head -n 3 | paste -sd' ')
@@ -107,8 +109,7 @@ sqlite_check () {
 }
 
 load_dbench () {
-    mkdir -p dbench && timeout 20 dbench -D dbench -t 2 -c /usr/share/dbench/client.txt \
-        2 >"$work/dbench.said" 2>&1
+    mkdir -p dbench && timeout 20 dbench -D dbench -t 2 -c /usr/share/dbench/client.txt 2
 }
 
 # --- all of them ----------------------------------------------------------------------------------
@@ -124,6 +125,11 @@ is_on_mount () {
     [ "$(stat -f -c %t . 2>/dev/null)" = 65735546 ]
 }
 
+# last_words FILE: the last steps of a load, and what they have printed, in a line.
+last_words () {
+    tail -n 8 "$1" | cut -c 1-200 | paste -sd'|'
+}
+
 # Nothing is said of an iteration that trouble touched; whether it did is asked before and after it.
 load_iterate () {
     local name=$1 before after
@@ -131,8 +137,10 @@ load_iterate () {
     is_trouble && before=$before+
     # A subshell, so that the next iteration begins in the same folder, and a folder that is gone
     # harms no later one.
-    (cd "$mnt" && mkdir -p "$name" && cd "$name" && is_on_mount &&
-        "load_$name") >"$work/$name.said" 2>&1 && {
+    (set -x && cd "$mnt" && mkdir -p "$name" && cd "$name" && is_on_mount &&
+        "load_$name"
+        exit_status=$? # the trace tells it
+        exit $exit_status) >"$work/$name.said" 2>&1 && {
         echo >>"$state/done.$name"
         return 0
     }
@@ -140,8 +148,8 @@ load_iterate () {
     is_trouble && after=$after+
     case $name in keeper* | sqlite) ;; *) rm -rf "${mnt:?}/$name" 2>/dev/null ;; esac
     if [ "$before" = "$after" ] && [[ $after != *+ ]] && [ ! -e "$state/stop" ]; then
-        echo "$name failed although there was no trouble: $(tail -n 3 "$work/$name.said" |
-            paste -sd' ')" >>"$failures"
+        echo "$name failed although there was no trouble, at $((SECONDS - begin)) s" \
+            "($(cat "$state/doing")): $(last_words "$work/$name.said")" >>"$failures"
     else
         echo >>"$state/touched.$name"
     fi
@@ -190,7 +198,8 @@ loads_check () {
             echo "keeper$i, at the end:" && cat "$work/last"
         } >>"$failures"
     done
-    sqlite_check "$mnt/sqlite/db" || echo "sqlite: the last check failed" >>"$failures"
+    [ ! -e "$work/confirmed/sqlite" ] || (set -x && sqlite_check "$mnt/sqlite/db") >"$work/last" 2>&1 ||
+        echo "sqlite: the last check failed: $(last_words "$work/last")" >>"$failures"
 }
 
 # "git 12 (3 in trouble), ..."; a load that never got through is a failure.
@@ -200,7 +209,8 @@ loads_report () {
         n=$(wc -l 2>/dev/null <"$state/done.$name" || echo 0)
         touched=$(wc -l 2>/dev/null <"$state/touched.$name" || echo 0)
         line="$line${line:+, }$name $n ($touched failed in trouble)"
-        [ "$n" -gt 0 ] || echo "$name never got through an iteration" >>"$failures"
+        [ "$n" -gt 0 ] || echo "$name never got through an iteration:" \
+            "$(last_words "$work/$name.said")" >>"$failures"
     done
     echo "$line"
 }

@@ -65,12 +65,15 @@ volume rot-13
     subvolumes delay
 end-volume
 END
-    if [ -f "${TOP-}" ]; then # all of it but its storage, which is the first
+    # Of TOP: all but its storage, which is the first. features/trash would fill the disk.
+    if [ -f "${TOP-}" ]; then
         sed '1,/^ *end-volume/d; s/subvolumes posix *$/subvolumes rot-13/' "$TOP" >>"$work/soak.vol"
     elif [ -n "${TOP-}" ]; then
         printf 'volume top\n    type %s\n    subvolumes rot-13\nend-volume\n' \
             "$TOP" >>"$work/soak.vol"
     fi
+    grep -q min-free "$work/soak.vol" ||
+        sed -i 's|type features/trash *$|&\n    option min-free 200MB|' "$work/soak.vol"
 }
 
 mount_again () {
