@@ -6,6 +6,37 @@
 #include "core/edge/stack.h"
 #include "core/time/thread.h"
 
+#include <sys/syscall.h>
+
+/* --- copies by the kernel --------------------------------------------------------------------- */
+
+static enum { KERNEL_COPIES_GO_ON, KERNEL_COPIES_HANG, KERNEL_COPIES_HUNG } kernel_copies_state;
+
+static int
+kernel_copies (void)
+{
+    return (int) __atomic_load_n (&kernel_copies_state, __ATOMIC_ACQUIRE);
+}
+
+static void
+kernel_copies_set (int state)
+{
+    __atomic_store_n (&kernel_copies_state, state, __ATOMIC_RELEASE);
+}
+
+/* In the place of libc's. */
+ssize_t
+copy_file_range (int in, off64_t *from, int out, off64_t *to, size_t size, unsigned flags)
+{
+    if (kernel_copies () == KERNEL_COPIES_HANG)
+        kernel_copies_set (KERNEL_COPIES_HUNG);
+    while (kernel_copies () != KERNEL_COPIES_GO_ON)
+        g_usleep (1000);
+    return syscall (SYS_copy_file_range, in, from, out, to, size, flags);
+}
+
+/* --- callers ---------------------------------------------------------------------------------- */
+
 /* A caller of its own, which writes a line at a place of the file. */
 struct waits_writer {
     struct world w;
@@ -95,6 +126,24 @@ waits_interrupt_write (const call_stack_t *root, void *data)
 {
     if (root->op == FOP_writev && !root->internal)
         stack_interrupt ((call_stack_t *) root);
+}
+
+static void
+waits_interrupt_of (const call_stack_t *root, void *graph)
+{
+    if (root->frames[0].this->graph == graph)
+        waits_interrupt_write (root, NULL);
+}
+
+static bool
+waits_job_has_ended (const char *number)
+{
+    g_autoptr (GString) said = g_string_new (NULL);
+    struct job_read read = { 0 };
+    const int r = job_read ((unsigned) strtoul (number, NULL, 10), 0, 1000, said, &read);
+
+    g_free (read.error);
+    return r < 0 || read.ended;
 }
 
 static void
@@ -255,21 +304,31 @@ START_TEST (a_lower_that_changes_while_it_is_copied_fails_the_change)
 }
 END_TEST
 
+/* The graph that comes after the world's. */
+static struct world
+waits_next (const struct world *w, const struct overlay_graph *with)
+{
+    struct world next = *w;
+
+    next.graph = overlay_graph_load (w->dir, with);
+    ck_assert (graph_join (next.graph, w->graph));
+    ck_assert_int_eq (graph_activate (next.graph), 0);
+    next.client = client_new (next.graph->top);
+    inode_unref (posix_world_look (&next, w->root, "file"));
+    graph_take_over (next.graph);
+    return next;
+}
+
 /* The graph that goes copies; the one that comes waits for that copy and uses it. */
 START_TEST (the_next_graph_waits_for_a_copy_that_runs)
 {
     struct waits_writer first[1], second[2];
     inode_t *inode;
-    struct world w = waits_begin ("writev times 1 -> hang", &inode), next = w;
+    struct world w = waits_begin ("writev times 1 -> hang", &inode), next;
 
     waits_start (&w, inode, first, 1);
     OVERLAY_UNTIL (overlay_hangs (&w) && waits_writes () == 1);
-    next.graph = overlay_graph_load (w.dir, &overlay_faulty);
-    ck_assert (graph_join (next.graph, w.graph));
-    ck_assert_int_eq (graph_activate (next.graph), 0);
-    next.client = client_new (next.graph->top);
-    inode_unref (posix_world_look (&next, w.root, "file"));
-    graph_take_over (next.graph);
+    next = waits_next (&w, &overlay_faulty);
     waits_start (&next, inode, second, 2);
     OVERLAY_UNTIL (waits_writes () == 3);
     OVERLAY_UNTIL (overlay_release (&w));
@@ -277,6 +336,43 @@ START_TEST (the_next_graph_waits_for_a_copy_that_runs)
     waits_join (second, 2, LINE);
     assert_file (&w, "line000\nline001\n");
     ck_assert (waits_work_is_clean (&w));
+    g_clear_pointer (&inode, inode_unref);
+    overlay_world_stop (&w);
+    w.graph = next.graph;
+    w.client = next.client;
+    overlay_world_end (&w);
+}
+END_TEST
+
+/* The kernel copies, without a request: neither the request that the old graph's copy was for, nor
+ * one that it makes, hinders a pause. */
+START_TEST (a_discard_waits_for_a_copy_of_an_old_graph)
+{
+    struct waits_writer first[1], second[1];
+    struct world w = overlay_world_new (), next;
+    g_autofree char *number = NULL;
+    inode_t *inode;
+
+    overlay_put (&w, "lower/file", "the lower's");
+    overlay_world_start (&w, &(struct overlay_graph){});
+    inode = posix_world_look (&w, w.root, "file");
+    inode_unref (world_mkdir (&w, w.root, "new", 0755));
+    kernel_copies_set (KERNEL_COPIES_HANG);
+    waits_start (&w, inode, first, 1);
+    OVERLAY_UNTIL (kernel_copies () == KERNEL_COPIES_HUNG);
+    next = waits_next (&w, &(struct overlay_graph){});
+    waits_start (&next, inode, second, 1);
+    OVERLAY_UNTIL (waits_writes () == 2);
+    stack_foreach (waits_interrupt_of, w.graph);
+    waits_join (first, 1, -EINTR);
+    number = overlay_tell (&next, "overlay", "discard", "");
+    for (unsigned ms = 0; ms < 100; ms++) {
+        ck_assert (!waits_job_has_ended (number));
+        g_usleep (1000);
+    }
+    kernel_copies_set (KERNEL_COPIES_GO_ON);
+    waits_join (second, 1, LINE);
+    OVERLAY_UNTIL (waits_job_has_ended (number));
     g_clear_pointer (&inode, inode_unref);
     overlay_world_stop (&w);
     w.graph = next.graph;
@@ -326,6 +422,7 @@ TEST_PROGRAM (test_overlay_waits)
     tcase_add_test (tcase, a_lower_that_changes_while_it_is_copied_fails_the_change);
     tcase_add_test (tcase, a_directory_in_which_a_name_is_being_made_is_not_replaced);
     tcase_add_test (tcase, the_next_graph_waits_for_a_copy_that_runs);
+    tcase_add_test (tcase, a_discard_waits_for_a_copy_of_an_old_graph);
     tcase_set_timeout (tcase, 120);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

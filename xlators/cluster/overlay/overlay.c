@@ -277,10 +277,11 @@ static void
 overlay_dump (xlator_t *this, GString *out)
 {
     overlay_private_t *priv = overlay_priv (this);
+    const unsigned tasks = overlay_all_tasks (this);
 
     pthread_mutex_lock (&priv->lock);
     g_string_append_printf (out, "layers=%u\ntasks=%u\nstarted=%d\nprefix=%s\n", priv->n,
-                            priv->tasks, priv->started, priv->prefix ? priv->prefix : "");
+                            tasks, priv->started, priv->prefix ? priv->prefix : "");
     pthread_mutex_unlock (&priv->lock);
 }
 

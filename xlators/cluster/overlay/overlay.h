@@ -94,6 +94,9 @@ struct overlay_shared {
     unsigned owned;              /* copies that belong to the daemon and not to their owner.
                                   * Atomic */
     bool has_index;              /* the index has, or has had, a name. Atomic */
+    pthread_mutex_t tasks_lock;  /* a leaf */
+    pthread_cond_t tasks_changed; /* a task has begun or ended */
+    unsigned tasks;              /* those of all graphs; tasks_lock */
 };
 
 enum overlay_owner { OVERLAY_OWNER_KEEP, OVERLAY_OWNER_DAEMON };
@@ -123,13 +126,13 @@ typedef struct {
     bool cleans;                  /* no other graph of this daemon uses the work directory */
 
     pthread_mutex_t lock;         /* guards what follows */
-    pthread_cond_t changed;       /* a start or a task has ended */
+    pthread_cond_t changed;       /* a start has ended */
     bool prepared;                /* overlay_prepare has succeeded */
     int refused;                  /* a negative errno that a start gets, for good; or 0 */
     bool started;                 /* the roots of the slots are known. Atomic */
     bool starting;
     int start_error;              /* of the last start, for the log */
-    unsigned tasks;               /* tasks on threads of core/work */
+    unsigned tasks;               /* tasks on threads of core/work; parts->tasks_lock */
     unsigned sentences;           /* about wrong marks, in the log. Atomic */
     GQueue swept;                 /* of names/sweep.c: what is removed from work next */
     bool sweeping;                /* a job removes it */
@@ -320,10 +323,13 @@ void overlay_to_thread (const struct call *call, inode_t *lacks);
  * answer it at once, and no copy is made for it. */
 bool overlay_runs_here (const struct call *call);
 
-/* Counts a task; the end of the graph waits for it. */
+/* Counts a task: the end of its graph waits for it, and so does a pause of any graph that has the
+ * same parts. */
 void overlay_task_begin (xlator_t *this);
 void overlay_task_end (xlator_t *this);
-void overlay_tasks_wait (xlator_t *this);
+void overlay_tasks_wait (xlator_t *this);     /* for those of this graph */
+void overlay_all_tasks_wait (xlator_t *this); /* for those of all of these graphs */
+unsigned overlay_all_tasks (xlator_t *this);  /* how many run in all of these graphs */
 
 /* Waits until no other thread has the turn of one or two directories, and takes it. b may be NULL,
  * or a. */

@@ -10,36 +10,62 @@ overlay_local_of (call_frame_t *frame)
     return frame->local ? frame->local : frame_local_new (frame, sizeof (struct overlay_local));
 }
 
+static void
+tasks_add (xlator_t *this, int by)
+{
+    overlay_private_t *priv = overlay_priv (this);
+    struct overlay_shared *parts = priv->parts;
+
+    pthread_mutex_lock (&parts->tasks_lock);
+    priv->tasks += (unsigned) by;
+    parts->tasks += (unsigned) by;
+    thread_cond_broadcast (&parts->tasks_changed);
+    pthread_mutex_unlock (&parts->tasks_lock);
+}
+
 void
 overlay_task_begin (xlator_t *this)
 {
-    overlay_private_t *priv = overlay_priv (this);
-
-    pthread_mutex_lock (&priv->lock);
-    priv->tasks++;
-    pthread_mutex_unlock (&priv->lock);
+    tasks_add (this, 1);
 }
 
 void
 overlay_task_end (xlator_t *this)
 {
-    overlay_private_t *priv = overlay_priv (this);
+    tasks_add (this, -1);
+}
 
-    pthread_mutex_lock (&priv->lock);
-    priv->tasks--;
-    thread_cond_broadcast (&priv->changed);
-    pthread_mutex_unlock (&priv->lock);
+static void
+tasks_wait (struct overlay_shared *parts, const unsigned *tasks)
+{
+    pthread_mutex_lock (&parts->tasks_lock);
+    while (*tasks > 0)
+        thread_cond_wait (&parts->tasks_changed, &parts->tasks_lock);
+    pthread_mutex_unlock (&parts->tasks_lock);
 }
 
 void
 overlay_tasks_wait (xlator_t *this)
 {
-    overlay_private_t *priv = overlay_priv (this);
+    tasks_wait (overlay_priv (this)->parts, &overlay_priv (this)->tasks);
+}
 
-    pthread_mutex_lock (&priv->lock);
-    while (priv->tasks > 0)
-        thread_cond_wait (&priv->changed, &priv->lock);
-    pthread_mutex_unlock (&priv->lock);
+void
+overlay_all_tasks_wait (xlator_t *this)
+{
+    tasks_wait (overlay_priv (this)->parts, &overlay_priv (this)->parts->tasks);
+}
+
+unsigned
+overlay_all_tasks (xlator_t *this)
+{
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    unsigned tasks;
+
+    pthread_mutex_lock (&parts->tasks_lock);
+    tasks = parts->tasks;
+    pthread_mutex_unlock (&parts->tasks_lock);
+    return tasks;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */

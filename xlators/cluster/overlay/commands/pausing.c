@@ -10,26 +10,14 @@ struct pausing {
     bool began; /* fn was called */
 };
 
-static bool
-pausing_tasks_run (xlator_t *this)
-{
-    overlay_private_t *priv = overlay_priv (this);
-    unsigned tasks;
-
-    pthread_mutex_lock (&priv->lock);
-    tasks = priv->tasks;
-    pthread_mutex_unlock (&priv->lock);
-    return tasks > 0;
-}
-
-/* While a task runs it may copy to the upper, or answer a call that is set aside for it: the pause
- * does not wait for those, so it comes again later. */
+/* While a task runs, of this graph or of an old one, it may copy to the upper, or answer a call that
+ * is set aside for it: the pause does not wait for those, so it comes again later. */
 static int
 pausing_run (struct pause *pause, void *data)
 {
     struct pausing *pausing = data;
 
-    if (pausing_tasks_run (pausing->this))
+    if (overlay_all_tasks (pausing->this) > 0)
         return -EBUSY;
     pausing->began = true;
     return pausing->wanted->fn (pause, pausing->wanted->data);
@@ -44,7 +32,7 @@ overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
     int r;
 
     while ((r = pause_run (this, &pause)) == -EBUSY && !pausing.began && clock_now () < until)
-        overlay_tasks_wait (this);
+        overlay_all_tasks_wait (this);
     if (pause.hindrance)
         job_refuse (wanted->job, "%s; %s", pause.hindrance, wanted->outcome);
     else if (!pausing.began)

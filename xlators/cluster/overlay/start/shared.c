@@ -18,6 +18,8 @@ shared_parts_free (void *value)
     g_hash_table_unref (parts->inodes);
     g_hash_table_unref (parts->turns);
     g_free (parts->instance);
+    pthread_cond_destroy (&parts->tasks_changed);
+    pthread_mutex_destroy (&parts->tasks_lock);
     pthread_cond_destroy (&parts->changed);
     pthread_mutex_destroy (&parts->lock);
     g_free (parts);
@@ -32,6 +34,8 @@ shared_parts_new (void)
     parts->shared = (struct shared){ 1, shared_parts_free };
     pthread_mutex_init (&parts->lock, NULL);
     thread_cond_init (&parts->changed);
+    pthread_mutex_init (&parts->tasks_lock, NULL);
+    thread_cond_init (&parts->tasks_changed);
     parts->turns = g_hash_table_new (NULL, NULL);
     parts->inodes = g_hash_table_new (NULL, NULL);
     parts->kept = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
