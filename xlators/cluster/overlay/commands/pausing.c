@@ -10,8 +10,8 @@ struct pausing {
     bool began; /* fn was called */
 };
 
-/* While a task runs, of this graph or of an old one, it may copy to the upper, or answer a call that
- * is set aside for it: the pause does not wait for those, so it comes again later. */
+/* While a task runs, of this graph or of an old one, it may copy to the upper, or answer a call
+ * that is set aside for it: the pause does not wait for those, so it comes again later. */
 static int
 pausing_run (struct pause *pause, void *data)
 {
