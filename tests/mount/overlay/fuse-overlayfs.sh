@@ -85,7 +85,7 @@ expect_ok mkdir "$MNT/anew"
 expect "a new directory" "" "$(ls "$MNT/anew")"
 echo ours >"$MNT/.wh.ours"
 expect "a name of our own" ours "$(cat "$MNT/.wh.ours")"
-expect "the changes then" "A..wh.ours D.dir D.emptied D.plain R.dir.renamed" \
+expect "the changes then" "A..wh.ours D.emptied D.plain R.dir.renamed" \
     "$(overlay diff --name-status "$MNT" | tr '\t' . | grep -v 'anew\|gone' | sort | xargs)"
 shown=$(tree "$MNT")
 unmount
