@@ -4,6 +4,7 @@
 #include "overlay_world.h"
 
 #include "core/edge/stack.h"
+#include "core/time/clock.h"
 #include "core/time/thread.h"
 
 #include <sys/syscall.h>
@@ -381,6 +382,114 @@ START_TEST (a_discard_waits_for_a_copy_of_an_old_graph)
 }
 END_TEST
 
+/* A write as the kernel makes it: its request is about the inode. */
+struct waits_call {
+    call_stack_t *root;
+    struct iovec iov;
+    int r;
+    bool done; /* atomic */
+};
+
+static void
+waits_call_cbk (call_frame_t *frame, void *cookie, xlator_t *this, int32_t op_ret,
+                int32_t op_errno, struct iatt *before, struct iatt *after, dict_t *xdata)
+{
+    struct waits_call *call = cookie;
+
+    call->r = op_ret < 0 ? -op_errno : op_ret;
+    stack_done (frame->root);
+    __atomic_store_n (&call->done, true, __ATOMIC_RELEASE);
+}
+
+static void
+waits_call (const struct world *w, fd_t *fd, off_t offset, struct waits_call *call)
+{
+    *call = (struct waits_call){ .iov = { (char *) "changed", 7 } };
+    call->root = client_stack_new (w->client, FOP_writev);
+    call->root->about = inode_nodeid (fd->inode);
+    STACK_WIND_COOKIE (&call->root->frames[0], waits_call_cbk, call, w->graph->top, writev, fd,
+                       &call->iov, 1, offset, 0, NULL, NULL);
+}
+
+static bool
+waits_call_is_done (const struct waits_call *call)
+{
+    return __atomic_load_n (&call->done, __ATOMIC_ACQUIRE);
+}
+
+/* A file that the kernel copies in several pieces. It hangs in the first one. */
+static struct world
+waits_long_begin (inode_t **ret_inode, fd_t **ret_fd)
+{
+    struct world w = overlay_world_new ();
+    g_autofree char *text = g_strnfill (4 << 20, 'a');
+
+    overlay_put (&w, "lower/file", text);
+    overlay_world_start (&w, &(struct overlay_graph){});
+    *ret_inode = posix_world_look (&w, w.root, "file");
+    *ret_fd = world_open (&w, *ret_inode, O_RDWR);
+    kernel_copies_set (KERNEL_COPIES_HANG);
+    return w;
+}
+
+#define WAITS_LONG INT64_C (60000000000) /* nanoseconds */
+
+/* The copy goes on where it was. Who is interrupted meanwhile, and who comes, hinders no hold. */
+START_TEST (a_hold_waits_for_a_piece_of_a_copy_alone)
+{
+    struct waits_call first, second;
+    inode_t *inode;
+    fd_t *fd;
+    struct world w = waits_long_begin (&inode, &fd);
+
+    waits_call (&w, fd, 0, &first);
+    OVERLAY_UNTIL (kernel_copies () == KERNEL_COPIES_HUNG);
+    jobs_pause ();
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    kernel_copies_set (KERNEL_COPIES_GO_ON);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now () + WAITS_LONG));
+    assert_file (&w, NULL);
+    waits_call (&w, fd, 10, &second);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    ck_assert (!waits_call_is_done (&first));
+    stack_interrupt (first.root);
+    OVERLAY_UNTIL (waits_call_is_done (&first));
+    ck_assert_int_eq (first.r, -EINTR);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now () + WAITS_LONG));
+    ck_assert (!waits_work_is_clean (&w));
+    jobs_go_on ();
+    OVERLAY_UNTIL (waits_call_is_done (&second));
+    ck_assert_int_eq (second.r, 7);
+    g_autofree char *upper = overlay_got (&w, "changes/layers/0/file");
+    ck_assert (g_str_has_prefix (upper, "aaaaaaaaaachangeda"));
+    fd_unref (fd);
+    waits_end (&w, inode);
+}
+END_TEST
+
+/* A request that is not about the file: a move may not leave it where it is. */
+START_TEST (a_copy_does_not_rest_if_a_hold_has_to_wait_for_it)
+{
+    struct waits_writer first[1];
+    struct waits_call second;
+    inode_t *inode;
+    fd_t *fd;
+    struct world w = waits_long_begin (&inode, &fd);
+
+    waits_start (&w, inode, first, 1);
+    OVERLAY_UNTIL (kernel_copies () == KERNEL_COPIES_HUNG);
+    waits_call (&w, fd, LINE, &second);
+    jobs_pause ();
+    kernel_copies_set (KERNEL_COPIES_GO_ON);
+    waits_join (first, 1, LINE);
+    OVERLAY_UNTIL (waits_call_is_done (&second));
+    jobs_go_on ();
+    ck_assert_int_eq (second.r, 7);
+    fd_unref (fd);
+    waits_end (&w, inode);
+}
+END_TEST
+
 /* The name would be lost with the directory. A rename that does not wait ends within the time that
  * it gets here. */
 START_TEST (a_directory_in_which_a_name_is_being_made_is_not_replaced)
@@ -423,6 +532,8 @@ TEST_PROGRAM (test_overlay_waits)
     tcase_add_test (tcase, a_directory_in_which_a_name_is_being_made_is_not_replaced);
     tcase_add_test (tcase, the_next_graph_waits_for_a_copy_that_runs);
     tcase_add_test (tcase, a_discard_waits_for_a_copy_of_an_old_graph);
+    tcase_add_test (tcase, a_hold_waits_for_a_piece_of_a_copy_alone);
+    tcase_add_test (tcase, a_copy_does_not_rest_if_a_hold_has_to_wait_for_it);
     tcase_set_timeout (tcase, 120);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);

@@ -4,6 +4,7 @@
 #include "core/edge/stack.h"
 #include "core/time/clock.h"
 #include "core/time/scheduler.h"
+#include "core/time/thread.h"
 #include "core/work/job.h"
 
 #include "../program.h"
@@ -23,6 +24,7 @@ static struct jobs_world {
     const char *printed; /* text that each piece prints, or NULL */
     int result;          /* result of a job that was not stopped */
     int64_t ended_at;    /* time when the last job ended, by clock_now */
+    bool may_rest;       /* in a hold, although a request waits */
 } job_world;
 
 static void
@@ -255,6 +257,110 @@ START_TEST (a_paused_job_goes_on_once_a_request_waits_for_it)
 }
 END_TEST
 
+/* --- rests of a job for which requests wait --------------------------------------------------- */
+
+static call_stack_t *resting_request; /* waits for the job */
+
+static bool
+job_rest_begin (void *data)
+{
+    ck_assert_uint_eq (stack_count_kept (), 1); /* the job */
+    if (job_world.may_rest)
+        stack_rest_waits (resting_request, 1);
+    return job_world.may_rest;
+}
+
+static void
+job_rest_end (void *data)
+{
+    ck_assert_uint_eq (stack_count_kept (), 1);
+    stack_rest_waits (resting_request, -1);
+}
+
+/* Other threads run meanwhile. */
+static void
+job_works (void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    const int64_t until = clock_now () + job_world.piece;
+
+    pthread_mutex_lock (&lock);
+    while (clock_now () < until)
+        (void) thread_cond_wait_until (&never, &lock, until);
+    pthread_mutex_unlock (&lock);
+}
+
+static int
+job_that_rests (struct job *job, void *data)
+{
+    for (unsigned i = 0; i < job_world.pieces; i++) {
+        job_rest (job, &(struct job_rests){ job_rest_begin, job_rest_end, NULL });
+        job_works ();
+        job_world.worked++;
+    }
+    return 0;
+}
+
+/* A hold may begin then, and the job goes on after it; it rests also if it must stop. */
+START_TEST (a_job_rests_in_a_hold_although_requests_wait_for_it)
+{
+    const struct job_plan plan = { .name = "copy", .run = job_that_rests, .owed = true,
+                                   .lasts = true };
+    int number;
+
+    job_world_new ();
+    job_world.piece = MS;
+    job_world.pieces = 10;
+    job_world.may_rest = true;
+    resting_request = stack_new (&job_world.xl);
+    resting_request->about = 7;
+    number = job_begin (&job_world.xl, &plan);
+    step_until_worked (2);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    for (unsigned hold = 0; hold < 2; hold++) {
+        const unsigned before = job_world.worked;
+
+        jobs_pause ();
+        ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now () + SECOND));
+        while (scheduler_step ())
+            continue;
+        ck_assert_uint_le (job_world.worked, before + 1);
+        ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+        jobs_go_on ();
+        step_until_worked (job_world.worked + 1);
+        ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+        ck_assert_int_eq (job_stop ((unsigned) number), 0);
+    }
+    job_world.may_rest = false;
+    jobs_pause ();
+    step_all ();
+    jobs_go_on ();
+    ck_assert_uint_eq (job_world.worked, 10);
+    stack_done (resting_request);
+    job_world_free ();
+}
+END_TEST
+
+START_TEST (a_job_on_which_requests_rely_keeps_its_graph)
+{
+    struct graph *const graph = (struct graph *) &job_world; /* only compared */
+    const struct job_plan plan = { .name = "copy", .run = world_job_run, .lasts = true };
+
+    job_world_new ();
+    job_world.xl.graph = graph;
+    ck_assert (!jobs_last (graph));
+    world_job_begin (0, false, NOT_ASKED);
+    ck_assert (!jobs_last (graph));
+    job_begin (&job_world.xl, &plan);
+    ck_assert (jobs_last (graph));
+    ck_assert (!jobs_last (NULL));
+    step_all ();
+    ck_assert (!jobs_last (graph));
+    job_world_free ();
+}
+END_TEST
+
 /* Requests may still come, and rely on it. */
 START_TEST (a_lasting_job_begins_until_the_end_has_waited)
 {
@@ -454,6 +560,8 @@ TEST_PROGRAM (test_jobs)
     tcase_add_test (tcase, a_job_that_begins_under_a_hold_waits_unless_a_request_needs_it);
     tcase_add_test (tcase, the_end_stops_jobs_and_lets_none_begin);
     tcase_add_test (tcase, a_paused_job_goes_on_once_a_request_waits_for_it);
+    tcase_add_test (tcase, a_job_rests_in_a_hold_although_requests_wait_for_it);
+    tcase_add_test (tcase, a_job_on_which_requests_rely_keeps_its_graph);
     tcase_add_test (tcase, a_lasting_job_begins_until_the_end_has_waited);
     tcase_add_test (tcase, an_answer_outlives_the_translator);
     tcase_add_test (tcase, an_answer_is_for_its_user_and_for_root);

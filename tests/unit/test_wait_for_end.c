@@ -108,6 +108,47 @@ START_TEST (only_the_last_level_waits_for_requests_that_wait_for_locks)
 }
 END_TEST
 
+static call_stack_t *
+waiting_request (enum fop op, uint64_t about)
+{
+    call_stack_t *root = stack_new (&waiting_leaf);
+
+    root->op = op;
+    root->about = about;
+    return root;
+}
+
+/* Other requests about the same inode stay with it; those that change names, or open a file, do
+ * not. */
+START_TEST (a_hold_leaves_out_requests_about_an_inode_whose_job_rests)
+{
+    call_stack_t *waiter, *other, *named;
+
+    mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
+    waiter = waiting_request (FOP_writev, 7);
+    other = waiting_request (FOP_flush, 7);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_rest_waits (waiter, 1);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    ck_assert (stack_wait_for_others (STACKS_IDLE, &waiting_leaf, clock_now ()));
+    ck_assert (!stack_wait_for_end (STACKS_GONE, clock_now ()));
+    for (unsigned i = 0; i < 3; i++) {
+        named = waiting_request ((enum fop[]){ FOP_link, FOP_open, FOP_flush }[i], i < 2 ? 7 : 8);
+        ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+        stack_done (named);
+    }
+    stack_keep (NULL, 1); /* a job works, which may be that one */
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_keep (NULL, -1);
+    ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
+    stack_rest_waits (waiter, -1);
+    ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
+    stack_done (waiter);
+    stack_done (other);
+    mock_free (&waiting_leaf);
+}
+END_TEST
+
 TEST_PROGRAM (test_wait_for_end)
 {
     Suite *suite = suite_create ("wait for end");
@@ -117,6 +158,7 @@ TEST_PROGRAM (test_wait_for_end)
     tcase_add_loop_test (tcase, the_end_of_the_last_request_wakes_who_waits_for_it, 0, 2);
     tcase_add_test (tcase, who_waits_for_the_end_of_all_requests_waits_until_a_time);
     tcase_add_test (tcase, only_the_last_level_waits_for_requests_that_wait_for_locks);
+    tcase_add_test (tcase, a_hold_leaves_out_requests_about_an_inode_whose_job_rests);
     suite_add_tcase (suite, tcase);
     return suite_run (suite);
 }

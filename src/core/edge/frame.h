@@ -197,6 +197,7 @@ struct call_stack {
     struct interrupt_watch *on_interrupt; /* watches to call; lock */
     unsigned kept;       /* calls and answers of this request that are set aside. Atomic */
     unsigned lock_waits; /* calls of this request that wait for a caller's lock. Atomic */
+    unsigned rest_waits; /* calls of this request that wait for a job that rests. Atomic */
     unsigned aside;      /* stubs of this request that were not resumed yet. Atomic */
     xlator_t *keeper;    /* translator that made all of those stubs; NULL: several have. Only
                           * compared. Atomic */
@@ -307,6 +308,13 @@ void stack_keep (call_stack_t *root, int by);
  * longer waits (by -1, before the answer). For the translator that sets an lk or flock aside. Such
  * a request does not hinder a move to another graph. Its file stays with the old one. */
 void stack_lock_waits (call_stack_t *root, int by);
+
+/* Records that a call of the request waits for a job that rests, as a hold has begun (job_rest), by
+ * 1; or that the job goes on, or the call waits no longer, by -1, before the answer. For the
+ * translator that has set the call aside. Such a request, and others about the same inode
+ * (call_stack.about), hinder no hold: in a move to another graph the inode, with its open files,
+ * stays with the old one. So the request is about the inode that the call changes, and opens no file. */
+void stack_rest_waits (call_stack_t *root, int by);
 
 /* Returns a text that describes the request, with a line for each frame that is not answered yet,
  * the deepest first. g_free it. */

@@ -19,7 +19,8 @@
 
 unsigned stack_awaited;
 
-static unsigned stack_kept; /* calls and answers that are set aside; atomic */
+static unsigned stack_kept; /* calls and answers that are set aside, and jobs_kept; atomic */
+static unsigned jobs_kept;  /* jobs that work; atomic */
 
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
 static pthread_cond_t waiting_changed;
@@ -38,21 +39,60 @@ stack_tell_waiting (void)
     pthread_mutex_unlock (&waiting_lock);
 }
 
-/* Requests in use, and calls set aside. A request that waits for a lock of its caller, or that
- * asker has set aside, is a waiter. */
-struct stack_counts {
-    const xlator_t *asker; /* of a pause, or NULL */
-    unsigned requests, waiters;
-    unsigned kept_by_waiters; /* calls of waiters that are set aside */
-};
+/* --- requests that are left out --------------------------------------------------------------- */
+
+LOOKS_AT_RUNNING_REQUESTS static void
+resting_add (const call_stack_t *root, void *data)
+{
+    GArray **resting = data;
+
+    if (__atomic_load_n (&root->rest_waits, __ATOMIC_ACQUIRE) == 0 || root->about == 0)
+        return;
+    if (!*resting)
+        *resting = g_array_new (FALSE, FALSE, sizeof (uint64_t));
+    g_array_append_val (*resting, root->about);
+}
+
+GArray *
+stack_resting_inodes (void)
+{
+    GArray *resting = NULL;
+
+    stack_foreach (resting_add, &resting);
+    return resting;
+}
+
+/* A request that changes names is about other inodes, too; the file that an open opens would belong
+ * to the old graph. */
+LOOKS_AT_RUNNING_REQUESTS static bool
+stack_is_about (const call_stack_t *root, const GArray *resting)
+{
+    static const opset_t not = OPS_CHANGE_NAMES | OPSET_OF (FOP_open) | OPSET_OF (FOP_opendir);
+
+    for (guint i = 0; resting && i < resting->len; i++)
+        if (g_array_index (resting, uint64_t, i) == root->about)
+            return !opset_has (not, root->op);
+    return false;
+}
 
 bool
-stack_is_waiter (const call_stack_t *root, const xlator_t *asker)
+stack_is_waiter (const call_stack_t *root, const xlator_t *asker, const GArray *resting)
 {
     return __atomic_load_n (&root->lock_waits, __ATOMIC_ACQUIRE) > 0
+        || stack_is_about (root, resting)
         || (asker && __atomic_load_n (&root->aside, __ATOMIC_ACQUIRE) > 0
             && __atomic_load_n (&root->keeper, __ATOMIC_RELAXED) == asker);
 }
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+/* Requests in use, and calls set aside. */
+struct stack_counts {
+    const xlator_t *asker; /* of a pause, or NULL */
+    const GArray *resting; /* stack_resting_inodes */
+    unsigned requests, waiters; /* stack_is_waiter */
+    unsigned kept_by_waiters; /* calls of waiters that are set aside */
+};
 
 static void
 stack_counts_add (const call_stack_t *root, void *data)
@@ -60,21 +100,25 @@ stack_counts_add (const call_stack_t *root, void *data)
     struct stack_counts *counts = data;
 
     counts->requests++;
-    if (!stack_is_waiter (root, counts->asker))
+    if (!stack_is_waiter (root, counts->asker, counts->resting))
         return;
     counts->waiters++;
     counts->kept_by_waiters += __atomic_load_n (&root->kept, __ATOMIC_RELAXED);
 }
 
+/* A job that works may be about to end the waits for it (job_rest). Jobs are looked at first: those
+ * that rest, as a hold has begun, go on only after it. */
 static bool
 stacks_ended (enum stacks_end end, const xlator_t *asker)
 {
-    struct stack_counts counts = { .asker = asker };
+    const bool works = __atomic_load_n (&jobs_kept, __ATOMIC_ACQUIRE) > 0;
+    g_autoptr (GArray) resting = stack_resting_inodes ();
+    struct stack_counts counts = { .asker = asker, .resting = resting };
 
     stack_foreach (stack_counts_add, &counts);
     if (end == STACKS_GONE)
         return counts.requests == 0 && stack_count_kept () == 0;
-    return counts.requests == counts.waiters
+    return counts.requests == counts.waiters && !(resting && works)
         && (end == STACKS_ANSWERED || stack_count_kept () <= counts.kept_by_waiters);
 }
 
@@ -109,8 +153,8 @@ stack_count_kept (void)
 void
 stack_keep (call_stack_t *root, int by)
 {
-    if (root)
-        __atomic_add_fetch (&root->kept, by, __ATOMIC_RELAXED);
+    __atomic_add_fetch (root ? &root->kept : &jobs_kept, by,
+                        root ? __ATOMIC_RELAXED : __ATOMIC_ACQ_REL);
     __atomic_add_fetch (&stack_kept, by, __ATOMIC_ACQ_REL);
     if (by < 0)
         stack_has_ended ();
@@ -120,6 +164,14 @@ void
 stack_lock_waits (call_stack_t *root, int by)
 {
     __atomic_add_fetch (&root->lock_waits, by, __ATOMIC_ACQ_REL);
+    if (by > 0)
+        stack_has_ended ();
+}
+
+void
+stack_rest_waits (call_stack_t *root, int by)
+{
+    __atomic_add_fetch (&root->rest_waits, by, __ATOMIC_ACQ_REL);
     if (by > 0)
         stack_has_ended ();
 }

@@ -46,11 +46,11 @@ extern const struct watcher watch_log;
 unsigned watch_bit_locked (const struct watcher *watcher);
 
 /* How far the requests of the process have ended; each includes those before it. A request of which
- * a call waits for a lock of its caller counts for STACKS_GONE alone. */
+ * a call waits for a lock of its caller, or for a job that rests, counts for STACKS_GONE alone. */
 enum stacks_end {
     STACKS_ANSWERED, /* no request is in use */
     STACKS_IDLE,     /* no call is set aside */
-    STACKS_GONE,     /* no request waits for a lock */
+    STACKS_GONE,     /* no request waits for a lock, or for a job */
 };
 
 /* Waits until that is so, or until a time of clock_now. Returns whether it is. Meanwhile each
@@ -61,9 +61,13 @@ bool stack_wait_for_end (enum stacks_end end, int64_t until);
  * not resumed: a pause (core/work/pause.h). asker may be NULL. */
 bool stack_wait_for_others (enum stacks_end end, const xlator_t *asker, int64_t until);
 
+/* Numbers (uint64_t) of the inodes for whose requests stack_wait_for_others does not wait
+ * (stack_rest_waits). NULL: none. g_array_unref it. */
+GArray *stack_resting_inodes (void);
+
 /* Returns whether stack_wait_for_others leaves the request out: it waits for a lock of its caller,
- * or asker (NULL: none) has set it aside. */
-bool stack_is_waiter (const call_stack_t *root, const xlator_t *asker);
+ * asker (NULL: none) has set it aside, or it is about one of the inodes `resting` (NULL: none). */
+bool stack_is_waiter (const call_stack_t *root, const xlator_t *asker, const GArray *resting);
 
 /* Number of threads in stack_wait_for_end; atomic. */
 extern unsigned stack_awaited;

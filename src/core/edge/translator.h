@@ -11,7 +11,7 @@
 #include "core/table/opset.h"
 #include "core/edge/option.h"
 
-#define XLATOR_ABI 17
+#define XLATOR_ABI 18
 
 /* Which parts of a request a translator may change. Among other uses, this decides whether the
  * kernel may read and write a file without the daemon. */

@@ -71,6 +71,27 @@ jobs_append_working (GString *out)
     return working != NULL;
 }
 
+bool
+jobs_append_lasting (GString *out)
+{
+    const struct job *lasting = NULL;
+
+    pthread_mutex_lock (&all_jobs.lock);
+    for (const GList *at = all_jobs.list.head; at && !lasting; at = at->next) {
+        const struct job *job = at->data;
+
+        lasting = job->plan.lasts && !job->ended ? job : NULL;
+    }
+    if (lasting) {
+        job_words_locked (out, lasting, ",");
+        g_string_append_printf (out, ", was at %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " %s",
+                                lasting->done, lasting->total,
+                                lasting->plan.unit ? lasting->plan.unit : "pieces");
+    }
+    pthread_mutex_unlock (&all_jobs.lock);
+    return lasting != NULL;
+}
+
 static void
 job_json_locked (GString *out, const struct job *job)
 {

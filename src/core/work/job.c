@@ -15,6 +15,7 @@
 #define REST_MAX INT64_C (10000000000)  /* longest rest, in nanoseconds */
 #define QUIET_MAX INT64_C (60000000000) /* time for which a client may read nothing, nanoseconds */
 #define UNREAD_MAX (1 << 20)            /* bytes of unread text with which a job goes on */
+#define JOB_PAUSED "is paused by a move to another graph"
 #define ASKED_MAX 64  /* jobs that commands have begun: running, or with unread text */
 #define USERS_MAX 4   /* those of an ordinary user */
 
@@ -84,7 +85,7 @@ job_wait_locked (struct job *job, int64_t rests_until)
     if (job_must_stop (job))
         return false;
     if (all_jobs.paused && !job->owed) {
-        job->waits = "is paused by a move to another graph";
+        job->waits = JOB_PAUSED;
         thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
         return true;
     }
@@ -118,6 +119,35 @@ job_next (struct job *job)
     pthread_mutex_unlock (&all_jobs.lock);
     job->piece_began = clock_now ();
     return !job_must_stop (job);
+}
+
+static bool
+jobs_are_paused (void)
+{
+    bool paused;
+
+    pthread_mutex_lock (&all_jobs.lock);
+    paused = all_jobs.paused > 0;
+    pthread_mutex_unlock (&all_jobs.lock);
+    return paused;
+}
+
+/* The waits are counted before the job is not kept any more, and until it is kept again: a hold
+ * that sees them looks at jobs first (stacks_ended). */
+void
+job_rest (struct job *job, const struct job_rests *rests)
+{
+    if (!jobs_are_paused () || !rests->begin (rests->data))
+        return;
+    stack_keep (NULL, -1);
+    pthread_mutex_lock (&all_jobs.lock);
+    job->waits = JOB_PAUSED;
+    while (all_jobs.paused)
+        thread_cond_wait (&all_jobs.changed, &all_jobs.lock);
+    stack_keep (NULL, 1);
+    job->waits = NULL;
+    pthread_mutex_unlock (&all_jobs.lock);
+    rests->end (rests->data);
 }
 
 void
@@ -383,6 +413,21 @@ void
 jobs_go_on (void)
 {
     jobs_paused_add (-1);
+}
+
+bool
+jobs_last (const struct graph *graph)
+{
+    bool last = false;
+
+    pthread_mutex_lock (&all_jobs.lock);
+    for (const GList *at = all_jobs.list.head; at && !last; at = at->next) {
+        const struct job *job = at->data;
+
+        last = job->plan.lasts && !job->ended && job->this->graph == graph;
+    }
+    pthread_mutex_unlock (&all_jobs.lock);
+    return last;
 }
 
 /* --- commands --------------------------------------------------------------------------------- */

@@ -97,6 +97,18 @@ int job_answers (xlator_t *this, const struct job_plan *plan, GString *answer);
 /* Rests and pauses as the head of this file says. Returns false if the job must stop. */
 bool job_next (struct job *job);
 
+/* For an owed job that takes long: if a hold has begun, rests until the hold is over, although
+ * requests wait for the job. begin is called before: it has stack_rest_waits count the calls that
+ * wait, and keeps in mind that the job rests, for calls that come meanwhile; or it returns false,
+ * and the job does not rest: a request waits for it that can't be counted. end is called
+ * afterwards. A job that must stop rests as well. */
+struct job_rests {
+    bool (*begin) (void *data);
+    void (*end) (void *data);
+    void *data;
+};
+void job_rest (struct job *job, const struct job_rests *rests);
+
 /* Returns whether the job must stop, without a wait. */
 bool job_must_stop (const struct job *job);
 
@@ -147,7 +159,15 @@ void jobs_list_json (GString *out);
  * does. */
 bool jobs_append_working (GString *out);
 
+/* Appends the oldest job on which requests rely (plan.lasts), and how far it is, as "job 3, copy
+ * '/file' in 'overlay', was at 1 of 20 bytes". Returns whether there is one. */
+bool jobs_append_lasting (GString *out);
+
 /* Returns how many jobs have not ended. */
 unsigned jobs_count (void);
+
+/* Returns whether a job runs in the graph on which requests rely (plan.lasts), also those of other
+ * graphs. */
+bool jobs_last (const struct graph *graph);
 
 #endif

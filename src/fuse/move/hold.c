@@ -167,6 +167,7 @@ hold_try (struct bridge *bridge, const struct hold_plan *plan, int64_t until)
 struct hold_search {
     const call_stack_t *oldest; /* request that a hold waits for; NULL: none was found yet */
     const xlator_t *asker;      /* as in struct hold_plan */
+    const GArray *resting;      /* stack_resting_inodes */
 };
 
 LOOKS_AT_RUNNING_REQUESTS static void
@@ -174,7 +175,7 @@ hold_search_look (const call_stack_t *root, void *data)
 {
     struct hold_search *search = data;
 
-    if (!stack_is_waiter (root, search->asker)
+    if (!stack_is_waiter (root, search->asker, search->resting)
         && (!search->oldest || root->begin < search->oldest->begin))
         search->oldest = root;
 }
@@ -197,11 +198,25 @@ hold_append_request (const struct seen_request *seen, GString *answer)
     seen_waits_for (seen, last, g_string_append (answer, "', where it waits for "));
 }
 
+/* Appends how far a job is for which the request may wait. */
+static void
+hold_append_job (GString *answer)
+{
+    const gsize before = answer->len;
+
+    g_string_append (answer, "; meanwhile ");
+    if (jobs_append_lasting (answer))
+        g_string_append (answer, ": try again when that has ended");
+    else
+        g_string_truncate (answer, before);
+}
+
 /* Appends which request is in the way: the oldest. */
 static void
 hold_append_hindrance (const struct bridge *bridge, const struct hold_plan *plan, GString *answer)
 {
-    struct hold_search search = { .asker = plan->asker };
+    g_autoptr (GArray) resting = stack_resting_inodes ();
+    struct hold_search search = { .asker = plan->asker, .resting = resting };
     struct seen_request seen;
 
     xlators_pin ();
@@ -213,6 +228,7 @@ hold_append_hindrance (const struct bridge *bridge, const struct hold_plan *plan
     else
         g_string_append (answer, "a translator kept a call aside");
     xlators_unpin ();
+    hold_append_job (answer);
     g_string_append_printf (answer, "; it hindered %s for %g s; 'windlass inflight %s' lists "
                                     "all requests\n",
                             plan->hindered, (double) plan->patience / 1e9, bridge->mountpoint);
@@ -248,6 +264,35 @@ hold_idle (struct bridge *bridge, const struct hold_plan *plan, int64_t *ret_sin
 }
 
 /* --- open files ------------------------------------------------------------------------------- */
+
+struct hold_waiting {
+    struct bridge *bridge;
+    GHashTable *inodes;
+};
+
+LOOKS_AT_RUNNING_REQUESTS static void
+hold_note_waiting (const call_stack_t *root, void *data)
+{
+    const struct hold_waiting *waiting = data;
+    inode_t *inode;
+
+    if (root->about == 0 || __atomic_load_n (&root->lock_waits, __ATOMIC_ACQUIRE) > 0)
+        return;
+    inode = inode_get_nodeid (waiting->bridge->itable, root->about);
+    if (inode)
+        g_hash_table_add (waiting->inodes, inode);
+}
+
+GHashTable *
+hold_waiting_inodes (struct bridge *bridge)
+{
+    struct hold_waiting waiting = {
+        bridge, g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL)
+    };
+
+    stack_foreach (hold_note_waiting, &waiting);
+    return waiting.inodes;
+}
 
 void
 hold_flush (struct client *client, fd_t *fd)

@@ -36,7 +36,8 @@ struct hold_plan {
 };
 
 /* Holds new requests until all earlier ones are answered, and no translator keeps a call aside.
- * Callers' waits for locks go on. Tries so for 10 ms, then for 20, 40 ms ..., up to the patience;
+ * Callers' waits for locks go on, and requests about an inode for which a job rests are left alone
+ * (stack_rest_waits). Tries so for 10 ms, then for 20, 40 ms ..., up to the patience;
  * between two tries held requests go on, so that callers wait for a short time if something hinders
  * the hold. Each graph of the mount gets XLATOR_HOLDING before a try. If no try succeeds, appends a
  * line about the request in the way to answer, and returns -EAGAIN. Returns -ESHUTDOWN, with a
@@ -48,6 +49,10 @@ int hold_idle (struct bridge *bridge, const struct hold_plan *plan, int64_t *ret
 
 /* Lets requests go on, and sends XLATOR_HOLD_OVER to each graph of the mount. */
 void hold_over (struct bridge *bridge);
+
+/* For settle: returns the set of the inodes that requests under way are about, with references; not
+ * those that wait for locks. All of these wait for work that rests, and so would a flush. */
+GHashTable *hold_waiting_inodes (struct bridge *bridge);
 
 /* Has the graph of client write an open file's data that its translators keep in memory, while
  * requests are held. An error goes to fd->owed, and the next close or fsync of the file returns it.

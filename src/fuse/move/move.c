@@ -12,12 +12,13 @@
  *      fd_t.moved refers to the fd_t of the new graph from then on.
  *   4. The bridge takes the new graph as its child, and requests go on.
  *
- * An inode stays with the present graph, with all of its open files, in four cases. The new graph
+ * An inode stays with the present graph, with all of its open files, in five cases. The new graph
  * can't open the file, for example since it was removed. A translator of the present graph holds a
  * reference to an fd of the file. A process holds a lock on the file, or waits for one, and the
  * server would drop it when the present graph disconnects. The kernel itself reads and writes the
- * file (fuse/passthrough.h). After the move the present graph becomes an old graph. Requests for an
- * inode that stays go to the top translator of the old graph (old-graphs.h).
+ * file (fuse/passthrough.h). A request about the inode, open or not, waits for a job that rests, as
+ * a copy of cluster/overlay does (stack_rest_waits). After the move the present graph becomes an
+ * old graph. Requests for an inode that stays go to its top translator (old-graphs.h).
  *
  * Reasons:
  *
@@ -53,6 +54,7 @@ struct move {
     GPtrArray *unknown; /* by depth - 1, of arrays of inodes that the new graph has to look up */
     GHashTable *files;  /* inode with open files -> its struct move_files */
     GHashTable *lockers; /* set of addresses of fds on which a request for a lock is under way */
+    GHashTable *waiting; /* set of inodes, with references, whose requests wait for a job */
     GHashTable *stay;   /* inode that stays with the old graph -> number of its open fds */
     unsigned n_lost;    /* number of inodes that the new graph could not look up; atomic */
     unsigned n_moved;   /* number of open fds that moved to the new graph */
@@ -312,11 +314,12 @@ move_note_locker (const call_stack_t *root, void *data)
 }
 
 /* Has the old graph write the data that it keeps for an inode's open files. If a process holds a
- * lock on the file, or waits for one, the inode stays with the old graph. */
+ * lock on the file, or waits for one, or for a job, the inode stays with the old graph. */
 static void
 move_files_settle (struct move *move, struct client *in_old, struct move_files *files)
 {
-    for (guint i = 0; i < files->fds->len; i++) {
+    files->stays = g_hash_table_contains (move->waiting, files->inode);
+    for (guint i = 0; i < files->fds->len && !files->stays; i++) {
         fd_t *fd = files->fds->pdata[i];
 
         hold_flush (in_old, fd);
@@ -324,7 +327,7 @@ move_files_settle (struct move *move, struct client *in_old, struct move_files *
     }
 }
 
-/* Called in each try to hold, when all requests but waits for locks are answered. */
+/* Called in each try to hold, when all requests but waits for locks and jobs are answered. */
 static void
 move_settle_all (void *data)
 {
@@ -335,6 +338,8 @@ move_settle_all (void *data)
 
     g_hash_table_remove_all (move->files);
     g_hash_table_remove_all (move->lockers);
+    g_clear_pointer (&move->waiting, g_hash_table_unref);
+    move->waiting = hold_waiting_inodes (move->bridge);
     bridge_foreach_open (move->bridge, move_note_file, move);
     stack_foreach (move_note_locker, move);
     g_hash_table_iter_init (&at, move->files);
@@ -459,20 +464,22 @@ move_take_over (struct move *move)
 {
     struct bridge *bridge = move->bridge;
 
-    old_graph_new (bridge, move->stay);
+    old_graph_new (bridge, move->stay, move->waiting);
     bridge->graph = bridge->xlator.graph = move->fresh;
     bridge->child.xlator = move->fresh->top;
     move->fresh->top->parents = &bridge->parent;
 }
 
 /* Has the kernel drop the pages and attributes that it caches of the inode: the new graph may give
- * the file other data or attributes. */
+ * the file other data or attributes. Pages that a request is under way for are locked until it is
+ * answered. */
 static void
 move_invalidate (inode_t *inode, void *data)
 {
-    const struct bridge *bridge = data;
+    const struct move *move = data;
 
-    fuse_lowlevel_notify_inval_inode (bridge->session, inode_nodeid (inode), 0, 0);
+    if (!g_hash_table_contains (move->waiting, inode))
+        fuse_lowlevel_notify_inval_inode (move->bridge->session, inode_nodeid (inode), 0, 0);
 }
 
 static int
@@ -528,8 +535,8 @@ move_tell (const struct move *move, int64_t took, GString *answer)
     if (g_hash_table_size (move->stay) > 0)
         g_string_append_printf (answer,
                                 "%u files stay with the old graph until they are closed: they "
-                                "were removed, or a lock is held, or the kernel reads and writes "
-                                "them itself\n",
+                                "were removed, or a lock is held, or a copy is under way, or the "
+                                "kernel reads and writes them itself\n",
                                 g_hash_table_size (move->stay));
 }
 
@@ -557,7 +564,7 @@ move_run (struct move *move, void (*moved) (void *data), void *data, GString *an
     if (r < 0)
         return r;
     move_tell (move, clock_now () - since, answer);
-    itable_foreach (move->fresh->itable, move_invalidate, bridge);
+    itable_foreach (move->fresh->itable, move_invalidate, move);
     return 0;
 }
 
@@ -583,5 +590,6 @@ bridge_move (struct bridge *bridge, struct graph *fresh, void (*moved) (void *da
     g_hash_table_unref (move.files);
     g_hash_table_unref (move.lockers);
     g_hash_table_unref (move.stay);
+    g_clear_pointer (&move.waiting, g_hash_table_unref);
     return r;
 }

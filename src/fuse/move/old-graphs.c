@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuse/move/old-graphs.h"
 
+#include "core/work/job.h"
 #include "fuse/move/hold.h"
 #include "fuse/threads/interrupt.h"
 #include "trace/metrics/numbers.h"
@@ -10,19 +11,20 @@
 #define PATIENCE 100000000
 
 void
-old_graph_new (struct bridge *bridge, GHashTable *inodes)
+old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting)
 {
     struct old_graph *old = g_new0 (struct old_graph, 1);
 
     old->graph = bridge->graph;
     old->inodes = g_hash_table_ref (inodes);
+    old->waiting = g_hash_table_ref (waiting);
     old->xlator = xlator_init ("fuse", bridge->xlator.api, old->graph, bridge);
     old->xlator.children = &old->child;
     old->xlator.ready = true;
     old->child.xlator = old->graph->top;
     old->parent.xlator = &old->xlator;
     old->graph->top->parents = &old->parent;
-    old->used = old->had_files = g_hash_table_size (inodes) > 0;
+    old->used = old->had_files = g_hash_table_size (inodes) > 0 || g_hash_table_size (waiting) > 0;
     bridge->old_graphs = g_slist_prepend (bridge->old_graphs, old);
     if (!old->used)
         return;
@@ -60,7 +62,8 @@ old_graph_search (struct bridge *bridge, inode_t *inode)
 
     pthread_mutex_lock (&bridge->fds_lock);
     old = bridge->old_used;
-    while (old && !g_hash_table_contains (old->inodes, inode))
+    while (old && !g_hash_table_contains (old->inodes, inode)
+           && !g_hash_table_contains (old->waiting, inode))
         old = old->next;
     pthread_mutex_unlock (&bridge->fds_lock);
     return old ? &old->xlator : NULL;
@@ -148,7 +151,7 @@ graph_is_busy (struct bridge *bridge, const struct graph *graph)
     xlators_pin ();
     stack_foreach (graph_search_look, &search);
     xlators_unpin ();
-    return search.found || interrupt_has_file (bridge, graph);
+    return search.found || jobs_last (graph) || interrupt_has_file (bridge, graph);
 }
 
 /* Removes the old graph from bridge->old_used, if no open file and no request uses it, so that no
@@ -186,6 +189,7 @@ old_graph_free (struct old_graph *old)
     numbers_free (old->graph->xlators);
     graph_free (old->graph);
     g_hash_table_unref (old->inodes);
+    g_hash_table_unref (old->waiting);
     g_free (old);
 }
 

@@ -20,6 +20,8 @@ struct old_graph {
     struct graph *graph;
     GHashTable *inodes; /* inode whose open files stay with the graph -> number of its open fds;
                          * guarded by bridge->fds_lock */
+    GHashTable *waiting; /* set of inodes, with references, that stay with the graph, open or not,
+                          * as requests about them wait in it; constant */
     bool used;          /* whether the graph is in the list bridge->old_used */
     bool had_files;     /* whether an open file stayed with the graph when the mount left it */
     bool ending;        /* whether XLATOR_ENDING was sent to the graph's translators */
@@ -42,10 +44,11 @@ old_graph_entrance (struct bridge *bridge, inode_t *inode)
 }
 
 /* Makes the bridge's present graph an old graph. inodes: each inode whose open files stay with that
- * graph -> the number of its open fds; the old graph takes a reference to the table. Called on the
- * main thread, while the kernel's requests are held and all are answered. The caller gives the
+ * graph -> the number of its open fds; waiting: as in struct old_graph. The old graph takes a
+ * reference to each table. Called on the
+ * main thread, while the kernel's requests are held and all are answered but those that wait. The caller gives the
  * bridge its new graph next. */
-void old_graph_new (struct bridge *bridge, GHashTable *inodes);
+void old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting);
 
 /* If the fd belongs to an old graph, adds `by` to the number of open fds that the graph has for the
  * fd's inode. The caller holds bridge->fds_lock. */

@@ -84,12 +84,18 @@ pause_settle (void *data)
 {
     const struct pause_settling *settling = data;
     struct pause_files *files = settling->files;
+    g_autoptr (GHashTable) waiting = NULL;
 
     if (!files->client)
         return;
     pause_files_find (settling->bridge, files);
-    for (guint i = 0; i < files->fds->len; i++)
-        hold_flush (files->client, files->fds->pdata[i]);
+    waiting = hold_waiting_inodes (settling->bridge);
+    for (guint i = 0; i < files->fds->len; i++) {
+        fd_t *fd = files->fds->pdata[i];
+
+        if (!g_hash_table_contains (waiting, fd->inode))
+            hold_flush (files->client, fd);
+    }
 }
 
 /* --- files of old graphs ---------------------------------------------------------------------- */

@@ -162,6 +162,7 @@ struct overlay_inode {
     bool impure;         /* of a directory: the upper's has this mark. Atomic */
     bool queued;         /* a task will copy the object for the waiters */
     bool copying;        /* a thread copies the object */
+    bool rests;          /* the job that copies rests: the waiters are counted (stack_rest_waits) */
     unsigned threads;    /* that want the copy */
     bool own_mount;      /* a directory where the mount itself is: lookup/own-mount.c. Atomic */
     bool dead;           /* a removed directory: no name can be made in it. Atomic */
@@ -328,7 +329,8 @@ bool overlay_runs_here (const struct call *call);
 void overlay_task_begin (xlator_t *this);
 void overlay_task_end (xlator_t *this);
 void overlay_tasks_wait (xlator_t *this);     /* for those of this graph */
-void overlay_all_tasks_wait (xlator_t *this); /* for those of all of these graphs */
+void overlay_all_tasks_wait (xlator_t *this, int64_t until); /* for those of all of these graphs, or
+                                                             * until a time of clock_now */
 unsigned overlay_all_tasks (xlator_t *this);  /* how many run in all of these graphs */
 
 /* Waits until no other thread has the turn of one or two directories, and takes it. b may be NULL,

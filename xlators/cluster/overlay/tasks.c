@@ -35,25 +35,27 @@ overlay_task_end (xlator_t *this)
     tasks_add (this, -1);
 }
 
-static void
-tasks_wait (struct overlay_shared *parts, const unsigned *tasks)
+void
+overlay_tasks_wait (xlator_t *this)
 {
+    overlay_private_t *priv = overlay_priv (this);
+    struct overlay_shared *parts = priv->parts;
+
     pthread_mutex_lock (&parts->tasks_lock);
-    while (*tasks > 0)
+    while (priv->tasks > 0)
         thread_cond_wait (&parts->tasks_changed, &parts->tasks_lock);
     pthread_mutex_unlock (&parts->tasks_lock);
 }
 
 void
-overlay_tasks_wait (xlator_t *this)
+overlay_all_tasks_wait (xlator_t *this, int64_t until)
 {
-    tasks_wait (overlay_priv (this)->parts, &overlay_priv (this)->tasks);
-}
+    struct overlay_shared *parts = overlay_priv (this)->parts;
 
-void
-overlay_all_tasks_wait (xlator_t *this)
-{
-    tasks_wait (overlay_priv (this)->parts, &overlay_priv (this)->parts->tasks);
+    pthread_mutex_lock (&parts->tasks_lock);
+    while (parts->tasks > 0 && clock_now () < until)
+        (void) thread_cond_wait_until (&parts->tasks_changed, &parts->tasks_lock, until);
+    pthread_mutex_unlock (&parts->tasks_lock);
 }
 
 unsigned

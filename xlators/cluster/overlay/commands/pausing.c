@@ -23,6 +23,16 @@ pausing_run (struct pause *pause, void *data)
     return pausing->wanted->fn (pause, pausing->wanted->data);
 }
 
+static void
+pausing_refuse (const struct overlay_pause *wanted)
+{
+    g_autoptr (GString) text = g_string_new ("files were copied to the upper all the time; ");
+
+    if (jobs_append_lasting (text))
+        g_string_append (text, ": try again when that has ended; ");
+    job_refuse (wanted->job, "%s%s", text->str, wanted->outcome);
+}
+
 int
 overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
 {
@@ -32,12 +42,11 @@ overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
     int r;
 
     while ((r = pause_run (this, &pause)) == -EBUSY && !pausing.began && clock_now () < until)
-        overlay_all_tasks_wait (this);
+        overlay_all_tasks_wait (this, until);
     if (pause.hindrance)
         job_refuse (wanted->job, "%s; %s", pause.hindrance, wanted->outcome);
     else if (!pausing.began)
-        job_refuse (wanted->job, "files were copied to the upper all the time; %s",
-                    wanted->outcome);
+        pausing_refuse (wanted);
     wanted->held = pause.held;
     wanted->written = pause.written;
     pause_clear (&pause);

@@ -29,6 +29,8 @@ struct overlay_copy {
     fd_t *opened;      /* of a file or directory: the copy, open, with a reference */
     bool indexed;      /* the copy has a name in the index */
     struct overlay_emptying *emptying; /* NULL: the copy gets the bytes */
+    struct job *job;   /* that copies; NULL: a thread of a call */
+    uint64_t pieces;   /* of the bytes, that were begun */
 };
 
 static int
@@ -279,9 +281,17 @@ overlay_copy_publish (struct overlay_copy *copy)
 
 /* --- the copy --------------------------------------------------------------------------------- */
 
+/* A copy of one piece is as short as a rest. */
 static bool
-overlay_copy_stops (void *state)
+overlay_copy_stops (void *data)
 {
+    struct overlay_copy *copy = data;
+    struct overlay_inode *state = overlay_inode_get (copy->act->this, copy->inode);
+
+    if (copy->job && copy->pieces++ > 1) {
+        job_progress (copy->job, (copy->pieces - 2) << 20, copy->buf.ia_size);
+        overlay_copy_rest (state, copy->job);
+    }
     return !overlay_copy_is_wanted (state);
 }
 
@@ -317,23 +327,23 @@ overlay_copy_object (struct overlay_copy *copy)
     return r;
 }
 
+/* copy: with the members that the caller knows. */
 static int
-overlay_copy_now (xlator_t *this, inode_t *inode, inode_t *parent, char *name,
-                  struct overlay_emptying *emptying)
+overlay_copy_now (xlator_t *this, struct overlay_copy *copy)
 {
+    const struct overlay_emptying *emptying = copy->emptying;
     struct overlay_act act;
-    struct overlay_copy copy = { .act = &act, .inode = inode, .parent = parent, .name = name,
-                                 .emptying = emptying };
     int r;
 
-    overlay_act_begin (&act, this, emptying ? emptying->call->frame : NULL, inode);
+    overlay_act_begin (&act, this, emptying ? emptying->call->frame : NULL, copy->inode);
     act.stops = overlay_copy_stops;
-    act.stops_data = overlay_inode_get (this, inode);
-    r = overlay_copy_object (&copy);
-    fd_unref (copy.opened);
+    act.stops_data = copy;
+    copy->act = &act;
+    r = overlay_copy_object (copy);
+    fd_unref (copy->opened);
     overlay_act_end (&act);
-    g_free (copy.work_name);
-    inode_unref (copy.made);
+    g_free (copy->work_name);
+    inode_unref (copy->made);
     return r;
 }
 
@@ -367,7 +377,8 @@ overlay_copy_end (struct overlay_inode *state)
 }
 
 static int
-overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emptying)
+overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emptying,
+                    struct job *job)
 {
     g_autoptr (inode_t) parent = NULL;
     g_autofree char *name = NULL;
@@ -382,15 +393,17 @@ overlay_copy_up_as (xlator_t *this, inode_t *inode, struct overlay_emptying *emp
         return r;
     if (!overlay_copy_begin (this, inode, !emptying))
         return emptying ? 0 : overlay_inherit (this, inode);
-    r = overlay_copy_now (this, inode, parent, name, emptying);
+    r = overlay_copy_now (this, &(struct overlay_copy){ .inode = inode, .parent = parent,
+                                                        .name = name, .emptying = emptying,
+                                                        .job = job });
     overlay_copy_end (overlay_inode_get (this, inode));
     return r;
 }
 
 int
-overlay_copy_up_wanted (xlator_t *this, inode_t *inode)
+overlay_copy_up_wanted (xlator_t *this, inode_t *inode, struct job *job)
 {
-    return overlay_copy_up_as (this, inode, NULL);
+    return overlay_copy_up_as (this, inode, NULL, job);
 }
 
 int
@@ -400,7 +413,7 @@ overlay_copy_up_empty (xlator_t *this, inode_t *inode, struct overlay_emptying *
     int r;
 
     overlay_copy_want (state, 1);
-    r = overlay_copy_up_as (this, inode, emptying);
+    r = overlay_copy_up_as (this, inode, emptying, NULL);
     overlay_copy_want (state, -1);
     return r;
 }
@@ -415,7 +428,7 @@ overlay_copy_up (xlator_t *this, inode_t *inode)
         return 0;
     state = overlay_inode_get (this, inode);
     overlay_copy_want (state, 1);
-    r = overlay_copy_up_wanted (this, inode);
+    r = overlay_copy_up_wanted (this, inode, NULL);
     overlay_copy_want (state, -1);
     return r;
 }

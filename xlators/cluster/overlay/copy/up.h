@@ -5,9 +5,11 @@
 
 #include "../overlay.h"
 
+#include "core/work/job.h"
+
 /* Copies as overlay_copy_up does, as long as overlay_copy_is_wanted. Returns -ECANCELED if that
- * ends. */
-int overlay_copy_up_wanted (xlator_t *this, inode_t *inode);
+ * ends. job: that does so, NULL: none. */
+int overlay_copy_up_wanted (xlator_t *this, inode_t *inode, struct job *job);
 
 /* A call that empties a file: an open with O_TRUNC, or a truncate. */
 struct overlay_emptying {
@@ -26,5 +28,9 @@ void overlay_copy_want (struct overlay_inode *state, int threads);
 
 /* Whether a thread or a call waits for the copy. */
 bool overlay_copy_is_wanted (struct overlay_inode *state);
+
+/* Between two pieces of a copy by a job: rests during a hold, if a move need not wait for those who
+ * wait for the copy (job_rest). */
+void overlay_copy_rest (struct overlay_inode *state, struct job *job);
 
 #endif

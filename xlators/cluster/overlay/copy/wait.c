@@ -14,15 +14,26 @@ struct overlay_waiter {
     struct overlay_inode *state;
     call_stub_t *owed; /* a call that can't be interrupted; else NULL, and the call is in
                         * private->held */
+    call_stack_t *root; /* of the call, until it goes on; NULL: a move has to wait for the call */
     GList link;     /* in state->waiters; parts->lock */
     bool waits;     /* parts->lock */
     int error;      /* a positive errno, or 0 */
 };
 
+/* Has the call counted while the job that copies rests: by 1 or -1. */
+static void
+overlay_waiter_rests (const struct overlay_waiter *waiter, int by)
+{
+    if (waiter->root)
+        stack_rest_waits (waiter->root, by);
+}
+
 static void
 overlay_waiter_take_locked (struct overlay_waiter *waiter, int error)
 {
     g_queue_unlink (&waiter->state->waiters, &waiter->link);
+    if (waiter->state->rests)
+        overlay_waiter_rests (waiter, -1);
     waiter->waits = false;
     waiter->error = error;
 }
@@ -76,13 +87,60 @@ overlay_copy_is_wanted (struct overlay_inode *state)
     return wanted;
 }
 
-/* --- the task --------------------------------------------------------------------------------- */
+/* --- the job ---------------------------------------------------------------------------------- */
 
 struct overlay_copy_task {
-    struct work_item work;
     xlator_t *this;
     inode_t *inode; /* with a reference */
 };
+
+static bool
+overlay_may_rest_locked (const struct overlay_inode *state)
+{
+    bool may = state->threads == 0;
+
+    for (const GList *at = state->waiters.head; at; at = at->next)
+        may &= ((const struct overlay_waiter *) at->data)->root != NULL;
+    return may;
+}
+
+static void
+overlay_rests_set_locked (struct overlay_inode *state, bool rests)
+{
+    state->rests = rests;
+    for (const GList *at = state->waiters.head; at; at = at->next)
+        overlay_waiter_rests (at->data, rests ? 1 : -1);
+}
+
+static bool
+overlay_rest_begin (void *data)
+{
+    struct overlay_inode *state = data;
+    bool may_rest;
+
+    pthread_mutex_lock (&state->parts->lock);
+    may_rest = overlay_may_rest_locked (state);
+    if (may_rest)
+        overlay_rests_set_locked (state, true);
+    pthread_mutex_unlock (&state->parts->lock);
+    return may_rest;
+}
+
+static void
+overlay_rest_end (void *data)
+{
+    struct overlay_inode *state = data;
+
+    pthread_mutex_lock (&state->parts->lock);
+    overlay_rests_set_locked (state, false);
+    pthread_mutex_unlock (&state->parts->lock);
+}
+
+void
+overlay_copy_rest (struct overlay_inode *state, struct job *job)
+{
+    job_rest (job, &(struct job_rests){ overlay_rest_begin, overlay_rest_end, state });
+}
 
 static bool
 overlay_waiter_is (const void *data, const void *waiter)
@@ -132,31 +190,44 @@ overlay_copy_ended (struct overlay_inode *state, int r)
     return !again;
 }
 
-static void
-overlay_copy_run (struct work_item *work)
+/* Whether the job must stop does not matter: calls wait for it. */
+static int
+overlay_copy_run (struct job *job, void *data)
 {
-    struct overlay_copy_task *task = (struct overlay_copy_task *) work;
-    xlator_t *this = task->this;
+    struct overlay_copy_task *task = data;
     int r;
 
     do
-        r = overlay_copy_up_wanted (this, task->inode);
-    while (!overlay_copy_ended (overlay_inode_get (this, task->inode), r));
-    inode_unref (task->inode);
-    g_free (task);
-    overlay_task_end (this);
+        r = overlay_copy_up_wanted (task->this, task->inode, job);
+    while (!overlay_copy_ended (overlay_inode_get (task->this, task->inode), r));
+    return r;
 }
 
+static void
+overlay_copy_free (void *data)
+{
+    struct overlay_copy_task *task = data;
+
+    inode_unref (task->inode);
+    overlay_task_end (task->this);
+    g_free (task);
+}
+
+/* Jobs that last begin as long as the graph takes calls. */
 static void
 overlay_copy_put (xlator_t *this, inode_t *inode)
 {
     struct overlay_copy_task *task = g_new0 (struct overlay_copy_task, 1);
+    g_autofree char *path = inode_path (inode, NULL);
+    const struct job_plan plan = { .name = "copy", .about = path, .unit = "bytes", .owed = true,
+                                   .lasts = true, .run = overlay_copy_run,
+                                   .free = overlay_copy_free, .data = task };
 
-    task->work.run = overlay_copy_run;
     task->this = this;
     task->inode = inode_ref (inode);
     overlay_task_begin (this);
-    work_put (&task->work);
+    if (job_begin (this, &plan) < 0)
+        overlay_copy_ended (overlay_inode_get (this, inode), -ENOTCONN);
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -173,6 +244,8 @@ overlay_waiter_add (struct overlay_waiter *waiter, call_stub_t *stub)
     waiter->waits = true;
     pthread_mutex_lock (&parts->lock);
     g_queue_push_tail_link (&state->waiters, &waiter->link);
+    if (state->rests)
+        overlay_waiter_rests (waiter, 1);
     first = !state->queued;
     state->queued = true;
     if (call_stub_is_owed (stub))
@@ -181,6 +254,17 @@ overlay_waiter_add (struct overlay_waiter *waiter, call_stub_t *stub)
         held_add (overlay_priv (waiter->this)->held, stub, HELD_FOR_EVER, waiter);
     pthread_mutex_unlock (&parts->lock);
     return first;
+}
+
+/* A move waits for calls that change names, and for those that open a file; and copy_file_range is
+ * about the file that it reads. */
+static call_stack_t *
+overlay_root_that_may_stay (const struct call *call, const inode_t *inode)
+{
+    static const opset_t not = OPS_CHANGE_NAMES | OPSET_OF (FOP_open);
+    call_stack_t *root = call->frame->root;
+
+    return !opset_has (not, call->op) && root->about == inode_nodeid (inode) ? root : NULL;
 }
 
 void
@@ -199,6 +283,7 @@ overlay_copy_up_wait (const struct call *call, inode_t *inode)
     waiter->this = this;
     waiter->inode = inode_ref (inode);
     waiter->state = overlay_inode_get (this, inode);
+    waiter->root = overlay_root_that_may_stay (call, inode);
     if (overlay_waiter_add (waiter, stub))
         overlay_copy_put (this, kept);
 }
