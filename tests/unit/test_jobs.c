@@ -342,21 +342,22 @@ START_TEST (a_job_rests_in_a_hold_although_requests_wait_for_it)
 }
 END_TEST
 
-START_TEST (a_job_on_which_requests_rely_keeps_its_graph)
+START_TEST (a_job_for_which_requests_wait_keeps_its_graph)
 {
     struct graph *const graph = (struct graph *) &job_world; /* only compared */
-    const struct job_plan plan = { .name = "copy", .run = world_job_run, .lasts = true };
+    const struct job_plan plan = { .name = "copy", .run = world_job_run, .owed = true,
+                                   .lasts = true };
 
     job_world_new ();
     job_world.xl.graph = graph;
-    ck_assert (!jobs_last (graph));
+    ck_assert (!jobs_are_owed (graph));
     world_job_begin (0, false, NOT_ASKED);
-    ck_assert (!jobs_last (graph));
+    ck_assert (!jobs_are_owed (graph));
     job_begin (&job_world.xl, &plan);
-    ck_assert (jobs_last (graph));
-    ck_assert (!jobs_last (NULL));
+    ck_assert (jobs_are_owed (graph));
+    ck_assert (!jobs_are_owed (NULL));
     step_all ();
-    ck_assert (!jobs_last (graph));
+    ck_assert (!jobs_are_owed (graph));
     job_world_free ();
 }
 END_TEST
@@ -561,7 +562,7 @@ TEST_PROGRAM (test_jobs)
     tcase_add_test (tcase, the_end_stops_jobs_and_lets_none_begin);
     tcase_add_test (tcase, a_paused_job_goes_on_once_a_request_waits_for_it);
     tcase_add_test (tcase, a_job_rests_in_a_hold_although_requests_wait_for_it);
-    tcase_add_test (tcase, a_job_on_which_requests_rely_keeps_its_graph);
+    tcase_add_test (tcase, a_job_for_which_requests_wait_keeps_its_graph);
     tcase_add_test (tcase, a_lasting_job_begins_until_the_end_has_waited);
     tcase_add_test (tcase, an_answer_outlives_the_translator);
     tcase_add_test (tcase, an_answer_is_for_its_user_and_for_root);

@@ -313,7 +313,8 @@ void stack_lock_waits (call_stack_t *root, int by);
  * 1; or that the job goes on, or the call waits no longer, by -1, before the answer. For the
  * translator that has set the call aside. Such a request, and others about the same inode
  * (call_stack.about), hinder no hold: in a move to another graph the inode, with its open files,
- * stays with the old one. So the request is about the inode that the call changes, and opens no file. */
+ * stays with the old one. So the request is about the inode that the call changes, and opens no
+ * file. */
 void stack_rest_waits (call_stack_t *root, int by);
 
 /* Returns a text that describes the request, with a line for each frame that is not answered yet,

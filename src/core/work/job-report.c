@@ -72,24 +72,24 @@ jobs_append_working (GString *out)
 }
 
 bool
-jobs_append_lasting (GString *out)
+jobs_append_owed (GString *out)
 {
-    const struct job *lasting = NULL;
+    const struct job *owed = NULL;
 
     pthread_mutex_lock (&all_jobs.lock);
-    for (const GList *at = all_jobs.list.head; at && !lasting; at = at->next) {
+    for (const GList *at = all_jobs.list.head; at && !owed; at = at->next) {
         const struct job *job = at->data;
 
-        lasting = job->plan.lasts && !job->ended ? job : NULL;
+        owed = job->owed && !job->ended ? job : NULL;
     }
-    if (lasting) {
-        job_words_locked (out, lasting, ",");
+    if (owed) {
+        job_words_locked (out, owed, ",");
         g_string_append_printf (out, ", was at %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " %s",
-                                lasting->done, lasting->total,
-                                lasting->plan.unit ? lasting->plan.unit : "pieces");
+                                owed->done, owed->total,
+                                owed->plan.unit ? owed->plan.unit : "pieces");
     }
     pthread_mutex_unlock (&all_jobs.lock);
-    return lasting != NULL;
+    return owed != NULL;
 }
 
 static void

@@ -416,18 +416,18 @@ jobs_go_on (void)
 }
 
 bool
-jobs_last (const struct graph *graph)
+jobs_are_owed (const struct graph *graph)
 {
-    bool last = false;
+    bool owed = false;
 
     pthread_mutex_lock (&all_jobs.lock);
-    for (const GList *at = all_jobs.list.head; at && !last; at = at->next) {
+    for (const GList *at = all_jobs.list.head; at && !owed; at = at->next) {
         const struct job *job = at->data;
 
-        last = job->plan.lasts && !job->ended && job->this->graph == graph;
+        owed = job->owed && !job->ended && job->this->graph == graph;
     }
     pthread_mutex_unlock (&all_jobs.lock);
-    return last;
+    return owed;
 }
 
 /* --- commands --------------------------------------------------------------------------------- */

@@ -159,15 +159,15 @@ void jobs_list_json (GString *out);
  * does. */
 bool jobs_append_working (GString *out);
 
-/* Appends the oldest job on which requests rely (plan.lasts), and how far it is, as "job 3, copy
- * '/file' in 'overlay', was at 1 of 20 bytes". Returns whether there is one. */
-bool jobs_append_lasting (GString *out);
+/* Appends the oldest job for which requests wait (owed), and how far it is, as "job 3, copy '/file'
+ * in 'overlay', was at 1 of 20 bytes". Returns whether there is one. */
+bool jobs_append_owed (GString *out);
 
 /* Returns how many jobs have not ended. */
 unsigned jobs_count (void);
 
-/* Returns whether a job runs in the graph on which requests rely (plan.lasts), also those of other
- * graphs. */
-bool jobs_last (const struct graph *graph);
+/* Returns whether a job runs in the graph for which requests wait (owed); they may be in another
+ * graph. */
+bool jobs_are_owed (const struct graph *graph);
 
 #endif

@@ -205,7 +205,7 @@ hold_append_job (GString *answer)
     const gsize before = answer->len;
 
     g_string_append (answer, "; meanwhile ");
-    if (jobs_append_lasting (answer))
+    if (jobs_append_owed (answer))
         g_string_append (answer, ": try again when that has ended");
     else
         g_string_truncate (answer, before);

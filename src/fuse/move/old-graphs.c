@@ -142,7 +142,7 @@ graph_search_look (const call_stack_t *root, void *data)
 
 /* Returns whether a request is under way in the graph. Such a request may have no caller any more:
  * for example, a translator can answer a write at once, and make its own request for it later. Or
- * an interrupt keeps a file of the graph. */
+ * an interrupt keeps a file of the graph, or a job goes on for requests to another graph. */
 static bool
 graph_is_busy (struct bridge *bridge, const struct graph *graph)
 {
@@ -151,7 +151,7 @@ graph_is_busy (struct bridge *bridge, const struct graph *graph)
     xlators_pin ();
     stack_foreach (graph_search_look, &search);
     xlators_unpin ();
-    return search.found || jobs_last (graph) || interrupt_has_file (bridge, graph);
+    return search.found || jobs_are_owed (graph) || interrupt_has_file (bridge, graph);
 }
 
 /* Removes the old graph from bridge->old_used, if no open file and no request uses it, so that no

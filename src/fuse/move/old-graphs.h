@@ -45,9 +45,8 @@ old_graph_entrance (struct bridge *bridge, inode_t *inode)
 
 /* Makes the bridge's present graph an old graph. inodes: each inode whose open files stay with that
  * graph -> the number of its open fds; waiting: as in struct old_graph. The old graph takes a
- * reference to each table. Called on the
- * main thread, while the kernel's requests are held and all are answered but those that wait. The caller gives the
- * bridge its new graph next. */
+ * reference to each table. Called on the main thread, while the kernel's requests are held and all
+ * are answered but those that wait. The caller gives the bridge its new graph next. */
 void old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting);
 
 /* If the fd belongs to an old graph, adds `by` to the number of open fds that the graph has for the

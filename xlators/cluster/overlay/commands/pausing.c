@@ -28,7 +28,7 @@ pausing_refuse (const struct overlay_pause *wanted)
 {
     g_autoptr (GString) text = g_string_new ("files were copied to the upper all the time; ");
 
-    if (jobs_append_lasting (text))
+    if (jobs_append_owed (text))
         g_string_append (text, ": try again when that has ended; ");
     job_refuse (wanted->job, "%s%s", text->str, wanted->outcome);
 }

@@ -5,8 +5,6 @@
 
 #include "../overlay.h"
 
-#include "core/work/job.h"
-
 /* Copies as overlay_copy_up does, as long as overlay_copy_is_wanted. Returns -ECANCELED if that
  * ends. job: that does so, NULL: none. */
 int overlay_copy_up_wanted (xlator_t *this, inode_t *inode, struct job *job);
