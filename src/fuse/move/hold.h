@@ -51,7 +51,8 @@ int hold_idle (struct bridge *bridge, const struct hold_plan *plan, int64_t *ret
 void hold_over (struct bridge *bridge);
 
 /* For settle: returns the set of the inodes that requests under way are about, with references; not
- * those that wait for locks. All of these wait for work that rests, and so would a flush. */
+ * those that wait for locks. In a move these requests wait for a job that rests, or are about the
+ * inode of one that does; a flush of the inode would wait, too. */
 GHashTable *hold_waiting_inodes (struct bridge *bridge);
 
 /* Has the graph of client write an open file's data that its translators keep in memory, while

@@ -10,6 +10,27 @@
  * waits until no thread handles an earlier request. */
 #define PATIENCE 100000000
 
+static GHashTable *
+waiting_new (void)
+{
+    return g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
+}
+
+/* Returns those of the inodes that are with no older graph. */
+static GHashTable *
+waiting_in_present (struct bridge *bridge, GHashTable *waiting)
+{
+    GHashTable *present = waiting_new ();
+    GHashTableIter at;
+    gpointer inode;
+
+    g_hash_table_iter_init (&at, waiting);
+    while (g_hash_table_iter_next (&at, &inode, NULL))
+        if (!old_graph_search (bridge, inode))
+            g_hash_table_add (present, inode_ref (inode));
+    return present;
+}
+
 void
 old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting)
 {
@@ -17,14 +38,15 @@ old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting)
 
     old->graph = bridge->graph;
     old->inodes = g_hash_table_ref (inodes);
-    old->waiting = g_hash_table_ref (waiting);
+    old->waiting = waiting_in_present (bridge, waiting);
     old->xlator = xlator_init ("fuse", bridge->xlator.api, old->graph, bridge);
     old->xlator.children = &old->child;
     old->xlator.ready = true;
     old->child.xlator = old->graph->top;
     old->parent.xlator = &old->xlator;
     old->graph->top->parents = &old->parent;
-    old->used = old->had_files = g_hash_table_size (inodes) > 0 || g_hash_table_size (waiting) > 0;
+    old->used = g_hash_table_size (inodes) > 0 || g_hash_table_size (old->waiting) > 0;
+    old->had_files = old->used;
     bridge->old_graphs = g_slist_prepend (bridge->old_graphs, old);
     if (!old->used)
         return;
@@ -154,18 +176,32 @@ graph_is_busy (struct bridge *bridge, const struct graph *graph)
     return search.found || jobs_are_owed (graph) || interrupt_has_file (bridge, graph);
 }
 
-/* Removes the old graph from bridge->old_used, if no open file and no request uses it, so that no
- * more requests enter it. Meanwhile new requests are held. This function waits until no thread
- * handles a request, but not until all requests are answered: a request without an answer in
- * another graph must not keep all callers waiting. Returns whether the graph was removed from the
- * list. */
+/* The inodes without open files leave the old graph, as nothing is under way about them. */
+static void
+old_graph_empty_waiting (struct bridge *bridge, struct old_graph *old)
+{
+    g_autoptr (GHashTable) waiting = NULL; /* freed without the lock */
+
+    pthread_mutex_lock (&bridge->fds_lock);
+    waiting = old->waiting;
+    old->waiting = waiting_new ();
+    pthread_mutex_unlock (&bridge->fds_lock);
+}
+
+/* If no request uses the old graph, its inodes without open files leave it. If no open file uses it
+ * either, removes it from bridge->old_used, so that no more requests enter it. Meanwhile new
+ * requests are held. This function waits until no thread handles a request, but not until all
+ * requests are answered: a request without an answer in another graph must not keep all callers
+ * waiting. Returns whether the graph was removed from the list. */
 static bool
 old_graph_close (struct bridge *bridge, struct old_graph *old)
 {
     hold_take_turn (bridge);
-    if (hold_begin (bridge, clock_now () + PATIENCE) && !old_graph_has_files (bridge, old)
-        && !graph_is_busy (bridge, old->graph))
-        old_graph_unlink (bridge, old);
+    if (hold_begin (bridge, clock_now () + PATIENCE) && !graph_is_busy (bridge, old->graph)) {
+        old_graph_empty_waiting (bridge, old);
+        if (!old_graph_has_files (bridge, old))
+            old_graph_unlink (bridge, old);
+    }
     hold_end (bridge);
     hold_give_turn (bridge);
     return !old->used;
@@ -201,11 +237,11 @@ old_graph_end (struct bridge *bridge, struct old_graph *old)
 {
     const bool had_files = old->had_files;
 
-    /* old_graph_close holds the requests of all callers. So it is called only if no open file and
-     * no request uses the graph, since it would fail otherwise. */
+    /* old_graph_close holds the requests of all callers. So it is called only if it has something
+     * to do, and no request uses the graph, since it would fail otherwise. */
     if (old->used && bridge->mounted
-        && (old_graph_has_files (bridge, old) || graph_is_busy (bridge, old->graph)
-            || !old_graph_close (bridge, old)))
+        && ((old_graph_has_files (bridge, old) && g_hash_table_size (old->waiting) == 0)
+            || graph_is_busy (bridge, old->graph) || !old_graph_close (bridge, old)))
         return;
     if (!old->ending)
         xlator_notify (old->graph->top, XLATOR_ENDING, NULL);

@@ -21,9 +21,11 @@ struct old_graph {
     GHashTable *inodes; /* inode whose open files stay with the graph -> number of its open fds;
                          * guarded by bridge->fds_lock */
     GHashTable *waiting; /* set of inodes, with references, that stay with the graph, open or not,
-                          * as requests about them wait in it; constant */
+                          * as requests about them waited in it at the move. It is emptied when no
+                          * request and no job is under way in the graph any more; guarded by
+                          * bridge->fds_lock */
     bool used;          /* whether the graph is in the list bridge->old_used */
-    bool had_files;     /* whether an open file stayed with the graph when the mount left it */
+    bool had_files;     /* whether an inode stayed with the graph when the mount left it */
     bool ending;        /* whether XLATOR_ENDING was sent to the graph's translators */
 };
 
@@ -44,8 +46,9 @@ old_graph_entrance (struct bridge *bridge, inode_t *inode)
 }
 
 /* Makes the bridge's present graph an old graph. inodes: each inode whose open files stay with that
- * graph -> the number of its open fds; waiting: as in struct old_graph. The old graph takes a
- * reference to each table. Called on the main thread, while the kernel's requests are held and all
+ * graph -> the number of its open fds. The old graph takes a reference to the table. waiting: set
+ * of the inodes about which requests wait, in this graph or in older ones: an inode that is with an
+ * older graph stays there. Called on the main thread, while the kernel's requests are held and all
  * are answered but those that wait. The caller gives the bridge its new graph next. */
 void old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting);
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A reload beside copies of the lower's files that take long: it waits for none of them, each goes on
-# where it was, and whoever changes the file afterwards waits for the same copy.
+# A reload beside copies of the lower's files that take long: it waits for none of them, each goes
+# on where it was, and whoever changes the file afterwards waits for the same copy.
 # builds: release debug
 . "$(dirname "$0")/lib.sh"
 
@@ -58,7 +58,7 @@ moves_beside () {
     wait_until 'copies 3'
     make_volfile "$@" >"$VOL"
     expect_match "a reload" "^the mount has moved to its new graph" "$("$WINDLASS" reload "$MNT")"
-    wait_until '"$WINDLASS" jobs list "$MNT" | grep -q "written.*, [1-9][0-9]* of [0-9]* bytes; works"'
+    wait_until '"$WINDLASS" jobs list "$MNT" | grep -q "written.*, [1-9][0-9]* of .* bytes; works"'
     copied written && fail "the copy is over"
     if [ "$1" = debug/trace ]; then # performance/write-behind has readers wait for a write
         expect "bytes meanwhile" aaaa "$(tail -c 4 "$MNT/written")"
@@ -96,4 +96,54 @@ make_volfile performance/write-behind >"$VOL"
 mount_volfile "$VOL"
 moves_beside performance/write-behind debug/trace
 unmount
+expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
+
+# Two reloads beside one copy: all requests about the file go to the graph that copies it, also
+# those of a file that was opened in it, and of one that is opened now.
+cat >twice.py <<'EOF_PY'
+import os, sys, threading
+path = sys.argv[1]
+def write ():
+    os.pwrite(first, b'first', 0)
+    os.fsync(first)
+first = os.open(path, os.O_RDWR)
+writer = threading.Thread(target=write)
+writer.start()
+sys.stdin.readline()
+second = os.open(path, os.O_RDWR)
+print('opened', flush=True)
+writer.join()
+os.ftruncate(first, 1 << 20)
+os.fchmod(first, 0o600)
+os.pwrite(second, b'second', 10)
+os.fsync(second)
+print(os.pread(first, 20, 0).decode(), os.fstat(first).st_size, oct(os.stat(path).st_mode & 0o777))
+EOF_PY
+rm -r "$UPPER"
+mkdir "$UPPER"
+: >"$LOG"
+make_volfile >"$VOL"
+mount_volfile "$VOL"
+hang
+mkfifo steps
+python3 twice.py "$MNT/written" <steps >twice 2>&1 &
+program=$!
+exec 7>steps
+wait_until 'copies 1'
+make_volfile debug/trace >"$VOL"
+expect_match "a reload" "^the mount has moved to its new graph" "$("$WINDLASS" reload "$MNT")"
+make_volfile performance/io-cache debug/trace >"$VOL"
+expect_match "a second reload" "^the mount has moved to its new graph" \
+    "$("$WINDLASS" reload "$MNT")"
+copied written && fail "the copy is over"
+echo >&7
+wait_until 'grep -q opened twice'
+expect_ok "$WINDLASS" fault --volume=changes "$MNT" --clear
+wait $program || fail "the program failed: $(cat twice)"
+expect "what the program has seen" "firstaaaaasecondaaaa 1048576 0o600" "$(tail -n 1 twice)"
+exec 7>&-
+wait_until 'grep -q "it has ended" "$LOG"'
+expect "jobs" "" "$("$WINDLASS" jobs list "$MNT")"
+unmount
+expect "old graphs with files" 1 "$(grep -c 'it has ended' "$LOG")"
 expect_no_match "the log" "CRITICAL| E \[" "$(cat "$LOG")"
