@@ -118,10 +118,10 @@ waiting_request (enum fop op, uint64_t about)
     return root;
 }
 
-/* Other requests about the same inode stay with it; those that change names, or open a file, do
- * not. */
+/* Other requests about the same inode stay with it, but for OPS_NEVER_REST. */
 START_TEST (a_hold_leaves_out_requests_about_an_inode_whose_job_rests)
 {
+    static const enum fop not_left_out[] = { FOP_link, FOP_open, FOP_copy_file_range, FOP_flush };
     call_stack_t *waiter, *other, *named;
 
     mock_xlator (&waiting_leaf, "leaf", &leaf_of_requests, NULL);
@@ -132,8 +132,8 @@ START_TEST (a_hold_leaves_out_requests_about_an_inode_whose_job_rests)
     ck_assert (stack_wait_for_end (STACKS_IDLE, clock_now ()));
     ck_assert (stack_wait_for_others (STACKS_IDLE, &waiting_leaf, clock_now ()));
     ck_assert (!stack_wait_for_end (STACKS_GONE, clock_now ()));
-    for (unsigned i = 0; i < 3; i++) {
-        named = waiting_request ((enum fop[]){ FOP_link, FOP_open, FOP_flush }[i], i < 2 ? 7 : 8);
+    for (unsigned i = 0; i < G_N_ELEMENTS (not_left_out); i++) {
+        named = waiting_request (not_left_out[i], not_left_out[i] == FOP_flush ? 8 : 7);
         ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
         stack_done (named);
     }

@@ -313,9 +313,14 @@ void stack_lock_waits (call_stack_t *root, int by);
  * 1; or that the job goes on, or the call waits no longer, by -1, before the answer. For the
  * translator that has set the call aside. Such a request, and others about the same inode
  * (call_stack.about), hinder no hold: in a move to another graph the inode, with its open files,
- * stays with the old one. So the request is about the inode that the call changes, and opens no
- * file. */
+ * stays with the old one. So the request is about the inode that the call changes, and its
+ * operation is none of OPS_NEVER_REST. */
 void stack_rest_waits (call_stack_t *root, int by);
+
+/* Operations that hinder a hold although they, or others about the same inode, wait for a job that
+ * rests: one that changes names is about other inodes, too; the file that an open opens would
+ * belong to the old graph; and copy_file_range is about the file that it reads. */
+#define OPS_NEVER_REST (OPS_CHANGE_NAMES | OPSET_OF (FOP_open) | OPSET_OF (FOP_copy_file_range))
 
 /* Returns a text that describes the request, with a line for each frame that is not answered yet,
  * the deepest first. g_free it. */

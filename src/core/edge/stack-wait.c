@@ -21,6 +21,7 @@ unsigned stack_awaited;
 
 static unsigned stack_kept; /* calls and answers that are set aside, and jobs_kept; atomic */
 static unsigned jobs_kept;  /* jobs that work; atomic */
+static unsigned rest_waits; /* calls that wait for a job that rests; atomic */
 
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
 static pthread_cond_t waiting_changed;
@@ -41,12 +42,22 @@ stack_tell_waiting (void)
 
 /* --- requests that are left out --------------------------------------------------------------- */
 
+LOOKS_AT_RUNNING_REQUESTS static bool
+resting_has (const GArray *resting, uint64_t inode)
+{
+    for (guint i = 0; resting && i < resting->len; i++)
+        if (g_array_index (resting, uint64_t, i) == inode)
+            return true;
+    return false;
+}
+
 LOOKS_AT_RUNNING_REQUESTS static void
 resting_add (const call_stack_t *root, void *data)
 {
     GArray **resting = data;
 
-    if (__atomic_load_n (&root->rest_waits, __ATOMIC_ACQUIRE) == 0 || root->about == 0)
+    if (__atomic_load_n (&root->rest_waits, __ATOMIC_ACQUIRE) == 0 || root->about == 0
+        || resting_has (*resting, root->about))
         return;
     if (!*resting)
         *resting = g_array_new (FALSE, FALSE, sizeof (uint64_t));
@@ -58,21 +69,15 @@ stack_resting_inodes (void)
 {
     GArray *resting = NULL;
 
-    stack_foreach (resting_add, &resting);
+    if (__atomic_load_n (&rest_waits, __ATOMIC_ACQUIRE) > 0)
+        stack_foreach (resting_add, &resting);
     return resting;
 }
 
-/* A request that changes names is about other inodes, too; the file that an open opens would belong
- * to the old graph. */
 LOOKS_AT_RUNNING_REQUESTS static bool
 stack_is_about (const call_stack_t *root, const GArray *resting)
 {
-    static const opset_t not = OPS_CHANGE_NAMES | OPSET_OF (FOP_open) | OPSET_OF (FOP_opendir);
-
-    for (guint i = 0; resting && i < resting->len; i++)
-        if (g_array_index (resting, uint64_t, i) == root->about)
-            return !opset_has (not, root->op);
-    return false;
+    return resting_has (resting, root->about) && !opset_has (OPS_NEVER_REST, root->op);
 }
 
 bool
@@ -171,6 +176,7 @@ stack_lock_waits (call_stack_t *root, int by)
 void
 stack_rest_waits (call_stack_t *root, int by)
 {
+    __atomic_add_fetch (&rest_waits, by, __ATOMIC_ACQ_REL);
     __atomic_add_fetch (&root->rest_waits, by, __ATOMIC_ACQ_REL);
     if (by > 0)
         stack_has_ended ();

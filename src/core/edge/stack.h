@@ -73,7 +73,7 @@ bool stack_is_waiter (const call_stack_t *root, const xlator_t *asker, const GAr
 extern unsigned stack_awaited;
 
 /* Wakes them. stack_has_ended does so if there are any; call it after a request has ended, is set
- * aside or no longer kept, or begins to wait for a lock. */
+ * aside or no longer kept, or begins to wait for a lock, or for a job that rests. */
 void stack_tell_waiting (void);
 static inline void
 stack_has_ended (void)

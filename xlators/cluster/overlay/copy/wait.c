@@ -256,15 +256,13 @@ overlay_waiter_add (struct overlay_waiter *waiter, call_stub_t *stub)
     return first;
 }
 
-/* A move waits for calls that change names, and for those that open a file; and copy_file_range is
- * about the file that it reads. */
 static call_stack_t *
 overlay_root_that_may_stay (const struct call *call, const inode_t *inode)
 {
-    static const opset_t not = OPS_CHANGE_NAMES | OPSET_OF (FOP_open);
     call_stack_t *root = call->frame->root;
 
-    return !opset_has (not, call->op) && root->about == inode_nodeid (inode) ? root : NULL;
+    return !opset_has (OPS_NEVER_REST, call->op) && root->about == inode_nodeid (inode) ? root
+                                                                                       : NULL;
 }
 
 void
