@@ -330,7 +330,8 @@ START_TEST (a_job_rests_in_a_hold_although_requests_wait_for_it)
         jobs_go_on ();
         step_until_worked (job_world.worked + 1);
         ck_assert (!stack_wait_for_end (STACKS_ANSWERED, clock_now ()));
-        ck_assert_int_eq (job_stop ((unsigned) number), 0);
+        ck_assert_int_eq (job_stop ((unsigned) number), -EBUSY);
+        jobs_end (&job_world.xl);
     }
     job_world.may_rest = false;
     jobs_pause ();

@@ -44,9 +44,4 @@ struct job {
     int64_t quiet_since;  /* time when a client last read text, or the job ended, by clock_now */
 };
 
-/* A job whose thread asks for a pause is no work that the pause waits for. job_step_aside comes
- * before it; job_step_back, after it, waits while another hold pauses jobs. */
-void job_step_aside (struct job *job);
-void job_step_back (struct job *job);
-
 #endif

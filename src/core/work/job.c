@@ -151,10 +151,10 @@ job_rest (struct job *job, const struct job_rests *rests)
 }
 
 void
-job_step_aside (struct job *job)
+job_step_aside (struct job *job, const char *waits)
 {
     pthread_mutex_lock (&all_jobs.lock);
-    job->waits = "pauses the mount";
+    job->waits = waits;
     pthread_mutex_unlock (&all_jobs.lock);
     stack_keep (NULL, -1);
 }
@@ -462,7 +462,9 @@ job_stop (unsigned number)
 
     pthread_mutex_lock (&all_jobs.lock);
     job = job_find_locked (number);
-    if (job && !job->ended) {
+    if (job && !job->ended && job->plan.lasts && job->owed) {
+        r = -EBUSY;
+    } else if (job && !job->ended) {
         __atomic_store_n (&job->stop, true, __ATOMIC_RELEASE);
         thread_cond_broadcast (&all_jobs.changed);
         r = 0;

@@ -109,6 +109,12 @@ struct job_rests {
 };
 void job_rest (struct job *job, const struct job_rests *rests);
 
+/* Around a wait of the thread of a job, also one for a pause that it asks for: a hold does not wait
+ * for the job then. waits: what the job waits for, as the end of a sentence, constant.
+ * job_step_back waits while a hold pauses jobs. */
+void job_step_aside (struct job *job, const char *waits);
+void job_step_back (struct job *job);
+
 /* Returns whether the job must stop, without a wait. */
 bool job_must_stop (const struct job *job);
 
@@ -133,7 +139,8 @@ void jobs_go_on (void);
 
 /* --- for commands and reports ----------------------------------------------------------------- */
 
-/* Stops a job. Returns 0, or -ENOENT if no such job runs. */
+/* Stops a job. Returns 0; -ENOENT if no such job runs; or -EBUSY if the job lasts, and a request
+ * waits for it (plan.lasts, owed). */
 int job_stop (unsigned number);
 
 /* What job_read gives. */

@@ -137,7 +137,7 @@ pause_run (xlator_t *this, struct pause *pause)
     pause->answered = false;
     pause->patience = pause->patience ? pause->patience : PATIENCE;
     if (pause->job)
-        job_step_aside (pause->job);
+        job_step_aside (pause->job, "pauses the mount");
     sync_unheld = true;
     xlator_pass_on (this, XLATOR_PAUSE, pause);
     if (!pause->answered)

@@ -27,9 +27,9 @@
  *   2. New requests are held back (src/fuse/move/hold.h), and those under way are awaited. Each
  *      graph of the mount gets XLATOR_HOLDING. Four kinds of requests are not awaited, and stay as
  *      they are during the pause: waits for a caller's lock, calls that the asking translator has
- *      set aside as stubs before it wound them, requests about an inode of which a job works on a
- *      part and rests (stack_rest_waits), and the job that asks. The asking translator
- *      resumes no call from XLATOR_HOLDING to the end of pause_run.
+ *      set aside as stubs before it wound them, requests about an inode for which others wait for a
+ *      job that rests during the pause (stack_rest_waits), and the job that asks. The asking
+ *      translator resumes no call from XLATOR_HOLDING to the end of pause_run.
  *   3. The data that translators keep of those files is flushed down the graph. An error goes to
  *      the next close or fsync of the file.
  *   4. run is called. It may make calls down the graph: with a client of client_new_internal, or

@@ -44,13 +44,17 @@ int
 command_job_stop (void *data, GBytes *input, GString *answer)
 {
     unsigned number;
+    int r;
 
     if (!number_read (input, &number, answer))
         return -EINVAL;
-    if (job_stop (number) == 0)
-        return 0;
-    g_string_append_printf (answer, "there is no job %u", number);
-    return -ENOENT;
+    r = job_stop (number);
+    if (r == -ENOENT)
+        g_string_append_printf (answer, "there is no job %u", number);
+    else if (r == -EBUSY)
+        g_string_append_printf (answer, "programs wait for job %u: a signal to them ends their "
+                                        "wait; then try again", number);
+    return r;
 }
 
 /* Only root and the daemon's own user have this socket, and both may read every answer. */

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #define PATIENCE INT64_C (10000000000) /* nanoseconds for which tasks may go on */
+#define SLICE INT64_C (100000000)      /* nanoseconds between two looks whether the job must stop */
 
 struct pausing {
     struct overlay_pause *wanted;
@@ -33,6 +34,16 @@ pausing_refuse (const struct overlay_pause *wanted)
     job_refuse (wanted->job, "%s%s", text->str, wanted->outcome);
 }
 
+/* A reload does not wait for this. */
+static void
+pausing_wait (xlator_t *this, struct job *job, int64_t until)
+{
+    job_step_aside (job, "waits for copies to the upper");
+    while (overlay_all_tasks (this) > 0 && clock_now () < until && !job_must_stop (job))
+        overlay_all_tasks_wait (this, MIN (until, clock_now () + SLICE));
+    job_step_back (job);
+}
+
 int
 overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
 {
@@ -41,10 +52,13 @@ overlay_pause_run (xlator_t *this, struct overlay_pause *wanted)
     struct pause pause = { .run = pausing_run, .data = &pausing, .job = wanted->job };
     int r;
 
-    while ((r = pause_run (this, &pause)) == -EBUSY && !pausing.began && clock_now () < until)
-        overlay_all_tasks_wait (this, until);
+    while ((r = pause_run (this, &pause)) == -EBUSY && !pausing.began && clock_now () < until
+           && !job_must_stop (wanted->job))
+        pausing_wait (this, wanted->job, until);
     if (pause.hindrance)
         job_refuse (wanted->job, "%s; %s", pause.hindrance, wanted->outcome);
+    else if (!pausing.began && job_must_stop (wanted->job))
+        r = -EINTR;
     else if (!pausing.began)
         pausing_refuse (wanted);
     wanted->held = pause.held;
