@@ -169,7 +169,7 @@ START_TEST (a_source_that_is_shorter_ends_the_copy)
 END_TEST
 
 static bool
-copy_stop_third (void *data)
+copy_stop_third (void *data, off_t at)
 {
     return ++*(unsigned *) data == 3;
 }

@@ -29,7 +29,7 @@ copying_stops (const struct copying *copying)
 {
     const struct copy_between *copy = copying->copy;
 
-    return copy->stops && copy->stops (copy->data);
+    return copy->stops && copy->stops (copy->data, copying->at);
 }
 
 static size_t

@@ -352,8 +352,9 @@ struct overlay_act {
     call_frame_t *frame;      /* of the call; NULL: a copy */
     struct itable *above;     /* the table above */
     struct client *caller;    /* to the upper, as the caller; made when first used */
-    bool (*stops) (void *stops_data); /* asked between pieces of a copy; NULL: nobody stops it. A
-                                       * copy that is stopped fails with -ECANCELED */
+    /* Asked between pieces of a copy (struct copy_between); NULL: nobody stops it. A copy that is
+     * stopped fails with -ECANCELED. */
+    bool (*stops) (void *stops_data, off_t at);
     void *stops_data;
 };
 

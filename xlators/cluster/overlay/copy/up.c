@@ -15,6 +15,8 @@
 #include <linux/stat.h>
 #include <sys/stat.h>
 
+#define SYNC_PIECES 64 /* pieces of a job between two syncs */
+
 /* A copy. */
 struct overlay_copy {
     struct overlay_act *act;
@@ -31,6 +33,7 @@ struct overlay_copy {
     struct overlay_emptying *emptying; /* NULL: the copy gets the bytes */
     struct job *job;   /* that copies; NULL: a thread of a call */
     uint64_t pieces;   /* of the bytes, that were begun */
+    int synced;        /* of a job: 0, or a negative errno of a sync between two pieces */
 };
 
 static int
@@ -134,6 +137,8 @@ overlay_copy_fill (struct overlay_copy *copy)
     __atomic_store_n (&ctx->copied, true, __ATOMIC_RELAXED);
     if (copy->buf.ia_type == IA_IFREG && !copy->emptying)
         r = overlay_copy_data (copy->act, &model, OVERLAY_UPPER, copy->opened);
+    if (copy->synced < 0)
+        r = copy->synced;
     if (r == 0)
         r = overlay_origin_set (copy->act, copy->slot, copy->from, copy->made, &gfid, number);
     if (r == 0)
@@ -281,18 +286,21 @@ overlay_copy_publish (struct overlay_copy *copy)
 
 /* --- the copy --------------------------------------------------------------------------------- */
 
-/* A copy of one piece is as short as a rest. */
+/* A copy of one piece is as short as a rest. The sync at the end of the copy, in which it does not
+ * rest, is not long either: most of the copy is synced then. */
 static bool
-overlay_copy_stops (void *data)
+overlay_copy_stops (void *data, off_t at)
 {
     struct overlay_copy *copy = data;
     struct overlay_inode *state = overlay_inode_get (copy->act->this, copy->inode);
 
     if (copy->job && copy->pieces++ > 1) {
-        job_progress (copy->job, (copy->pieces - 2) << 20, copy->buf.ia_size);
+        job_progress (copy->job, (uint64_t) at, copy->buf.ia_size);
+        if (copy->pieces % SYNC_PIECES == 0)
+            copy->synced = overlay_copy_sync (copy);
         overlay_copy_rest (state, copy->job);
     }
-    return !overlay_copy_is_wanted (state);
+    return copy->synced < 0 || !overlay_copy_is_wanted (state);
 }
 
 static int
