@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# btrfs tells seconds later that the space of removed files is free: min-free removes as many
-# entries as are needed, and not all of them meanwhile, but more if a call finds no space.
+# btrfs tells only with its next commit that the space of removed files is free: min-free removes as
+# many entries as are needed, and none meanwhile, also if calls fail for a quota or for space.
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
@@ -24,19 +24,51 @@ free=$(($(stat -f -c '%a * %S' "$BACK") / 1024))
 sed -i "s/min-free .*/min-free \"$((free + 4096))KB\"/" "$VOL"
 expect_ok "$WINDLASS" reload "$MNT"
 wait_until '[ ! -e "$BACK/.Trash-0/files/file1" ]'
-touch "$MNT/last"
-rm "$MNT/last"
-wait_until '[ -e "$BACK/.Trash-0/files/last" ]'
-expect "the others stay" "file2 file3 file4 file5 file6 file7 file8 last" \
-    "$(ls "$BACK/.Trash-0/files" | xargs)"
 
-expect_ok "$WINDLASS" fault "$MNT" - <<<'create path "/full" -> error ENOSPC'
+# stay WHAT NAME...: an entry is made, after which the limits have been held; those of the files are
+# then the given ones.
+stay () {
+    local what=$1
+
+    shift
+    touch "$MNT/last"
+    rm "$MNT/last"
+    wait_until '[ -e "$BACK/.Trash-0/files/last" ]'
+    rm "$BACK"/.Trash-0/{info/last.trashinfo,files/last}
+    expect "$what" "$*" "$(ls "$BACK/.Trash-0/files" | xargs)"
+}
+stay "the others" file{2..8}
+
+# Neither error says that less is free than min-free.
+for error in EDQUOT EDQUOT EDQUOT ENOSPC ENOSPC ENOSPC; do
+    expect_ok "$WINDLASS" fault "$MNT" - <<<"create path \"/full\" -> error $error"
+    expect_error 'quota exceeded|No space left' touch "$MNT/full"
+    stay "after $error" file{2..8}
+done
+
+# Others take the space.
+head -c 6M /dev/urandom >"$BACK/other"
+sync -f "$BACK"
 expect_error 'No space left' touch "$MNT/full"
-wait_until 20 '[ ! -e "$BACK/.Trash-0/files/file2" ]'
-touch "$MNT/other"
-rm "$MNT/other"
-wait_until '[ -e "$BACK/.Trash-0/files/other" ]'
-expect "the others" "file3 file4 file5 file6 file7 file8 last other" \
-    "$(ls "$BACK/.Trash-0/files" | xargs)"
+wait_until '[ ! -e "$BACK/.Trash-0/files/file2" ]'
+stay "after others" file{3..8}
+expect_error 'No space left' touch "$MNT/full"
+stay "and once more" file{3..8}
+expect_match "it is told" 'entries that limits have removed for good: 2 ' \
+    "$("$WINDLASS" explain "$MNT/other")"
+
+# The same where the file system can't be synced.
+expect_ok "$WINDLASS" fault "$MNT" - <<'END'
+fsyncdir path "/" -> error EIO
+create path "/full" -> error ENOSPC
+END
+head -c 8M /dev/urandom >>"$BACK/other"
+sync -f "$BACK"
+expect_error 'No space left' touch "$MNT/full"
+wait_until '[ ! -e "$BACK/.Trash-0/files/file3" ]'
+for i in 1 2 3; do
+    expect_error 'No space left' touch "$MNT/full"
+    stay "without a sync" file{4..8}
+done
 unmount
 umount "$BACK"

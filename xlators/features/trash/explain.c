@@ -169,6 +169,7 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
     const uint64_t lost = __atomic_load_n (&priv->for_good, __ATOMIC_RELAXED);
     const uint64_t refused = __atomic_load_n (&priv->refused, __ATOMIC_RELAXED);
     const uint64_t uncopied = __atomic_load_n (&priv->uncopied, __ATOMIC_RELAXED);
+    const uint64_t evicted = __atomic_load_n (&priv->evicted, __ATOMIC_RELAXED);
 
     if (!explain_place (priv, path, out))
         explain_fate (this, path, inode, out);
@@ -177,6 +178,9 @@ trash_explain (xlator_t *this, const char *path, inode_t *inode, GString *out)
         g_string_append_printf (
             out, "%" G_GUINT64_FORMAT " names were removed for good instead, lastly for %s\n", lost,
             error_name (__atomic_load_n (&priv->for_good_error, __ATOMIC_RELAXED)));
+    if (evicted > 0)
+        g_string_append_printf (out, "entries that limits have removed for good: %" G_GUINT64_FORMAT
+                                     " (max-total, max-age, min-free)\n", evicted);
     if (refused > 0)
         g_string_append_printf (out, "%" G_GUINT64_FORMAT " removals failed, since no trash can be "
                                      "made (no-trash)\n", refused);

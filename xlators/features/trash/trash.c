@@ -390,7 +390,7 @@ trash_notify (xlator_t *this, enum xlator_event event, void *data)
         jobs_end (this);
     }
     if (event == XLATOR_NO_SPACE)
-        trash_no_space (this);
+        trash_limits_soon (this);
     if (event == XLATOR_PARENT_DOWN)
         trash_settle_all (this);
     xlator_pass_on (this, event, data);

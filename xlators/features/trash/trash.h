@@ -214,7 +214,8 @@ typedef struct {
     int64_t sync_alone;      /* on clock_now: until then each information file is synced alone;
                               * atomic */
     uint64_t evicted;        /* entries that limits have removed */
-    int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more; atomic */
+    int64_t space_is_late;   /* on clock_now: until then min-free removes nothing more, as the file
+                              * system, which can't be synced, may tell late what is free; atomic */
     const char *top_name;    /* TRASH_STAGES, or that of this user; interned. Constant after init */
     uint64_t for_good;       /* names that were removed for good because no stage could be had */
     int for_good_error;      /* the last reason, a positive errno */
@@ -409,6 +410,9 @@ int trash_name_cut (const char *name, int max);
 
 #define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
 #define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
+#define TRASH_SYNC_ALL "windlass.sync-all" /* xdata of fsync and fsyncdir: sync the whole file
+                                            * system. The answer has it, too, if that was done:
+                                            * storage/posix */
 
 /* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
  * stage. Returns whether something is left. If the job is stopped, what is left is tried again
@@ -488,9 +492,6 @@ bool trash_has_limits (const trash_private_t *priv);
 void trash_limits_hold (xlator_t *this, bool free_alone);
 /* Has that done in the line `entries`, now, since there is no space; on any thread. */
 void trash_limits_soon (xlator_t *this);
-/* The same; a call of a caller has failed for that, so the file system is not just late to tell
- * what is free. */
-void trash_no_space (xlator_t *this);
 /* For a walk that removes a tree (sync_tree.open): a user who has taken away his own rights in a
  * directory gets them back. */
 void trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf);

@@ -288,8 +288,6 @@ entry_alone (struct entries_making *making, const char *name)
 #define BATCH_SLOW G_GINT64_CONSTANT (1000000000)        /* nanoseconds that such a sync may take */
 #define BATCH_ALONE (60 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds for which none follows one
                                                            * that took longer, or was refused */
-#define SYNC_ALL_KEY "windlass.sync-all" /* xdata of fsync: sync the whole file system. The answer
-                                          * has it, too, if that was done: storage/posix */
 
 /* Whether one answer may speak for all files of a trash: one storage is below, and what it was told
  * to write is there by then. */
@@ -327,9 +325,9 @@ batch_sync_once (struct entries_making *making, struct entry *entry)
     bool done;
     size_t size;
 
-    dict_set_u64 (asked, SYNC_ALL_KEY, 1);
+    dict_set_u64 (asked, TRASH_SYNC_ALL, 1);
     done = sync_fsync (making->owner, entry->fd, 0, asked, &reply) >= 0
-        && dict_get (reply.xdata, SYNC_ALL_KEY, &size) != NULL;
+        && dict_get (reply.xdata, TRASH_SYNC_ALL, &size) != NULL;
     fsync_reply_drop (&reply);
     if (!done || clock_now () - begin > BATCH_SLOW)
         __atomic_store_n (&priv->sync_alone, clock_now () + BATCH_ALONE, __ATOMIC_RELAXED);

@@ -10,6 +10,7 @@
 #include "../trash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,8 +37,7 @@ struct limits_look {
     struct room lack;   /* what has to become free */
     struct room gone;   /* what was removed for that */
     struct room last;   /* what was missing at the last look */
-    unsigned removals;  /* entries and stages that were removed for that */
-    unsigned shown;     /* those after which less was missing */
+    struct room shown;  /* the sum of what less was missing at a look than at the one before it */
 };
 
 #define LATE_SPACE (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds: a file system may tell this
@@ -152,7 +152,8 @@ look_at_trash (struct limits_look *look, inode_t *parent, const char *name, cons
         look_at_entry (look, info, files, uid, names->pdata[i]);
 }
 
-/* Calls hold for the entries of each trash: /.Trash-UID, /.Trash/UID. */
+/* Looks at the trashes in a directory: those whose names are the prefix and a user's number, as in
+ * /.Trash-UID. hold, or NULL, is called for the entries of each, which are dropped then. */
 static void
 trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
               void (*hold) (struct limits_look *look))
@@ -172,7 +173,8 @@ trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
     }
 }
 
-/* The same for those of all places. */
+/* Looks at all trashes: those in the root, those in its folder /.Trash, and those that only
+ * `windlass trash` shows. hold: as in trashes_each. */
 static void
 trashes_all (struct limits_look *look, inode_t *root, void (*hold) (struct limits_look *look))
 {
@@ -308,36 +310,65 @@ room_is_none (const struct room *room)
     return room->bytes == 0 && room->inodes == 0;
 }
 
-/* If enough was removed and is not free, others have taken it meanwhile, or the file system tells
- * late. It does not if most removals have shown at once. */
+/* Whether enough was removed, yet something is missing, and most of what was removed has not shown
+ * as free. */
 static bool
-free_is_late (const struct limits_look *look)
+free_is_hidden (const struct limits_look *look)
 {
-    return look->gone.bytes >= look->lack.bytes && look->gone.inodes >= look->lack.inodes
-        && look->shown < look->removals - look->shown;
+    const struct room *lack = &look->lack, *gone = &look->gone, *shown = &look->shown;
+
+    return gone->bytes >= lack->bytes && gone->inodes >= lack->inodes
+        && ((look->last.bytes > 0 && shown->bytes < gone->bytes / 2)
+            || (look->last.inodes > 0 && shown->inodes < gone->inodes / 2));
 }
 
+/* Syncs the file system, which then tells what is free. Returns whether that was done. */
+static bool
+free_sync (struct limits_look *look, inode_t *root)
+{
+    g_autoptr (dict_t) asked = dict_new ();
+    g_autoptr (fd_t) fd = NULL;
+    struct fsyncdir_reply reply;
+    size_t size;
+    bool done;
+
+    if (sync_name_open (look->client, look->this->fd_maker, root, O_RDONLY | O_DIRECTORY, &fd) < 0)
+        return false;
+    dict_set_u64 (asked, TRASH_SYNC_ALL, 1);
+    done = sync_fsyncdir (look->client, fd, 0, asked, &reply) >= 0
+        && dict_get (reply.xdata, TRASH_SYNC_ALL, &size) != NULL;
+    fsyncdir_reply_drop (&reply);
+    return done;
+}
+
+/* Begins to count anew what is missing. Returns whether anything is. */
+static bool
+free_count (struct limits_look *look, inode_t *root)
+{
+    look->lack = look->last = free_lacks (look, root);
+    look->gone = look->shown = (struct room){};
+    return !room_is_none (&look->lack);
+}
+
+/* If what was removed does not show as free, others have taken it, or the file system tells late. A
+ * sync decides; without one, min-free waits until the file system must have told. */
 static bool
 free_is_short (struct limits_look *look, inode_t *root)
 {
     const struct room lack = free_lacks (look, root);
 
-    look->shown += lack.bytes < look->last.bytes || lack.inodes < look->last.inodes;
+    look->shown.bytes += missing (look->last.bytes, lack.bytes);
+    look->shown.inodes += missing (look->last.inodes, lack.inodes);
     look->last = lack;
     if (room_is_none (&lack))
         return false;
-    if (!free_is_late (look))
+    if (!free_is_hidden (look))
         return true;
+    if (free_sync (look, root))
+        return free_count (look, root);
     __atomic_store_n (&trash_priv (look->this)->space_is_late, clock_now () + LATE_SPACE,
                       __ATOMIC_RELAXED);
     return false;
-}
-
-void
-trash_no_space (xlator_t *this)
-{
-    __atomic_store_n (&trash_priv (this)->space_is_late, 0, __ATOMIC_RELAXED);
-    trash_limits_soon (this);
 }
 
 /* Removes what lies in a stage, and its folder. Returns 0 or a negative errno: then some of it is
@@ -357,7 +388,6 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
         if (r == 0)
             trash_count_for_good (this, ENOSPC, names->pdata[i]);
     }
-    look->removals++;
     if (r == 0 && inode_a_name (stage->folder, &user, &name))
         r = sync_name_remove (look->client, user, name, stage->folder);
     return r;
@@ -385,8 +415,7 @@ hold_free (struct limits_look *look, inode_t *root)
 {
     if (clock_now () < __atomic_load_n (&trash_priv (look->this)->space_is_late, __ATOMIC_RELAXED))
         return;
-    look->lack = look->last = free_lacks (look, root);
-    if (room_is_none (&look->lack))
+    if (!free_count (look, root))
         return;
     look->sizes = false;
     trashes_all (look, root, NULL);
@@ -396,7 +425,6 @@ hold_free (struct limits_look *look, inode_t *root)
 
         tree_room (look, one->files, one->name, &look->gone);
         look->gone.inodes++; /* the information file */
-        look->removals++;
         trashed_remove (look, one);
     }
     hold_free_of_stages (look, root);

@@ -10,8 +10,8 @@
     (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME \
      | O_DIRECTORY)
 #define FD_CREATE_ATTEMPTS 8
-#define SYNC_ALL_KEY "windlass.sync-all" /* xdata of fsync: sync the whole file system. The answer
-                                          * has it, too, if that was done */
+#define SYNC_ALL_KEY "windlass.sync-all" /* xdata of fsync and fsyncdir: sync the whole file
+                                          * system. The answer has it, too, if that was done */
 
 /* Returns true if the file system of the descriptor has no flush of its own, as network file
  * systems have: close then reports no error. */
@@ -364,9 +364,9 @@ fd_sync (int fd, bool datasync)
     return posix_result (datasync ? fdatasync (fd) : fsync (fd));
 }
 
-/* A translator may ask for a sync of all files, as it has many to sync: features/trash. On a local
- * file system syncfs is one of each file, and reports what could not be written since the file was
- * opened. Returns whether that was done. */
+/* A translator may ask for a sync of all files, as it has many to sync, or wants to know what is
+ * free: features/trash. On a local file system syncfs is one of each file, and reports what could
+ * not be written since the file was opened. Returns whether that was done. */
 static bool
 fd_sync_all (int fd, dict_t *xdata, dict_t **ret_answer)
 {
@@ -401,11 +401,12 @@ posix_fsync (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, di
 void
 posix_fsyncdir (call_frame_t *frame, xlator_t *this, fd_t *fd, int32_t datasync, dict_t *xdata)
 {
+    g_autoptr (dict_t) answer = NULL;
     posix_use_t use = { 0 };
     int r = posix_use_begin (this, fd, &use);
 
     if (r >= 0)
-        r = fd_sync (use.fd, datasync);
+        r = fd_sync_all (use.fd, xdata, &answer) ? 0 : fd_sync (use.fd, datasync);
     posix_use_end (&use);
-    STACK_UNWIND (fsyncdir, frame, POSIX_RET (r), NULL);
+    STACK_UNWIND (fsyncdir, frame, POSIX_RET (r), answer);
 }
