@@ -121,9 +121,29 @@ mkdir "$MNT/fresh"
 echo 3 >"$MNT/fresh/three"
 expect_error "'/fresh/three' needs '/fresh', which has replaced a directory" \
     apply "$MNT" fresh/three
-apply "$MNT" fresh >/dev/null || fail "an apply of a directory made anew"
+expect "its changes" "$(printf 'A\tfresh/three\nD\tfresh/a\nD\tfresh/two')" "$(changes fresh)"
+expect_match "an apply of a directory made anew" '^3 changes applied; ' "$(apply "$MNT" fresh)"
 expect "its names" three "$(ls "$BACK/fresh")"
 expect "its names in the view" three "$(ls "$MNT/fresh")"
+
+# What it had is shown by the directory that had its name before: nothing may change it, also by
+# force.
+mv "$MNT/dir" "$MNT/renamed"
+mkdir -p "$MNT/dir/deep"
+echo anew >"$MNT/dir/deep/new"
+before=$(listing "$BACK")
+for path in dir dir/old dir/deep dir/deep/new; do
+    for options in --force "--force --with"; do
+        # shellcheck disable=SC2086 # options are words
+        expect_error "'/dir.*' .* the view shows at '/renamed', a renamed directory|needs '/dir'," \
+            apply $options "$MNT" "$path"
+        expect "the directory below after an apply $options $path" "$before" "$(listing "$BACK")"
+    done
+done
+expect_error "^[^;]*'/dir' has what the view shows at '/renamed', [^;]*; nothing was applied$" \
+    apply --with --force "$MNT" dir
+expect "the renamed directory" deep "$(cat "$MNT/renamed/deep/file")"
+overlay discard "$MNT" dir renamed >/dev/null || fail "a discard of a directory made anew"
 
 # --- several names --------------------------------------------------------------------------------
 

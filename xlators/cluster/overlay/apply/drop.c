@@ -163,6 +163,7 @@ drop_in_pause (struct pause *pause, void *data)
     for (guint i = apply->items->len; r == 0 && i-- > 0;) {
         struct apply_item *item = apply->items->pdata[i];
 
+        apply->dropped += item->done && !item->upper;
         if (!item->drops)
             continue;
         r = item->upper_buf.ia_type == IA_IFDIR ? drop_directory (apply, item)

@@ -184,16 +184,30 @@ item_has_links (struct apply *apply, const struct apply_item *item)
                       item->base_buf.ia_nlink - MAX (item->names, 1));
 }
 
-/* A renamed directory shows what the base has at its old path, so that must stay, also by force. */
+/* Whether an item changes or removes something that the base has at a path or below. */
+static bool
+item_touches (const struct apply_item *item, const char *path)
+{
+    return apply_path_is_below (item->path, path)
+        || ((item->kind != 'M' || item->opaque) && apply_path_is_below (path, item->path));
+}
+
+/* A renamed directory shows what the base has at its old path, so all of that must stay as it is,
+ * also by force. An item tells it for those that are in it. */
 static void
 item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
 {
-    for (guint i = 0; item->kind != 'M' && i < apply->items->len; i++) {
+    const struct apply_item *above = item->parent && item->parent->chosen ? item->parent : NULL;
+
+    for (guint i = 0; i < apply->items->len; i++) {
         const struct apply_item *renamed = apply->items->pdata[i];
 
-        if (renamed->from && apply_path_is_below (renamed->from, item->path))
-            apply_hinder (apply, "'%s' has what the view shows at '%s', a renamed directory, which "
-                                 "can't be %s", item->path, renamed->path, apply->done);
+        if (renamed->from && item_touches (item, renamed->from)
+            && !(above && item_touches (above, renamed->from)))
+            apply_hinder (apply, "'%s' %s what the view shows at '%s', a renamed directory, which "
+                                 "can't be %s: 'windlass overlay commit' moves it", item->path,
+                          apply_path_is_below (renamed->from, item->path) ? "has" : "is in",
+                          renamed->path, apply->done);
     }
 }
 
@@ -245,14 +259,14 @@ item_check (struct apply *apply, const struct apply_item *item)
 {
     int r = 0;
 
-    if (!apply->moved)
-        item_is_shown_elsewhere (apply, item);
     if (item->moved && !apply->moved) {
         apply_hinder (apply, "'%s' is, or is in, a directory that the view has renamed, which "
                              "can't be %s: 'windlass overlay commit' moves it", item->path,
                       apply->done);
         return 0;
     }
+    if (!apply->moved)
+        item_is_shown_elsewhere (apply, item);
     if (item->kind == 'R')
         r = item_check_renamed (apply, item);
     if (r < 0)
