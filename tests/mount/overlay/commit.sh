@@ -99,6 +99,12 @@ overlay discard "$MNT" >/dev/null || fail "a discard after a commit"
 expect_error "No such file" cat "$MNT/dir/gone"
 unmount
 ls "$UPPER/layers" | grep -qx 3 || fail "layers went while they were in use: $(ls "$UPPER/layers")"
+touch "$UPPER/users"
+mount_volfile "$VOL"
+expect "the layers beside a file in the place of their readers" 5 \
+    "$(ls "$UPPER/layers" | grep -vc lock)"
+unmount
+rm "$UPPER/users"
 mkdir -p "$UPPER/users" reader
 ln -s "$TEST_DIR/reader" "$UPPER/users/reader"
 mount_volfile "$VOL"

@@ -89,7 +89,7 @@ commit_check_users (struct commit *commit, const char *outcome)
     const int r = overlay_users_list (&commit->act, &users, names);
 
     if (r < 0)
-        return r == -ENOENT ? 0 : commit_refuse (commit, OVERLAY_USERS, r);
+        return r == -ENOENT || r == -ENOTDIR ? 0 : commit_refuse (commit, OVERLAY_USERS, r);
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
 

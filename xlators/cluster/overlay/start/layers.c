@@ -257,7 +257,7 @@ overlay_users_list (struct overlay_act *act, inode_t **ret_directory, GPtrArray 
     const int r = sync_name_look (client, root, OVERLAY_USERS, ret_directory, &buf);
 
     if (r < 0 || buf.ia_type != IA_IFDIR)
-        return r < 0 ? r : -ENOENT;
+        return r < 0 ? r : -ENOTDIR;
     return sync_names_list (client, overlay_fds (act, OVERLAY_UPPER), *ret_directory, names);
 }
 

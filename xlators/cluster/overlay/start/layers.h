@@ -25,7 +25,7 @@ void overlay_upper_emptied (struct overlay_act *act, const struct iatt *buf);
 void overlay_root_number (struct overlay_act *act, const struct iatt *buf);
 /* Adds the names of the views that were begun with frozen layers of this one: links in a directory
  * of the first child. Returns 0 with that directory, or a negative errno: -ENOENT if there is
- * none. */
+ * none, -ENOTDIR if something else has its name. */
 int overlay_users_list (struct overlay_act *act, inode_t **ret_directory, GPtrArray *names);
 /* Whether this graph has a slot for one more layer. */
 bool overlay_layers_have_room (xlator_t *this);
