@@ -87,5 +87,7 @@ head -c 2M /dev/zero >>"$BACK/other"
 wait_until '[ ! -e "$BACK/.Trash-0/files/file7" ]'
 expect_match "what has no entry yet" '/[0-9]+$' "$(find "$BACK/.windlass-trash" -type f)"
 kill -9 "$DAEMON"
+wait_until "! is_running $DAEMON"
+DAEMON=''
 umount -l "$MNT"
 umount "$BACK"
