@@ -241,11 +241,25 @@ class Reader:
                         timeout=PATIENCE)
         subprocess.check_call(["umount", self.mountpoint], timeout=PATIENCE)
 
+    def serves(self, pid):
+        """Whether a process is a daemon of the mount point."""
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                return os.fsencode(self.mountpoint) in file.read().split(b"\0")
+        except OSError:
+            return False
+
     def unmount(self):
-        """A daemon that is about to end may have unmounted meanwhile."""
+        """A daemon that is about to end may have unmounted meanwhile. The next one may want what
+        this one still has, such as a log."""
         while self.mounted():
             if subprocess.call(["umount", "-l", self.mountpoint]) != 0 and self.mounted():
                 raise Wrong("'%s' can't be unmounted" % self.mountpoint)
+        end = time.monotonic() + PATIENCE
+        while any(map(self.serves, filter(str.isdigit, os.listdir("/proc")))):
+            if time.monotonic() > end:
+                raise Wrong("the daemon of '%s' does not end" % self.mountpoint)
+            time.sleep(0.02)
 
     def prepare(self, example):
         if MOUNTS.search(example.text):
