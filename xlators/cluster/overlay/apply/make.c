@@ -11,13 +11,16 @@
 
 #define SETTLE_TRIES 7 /* of 20 ms */
 
+/* ESTALE: a program has removed or replaced the file since it was looked at. */
 static int
 apply_refuse (struct apply *apply, const struct apply_item *item, int r)
 {
+    const bool changed = r == -EBUSY || r == -ESTALE;
+
     if (r < 0)
         job_refuse (apply->job, "'%s'%s%s; %s", item->path,
-                    r == -EBUSY ? " was changed meanwhile" : ": ",
-                    r == -EBUSY ? "" : g_strerror (-r), apply->nothing);
+                    changed ? " was changed meanwhile" : ": ", changed ? "" : g_strerror (-r),
+                    apply->nothing);
     return r;
 }
 
