@@ -434,7 +434,8 @@ waits_long_begin (inode_t **ret_inode, fd_t **ret_fd)
 
 #define WAITS_LONG INT64_C (60000000000) /* nanoseconds */
 
-/* The copy goes on where it was. Who is interrupted meanwhile, and who comes, hinders no hold. */
+/* After the hold the copy goes on where it was. Neither a caller that is interrupted while the job
+ * rests nor one that comes then hinders the hold. */
 START_TEST (a_hold_waits_for_a_piece_of_a_copy_alone)
 {
     struct waits_call first, second;

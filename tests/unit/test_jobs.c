@@ -302,7 +302,8 @@ job_that_rests (struct job *job, void *data)
     return 0;
 }
 
-/* A hold may begin then, and the job goes on after it; it rests also if it must stop. */
+/* A hold can begin while the job rests, and the job works again after the hold. A job that must
+ * stop rests, too. */
 START_TEST (a_job_rests_in_a_hold_although_requests_wait_for_it)
 {
     const struct job_plan plan = { .name = "copy", .run = job_that_rests, .owed = true,

@@ -30,8 +30,9 @@ preset_has_log (const struct preset *preset)
     return strstr (preset->text, "@LOGS@") != NULL;
 }
 
-/* Returns whether nobody but root and this user can make `path`, or lead it elsewhere: the folders
- * above it, links as well, are theirs. HOME may be of another user, as after sudo. */
+/* Returns whether only root and this user can make `path`, or replace a part of it: each folder and
+ * each link above it is theirs. What such a link leads to is not looked at. HOME may be of another
+ * user, as after sudo. */
 static bool
 way_is_ours (const char *path)
 {

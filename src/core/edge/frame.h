@@ -309,9 +309,9 @@ void stack_keep (call_stack_t *root, int by);
  * a request does not hinder a move to another graph. Its file stays with the old one. */
 void stack_lock_waits (call_stack_t *root, int by);
 
-/* Records that a call of the request waits for a job that rests, as a hold has begun (job_rest), by
- * 1; or that the job goes on, or the call waits no longer, by -1, before the answer. For the
- * translator that has set the call aside. Such a request, and others about the same inode
+/* Records that a call of the request waits for a job that rests in a hold (job_rest), by 1; or, by
+ * -1, that the job works again, or that the call no longer waits, before the call is answered. For
+ * the translator that has set the call aside. Such a request, and others about the same inode
  * (call_stack.about), hinder no hold: in a move to another graph the inode, with its open files,
  * stays with the old one. So the request is about the inode that the call changes, and its
  * operation is none of OPS_NEVER_REST. */

@@ -111,8 +111,8 @@ stack_counts_add (const call_stack_t *root, void *data)
     counts->kept_by_waiters += __atomic_load_n (&root->kept, __ATOMIC_RELAXED);
 }
 
-/* A job that works may be about to end the waits for it (job_rest). Jobs are looked at first: those
- * that rest, as a hold has begun, go on only after it. */
+/* A job that works may be about to end the waits for it (job_rest). The count of such jobs is read
+ * before the waits: a job that rests in a hold works again only after the hold. */
 static bool
 stacks_ended (enum stacks_end end, const xlator_t *asker)
 {

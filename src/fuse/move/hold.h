@@ -36,8 +36,8 @@ struct hold_plan {
 };
 
 /* Holds new requests until all earlier ones are answered, and no translator keeps a call aside.
- * Callers' waits for locks go on, and requests about an inode for which a job rests are left alone
- * (stack_rest_waits). Tries so for 10 ms, then for 20, 40 ms ..., up to the patience;
+ * Requests that wait for callers' locks do not count, nor those about an inode for which a job
+ * rests (stack_rest_waits). Tries so for 10 ms, then for 20, 40 ms ..., up to the patience;
  * between two tries held requests go on, so that callers wait for a short time if something hinders
  * the hold. Each graph of the mount gets XLATOR_HOLDING before a try. If no try succeeds, appends a
  * line about the request in the way to answer, and returns -EAGAIN. Returns -ESHUTDOWN, with a

@@ -163,8 +163,9 @@ graph_search_look (const call_stack_t *root, void *data)
 }
 
 /* Returns whether a request is under way in the graph. Such a request may have no caller any more:
- * for example, a translator can answer a write at once, and make its own request for it later. Or
- * an interrupt keeps a file of the graph, or a job goes on for requests to another graph. */
+ * for example, a translator can answer a write at once, and make its own request for it later.
+ * Also if an interrupt keeps a file of the graph, or a job of the graph works for requests to
+ * another graph. */
 static bool
 graph_is_busy (struct bridge *bridge, const struct graph *graph)
 {
