@@ -53,6 +53,10 @@ enum dict_type dict_nth_type (const dict_t *dict, size_t i);
  * reads one piece with each fd. */
 #define XDATA_LOOKS_AHEAD "windlass.looks-ahead"
 
+/* xdata of an fsync or fsyncdir: storage syncs the whole file system, where one sync stands for one
+ * of each file. The answer has it, too, if that was done. */
+#define XDATA_SYNC_ALL "windlass.sync-all"
+
 /* xdata of an answer to a lookup, by a translator that keeps several copies of which none may be
  * read. NO_GOOD_DATA: nothing is known of the content. NO_GOOD_METADATA: nothing is known of the
  * extended attributes, so one that was requested and is not in the answer may exist, and owner and

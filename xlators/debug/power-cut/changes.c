@@ -150,7 +150,7 @@ cut_change_answered (const struct answer *answer)
 
     change->op_ret = answer->op_ret;
     change->synced_all = answer->op_ret >= 0 && change->op->commit && answer->xdata
-                      && dict_get (answer->xdata, CUT_SYNC_ALL_KEY, &size);
+                      && dict_get (answer->xdata, XDATA_SYNC_ALL, &size);
     if (answer->op_ret >= 0 && answer->inode)
         change->inode = inode_ref (answer->inode);
     if (answer->op_ret >= 0 && answer->buf)

@@ -324,8 +324,6 @@ void cut_meta_durable (xlator_t *this, struct cut_node *node, unsigned what);
 
 /* --- changes.c, change-data.c, change-names.c: each operation that makes a change --- */
 
-#define CUT_SYNC_ALL_KEY "windlass.sync-all" /* xdata of the answer to such an fsync */
-
 /* A change on its way; the worker's, except the answer's fields. */
 struct cut_change {
     struct cut_job job;

@@ -410,9 +410,6 @@ int trash_name_cut (const char *name, int max);
 
 #define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
 #define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
-#define TRASH_SYNC_ALL "windlass.sync-all" /* xdata of fsync and fsyncdir: sync the whole file
-                                            * system. The answer has it, too, if that was done:
-                                            * storage/posix */
 
 /* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
  * stage. Returns whether something is left. If the job is stopped, what is left is tried again

@@ -325,9 +325,9 @@ batch_sync_once (struct entries_making *making, struct entry *entry)
     bool done;
     size_t size;
 
-    dict_set_u64 (asked, TRASH_SYNC_ALL, 1);
+    dict_set_u64 (asked, XDATA_SYNC_ALL, 1);
     done = sync_fsync (making->owner, entry->fd, 0, asked, &reply) >= 0
-        && dict_get (reply.xdata, TRASH_SYNC_ALL, &size) != NULL;
+        && dict_get (reply.xdata, XDATA_SYNC_ALL, &size) != NULL;
     fsync_reply_drop (&reply);
     if (!done || clock_now () - begin > BATCH_SLOW)
         __atomic_store_n (&priv->sync_alone, clock_now () + BATCH_ALONE, __ATOMIC_RELAXED);

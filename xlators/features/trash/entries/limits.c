@@ -334,9 +334,9 @@ free_sync (struct limits_look *look, inode_t *root)
 
     if (sync_name_open (look->client, look->this->fd_maker, root, O_RDONLY | O_DIRECTORY, &fd) < 0)
         return false;
-    dict_set_u64 (asked, TRASH_SYNC_ALL, 1);
+    dict_set_u64 (asked, XDATA_SYNC_ALL, 1);
     done = sync_fsyncdir (look->client, fd, 0, asked, &reply) >= 0
-        && dict_get (reply.xdata, TRASH_SYNC_ALL, &size) != NULL;
+        && dict_get (reply.xdata, XDATA_SYNC_ALL, &size) != NULL;
     fsyncdir_reply_drop (&reply);
     return done;
 }

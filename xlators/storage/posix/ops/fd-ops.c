@@ -10,8 +10,6 @@
     (O_ACCMODE | O_APPEND | O_TRUNC | O_NONBLOCK | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME \
      | O_DIRECTORY)
 #define FD_CREATE_ATTEMPTS 8
-#define SYNC_ALL_KEY "windlass.sync-all" /* xdata of fsync and fsyncdir: sync the whole file
-                                          * system. The answer has it, too, if that was done */
 
 /* Returns true if the file system of the descriptor has no flush of its own, as network file
  * systems have: close then reports no error. */
@@ -372,11 +370,11 @@ fd_sync_all (int fd, dict_t *xdata, dict_t **ret_answer)
 {
     size_t size;
 
-    if (!xdata || !dict_get (xdata, SYNC_ALL_KEY, &size) || !posix_closes_silently (fd)
+    if (!xdata || !dict_get (xdata, XDATA_SYNC_ALL, &size) || !posix_closes_silently (fd)
         || syncfs (fd) < 0)
         return false;
     *ret_answer = dict_new ();
-    dict_set_u64 (*ret_answer, SYNC_ALL_KEY, 1);
+    dict_set_u64 (*ret_answer, XDATA_SYNC_ALL, 1);
     return true;
 }
 
