@@ -320,6 +320,16 @@ waits_next (const struct world *w, const struct overlay_graph *with)
     return next;
 }
 
+/* Ends both graphs. */
+static void
+waits_next_end (struct world *w, const struct world *next)
+{
+    overlay_world_stop (w);
+    w->graph = next->graph;
+    w->client = next->client;
+    overlay_world_end (w);
+}
+
 /* The graph that goes copies; the one that comes waits for that copy and uses it. */
 START_TEST (the_next_graph_waits_for_a_copy_that_runs)
 {
@@ -338,10 +348,7 @@ START_TEST (the_next_graph_waits_for_a_copy_that_runs)
     assert_file (&w, "line000\nline001\n");
     ck_assert (waits_work_is_clean (&w));
     g_clear_pointer (&inode, inode_unref);
-    overlay_world_stop (&w);
-    w.graph = next.graph;
-    w.client = next.client;
-    overlay_world_end (&w);
+    waits_next_end (&w, &next);
 }
 END_TEST
 
@@ -375,10 +382,7 @@ START_TEST (a_discard_waits_for_a_copy_of_an_old_graph)
     waits_join (second, 1, LINE);
     OVERLAY_UNTIL (waits_job_has_ended (number));
     g_clear_pointer (&inode, inode_unref);
-    overlay_world_stop (&w);
-    w.graph = next.graph;
-    w.client = next.client;
-    overlay_world_end (&w);
+    waits_next_end (&w, &next);
 }
 END_TEST
 

@@ -54,34 +54,47 @@ jobs_list (GString *out)
     pthread_mutex_unlock (&all_jobs.lock);
 }
 
+static const struct job *
+job_find_locked (bool (*is) (const struct job *job))
+{
+    for (const GList *at = all_jobs.list.head; at; at = at->next)
+        if (is (at->data))
+            return at->data;
+    return NULL;
+}
+
+static bool
+job_works (const struct job *job)
+{
+    return !job->ended && !job->waits;
+}
+
 bool
 jobs_append_working (GString *out)
 {
-    const struct job *working = NULL;
+    const struct job *working;
 
     pthread_mutex_lock (&all_jobs.lock);
-    for (const GList *at = all_jobs.list.head; at && !working; at = at->next) {
-        const struct job *job = at->data;
-
-        working = job->ended || job->waits ? NULL : job;
-    }
+    working = job_find_locked (job_works);
     if (working)
         job_words_locked (out, working, ",");
     pthread_mutex_unlock (&all_jobs.lock);
     return working != NULL;
 }
 
+static bool
+job_is_owed (const struct job *job)
+{
+    return !job->ended && job->owed;
+}
+
 bool
 jobs_append_owed (GString *out)
 {
-    const struct job *owed = NULL;
+    const struct job *owed;
 
     pthread_mutex_lock (&all_jobs.lock);
-    for (const GList *at = all_jobs.list.head; at && !owed; at = at->next) {
-        const struct job *job = at->data;
-
-        owed = job->owed && !job->ended ? job : NULL;
-    }
+    owed = job_find_locked (job_is_owed);
     if (owed) {
         job_words_locked (out, owed, ",");
         g_string_append_printf (out, ", was at %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " %s",
