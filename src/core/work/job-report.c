@@ -55,7 +55,7 @@ jobs_list (GString *out)
 }
 
 static const struct job *
-job_find_locked (bool (*is) (const struct job *job))
+first_job_locked (bool (*is) (const struct job *job))
 {
     for (const GList *at = all_jobs.list.head; at; at = at->next)
         if (is (at->data))
@@ -64,7 +64,7 @@ job_find_locked (bool (*is) (const struct job *job))
 }
 
 static bool
-job_works (const struct job *job)
+job_is_working (const struct job *job)
 {
     return !job->ended && !job->waits;
 }
@@ -75,7 +75,7 @@ jobs_append_working (GString *out)
     const struct job *working;
 
     pthread_mutex_lock (&all_jobs.lock);
-    working = job_find_locked (job_works);
+    working = first_job_locked (job_is_working);
     if (working)
         job_words_locked (out, working, ",");
     pthread_mutex_unlock (&all_jobs.lock);
@@ -94,7 +94,7 @@ jobs_append_owed (GString *out)
     const struct job *owed;
 
     pthread_mutex_lock (&all_jobs.lock);
-    owed = job_find_locked (job_is_owed);
+    owed = first_job_locked (job_is_owed);
     if (owed) {
         job_words_locked (out, owed, ",");
         g_string_append_printf (out, ", was at %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " %s",
