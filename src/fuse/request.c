@@ -297,22 +297,25 @@ request_fds_release (struct bridge *bridge)
         fd_unref (at->data);
 }
 
-/* Returns whether only storage would see a flush, or a translator that is asked at each open. */
+/* Returns whether from xl down only storage would see a flush, or a translator that is asked at
+ * each open. */
 static bool
-flush_is_storage_only (const struct graph *graph)
+flush_is_storage_only (const xlator_t *xl)
 {
-    const xlator_t *to = graph->top->routes.flush.to;
+    const xlator_t *to = xl->routes.flush.to;
+    const xlator_list_t *child = to->children;
 
-    while (to->children
-           && (opset_has (to->api->forwards, FOP_flush) || to->api->passthrough.sees_flush))
-        to = FIRST_CHILD (to)->routes.flush.to;
-    return !to->children;
+    if (child && !opset_has (to->api->forwards, FOP_flush) && !to->api->passthrough.sees_flush)
+        return false;
+    while (child && flush_is_storage_only (child->xlator))
+        child = child->next;
+    return !child;
 }
 
 bool
 request_spares_flush (const struct bridge *bridge)
 {
-    return !bridge->terms.locks && flush_is_storage_only (bridge->graph);
+    return !bridge->terms.locks && flush_is_storage_only (bridge->graph->top);
 }
 
 static void

@@ -311,7 +311,7 @@ struct xlator_api {
     any_fop_cbk_t *any_fop_cbk; /* gets the answers to call_wind */
     bool any_fop_marks; /* contexts of inodes begin with a struct any_fop_mark */
     opset_t forwards; /* operations that the translator passes on unchanged, each once; it only
-                       * decides when, or on which thread */
+                       * decides when, on which thread, or to which child */
     struct xlator_cbks cbks;
     struct xlator_dumpops dumpops;
     struct xlator_passthrough passthrough;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# `windlass explain` tells which layer a file comes from, what a change would do, and whether the
-# kernel reads the file by itself: only where the mount can't be changed.
+# `windlass explain` tells which layer a file comes from, what a change would do, that a close after
+# reads sends no flush, and whether the kernel reads the file by itself: only where the mount can't
+# be changed.
 . "$(dirname "$0")/lib.sh"
 
 need_root
@@ -37,7 +38,19 @@ why () {
     "$WINDLASS" explain "$MNT/$1" | sed -n 's/^kernel passthrough: //p'
 }
 
+calls () {
+    "$WINDLASS" trace cat "$MNT" --depth 1 | grep -E '  fuse_(open|flush|release)'
+}
+
 mount_volfile "$VOL"
+expect_ok "$WINDLASS" trace start "$MNT"
+cat "$MNT/low" >/dev/null
+wait_until 'calls | grep -q fuse_release'
+expect_no_match "the calls of a program that reads" fuse_flush "$(calls)"
+"$WINDLASS" trace stop "$MNT"
+expect_match "its close" "a file that was only read is closed without a flush" \
+    "$("$WINDLASS" explain "$MNT/low")"
+
 expect_match "a lower's file" "comes from lower 1 of 2, volume 'back'" "$(explained file)"
 expect_match "its change" "a change copies it to 'layers/0' of volume 'changes' first \(upper\)" \
     "$(explained file)"

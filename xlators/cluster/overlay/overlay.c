@@ -302,6 +302,7 @@ const struct xlator_api xlator_api = {
     .local_drop = overlay_local_drop,
     .any_fop = overlay_any_fop,
     .any_fop_cbk = overlay_pass_cbk,
+    .forwards = OPSET_OF (FOP_flush),
     .cbks = { .forget = overlay_inode_forget, .releasedir = overlay_list_forget },
     .dumpops = { .priv = overlay_dump, .explain = overlay_explain },
     .commands = overlay_commands,
