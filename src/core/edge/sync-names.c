@@ -5,6 +5,7 @@
 #include "core/data/loc.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 int
 sync_name_look (struct client *client, inode_t *directory, const char *name, inode_t **ret_inode,
@@ -109,19 +110,76 @@ sync_name_create (struct client *client, const struct fd_maker *fds, inode_t *di
     return error_or_0 (r);
 }
 
+/* A rename of one name to another. */
+struct name_move {
+    struct client *client;
+    inode_t *inode, *directory;
+    const char *name;
+    inode_t *newdirectory;
+    const char *newname;
+    struct iatt *buf; /* of the object afterwards; or NULL */
+};
+
+static int
+name_move (const struct name_move *move, uint32_t flags)
+{
+    loc_t oldloc = { .name = move->name, .parent = move->directory, .inode = move->inode };
+    loc_t newloc = { .name = move->newname, .parent = move->newdirectory };
+    struct rename_reply reply;
+    int r = sync_rename (move->client, &oldloc, &newloc, flags, NULL, &reply);
+
+    if (r >= 0)
+        inode_rename (move->directory, move->name, move->newdirectory, move->newname, false);
+    if (r >= 0 && move->buf)
+        *move->buf = reply.buf;
+    rename_reply_drop (&reply);
+    loc_wipe_path (&oldloc);
+    loc_wipe_path (&newloc);
+    return error_or_0 (r);
+}
+
+/* Returns 1 if the object can't have two names. */
+static int
+name_move_by_link (const struct name_move *move)
+{
+    int r = 1;
+
+    if (move->inode->ia_type != IA_IFDIR)
+        r = sync_name_link (move->client, move->inode, move->newdirectory, move->newname);
+    if (r == -EPERM || r == -EOPNOTSUPP || r == -EMLINK)
+        r = 1;
+    if (r == 0)
+        r = sync_name_remove (move->client, move->directory, move->name, move->inode);
+    if (r == 0 && move->buf)
+        r = sync_name_stat (move->client, move->inode, move->buf);
+    return r;
+}
+
 int
 sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                   inode_t *newdirectory, const char *newname, uint32_t flags)
 {
-    loc_t oldloc = { .name = name, .parent = directory, .inode = inode };
-    loc_t newloc = { .name = newname, .parent = newdirectory };
-    int r = sync_rename (client, &oldloc, &newloc, flags, NULL, NULL);
+    const struct name_move move = { client, inode, directory, name, newdirectory, newname, NULL };
 
-    if (r >= 0)
-        inode_rename (directory, name, newdirectory, newname, false);
-    loc_wipe_path (&oldloc);
-    loc_wipe_path (&newloc);
-    return error_or_0 (r);
+    return name_move (&move, flags);
+}
+
+int
+sync_name_move (struct client *client, inode_t *inode, inode_t *directory, const char *name,
+                inode_t *newdirectory, const char *newname, struct iatt *ret_buf)
+{
+    const struct name_move move = { client, inode, directory, name, newdirectory, newname,
+                                    ret_buf };
+    g_autoptr (inode_t) there = NULL;
+    struct iatt buf;
+    int r = name_move (&move, RENAME_NOREPLACE);
+
+    if (r == -EINVAL || r == -EOPNOTSUPP)
+        r = name_move_by_link (&move);
+    if (r <= 0)
+        return r;
+    r = sync_name_look (client, newdirectory, newname, &there, &buf);
+    return r == -ENOENT ? name_move (&move, 0) : r < 0 ? r : -EEXIST;
 }
 
 int

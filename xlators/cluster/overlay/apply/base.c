@@ -67,6 +67,14 @@ base_rename (struct apply *apply, const struct apply_item *item, uint32_t flags)
     return error_or_0 (r);
 }
 
+/* Gives the new object a name that the base does not have. */
+static int
+base_name (struct apply *apply, const struct apply_item *item)
+{
+    return sync_name_move (apply_client (apply), item->made, item->base_directory, item->temporary,
+                           item->base_directory, item->name, NULL);
+}
+
 /* A directory can't be replaced by a rename, nor replace a file: both change places, and
  * apply_clean removes the old one. A base without such renames has nothing there for a moment. */
 static int
@@ -77,7 +85,7 @@ base_place (struct apply *apply, const struct apply_item *item)
     int r;
 
     if (!item->base)
-        return base_rename (apply, item, RENAME_NOREPLACE);
+        return base_name (apply, item);
     if (!directory)
         return base_rename (apply, item, 0);
     r = base_rename (apply, item, RENAME_EXCHANGE);
@@ -86,7 +94,7 @@ base_place (struct apply *apply, const struct apply_item *item)
         return r;
     r = sync_name_remove_tree (apply_client (apply), overlay_fds (&apply->act, apply->base),
                                item->base_directory, item->name);
-    return r < 0 ? r : base_rename (apply, item, RENAME_NOREPLACE);
+    return r < 0 ? r : base_name (apply, item);
 }
 
 /* Nothing goes that the view has not seen. */

@@ -254,42 +254,23 @@ move_look (struct overlay_act *act, const struct overlay_moves *moves,
     return 0;
 }
 
-static int
-move_rename_back (struct overlay_act *act, const loc_t *from, const loc_t *to)
-{
-    loc_t there = { .name = to->name, .parent = to->parent };
-    loc_t back = { .name = from->name, .parent = from->parent };
-
-    (void) sync_rename (overlay_daemon (act, overlay_priv (act->this)->n - 1), &there, &back,
-                        RENAME_NOREPLACE, NULL, NULL);
-    loc_wipe_path (&there);
-    loc_wipe_path (&back);
-    return -ENOENT;
-}
-
 /* Gives the directory its new name in the base, unless it has it. Somebody may have put another one
  * in its place below the view since it was found: that one gets its name back. */
 static int
 move_rename (struct overlay_act *act, const struct overlay_move_of *move)
 {
-    loc_t from = { .name = strrchr (move->from, '/') + 1, .parent = move->left,
-                   .inode = move->inode };
-    loc_t to = { .name = strrchr (move->to, '/') + 1, .parent = move->entered };
-    struct rename_reply reply;
+    struct client *client = overlay_daemon (act, overlay_priv (act->this)->n - 1);
+    const char *from = strrchr (move->from, '/') + 1, *to = strrchr (move->to, '/') + 1;
+    struct iatt buf;
     int r;
 
     if (move->there || !move->found)
         return move->there ? 0 : -ENOENT;
-    r = error_or_0 (sync_rename (overlay_daemon (act, overlay_priv (act->this)->n - 1), &from, &to,
-                                 RENAME_NOREPLACE, NULL, &reply));
-    if (r == 0 && !gfid_equal (&reply.buf.ia_gfid, &move->gfid))
-        r = move_rename_back (act, &from, &to);
-    else if (r == 0)
-        inode_rename (from.parent, from.name, to.parent, to.name, false);
-    rename_reply_drop (&reply);
-    loc_wipe_path (&from);
-    loc_wipe_path (&to);
-    return r;
+    r = sync_name_move (client, move->inode, move->left, from, move->entered, to, &buf);
+    if (r < 0 || gfid_equal (&buf.ia_gfid, &move->gfid))
+        return r;
+    (void) sync_name_move (client, move->inode, move->entered, to, move->left, from, NULL);
+    return -ENOENT;
 }
 
 /* A layer that was dropped needs no redirect. */
