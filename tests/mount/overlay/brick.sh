@@ -8,7 +8,7 @@ UPPER=$TEST_DIR/changes
 upper=$UPPER/layers/0
 
 # The brick loses the connection with the next call of these: its numbers in GlusterFS's protocol.
-MKNOD=3 RMDIR=6 RENAME=8 READ=12 WRITE=13 LOOKUP=27 READDIRP=40
+MKNOD=3 RMDIR=6 RENAME=8 LINK=9 READ=12 WRITE=13 LOOKUP=27 READDIRP=40
 
 mkdir -p "$UPPER"
 brick one
@@ -77,6 +77,17 @@ lost $LOOKUP mkdir "$MNT/removed"
 rm "$MNT/removed"
 expect "the changes" "D merged D removed M big" "$(changed)"
 
+# An apply.
+echo one >>"$MNT/file"
+echo two >"$MNT/second"
+for call in $MKNOD $WRITE $LINK; do
+    lost "$call" "$WINDLASS" overlay apply "$MNT" file second
+    expect "the view" "lower one two" "$(cat "$MNT/file" "$MNT/second" | xargs)"
+done
+expect_ok "$WINDLASS" overlay apply "$MNT" file second
+expect "the base" "lower one two" "$(cat one.d/file one.d/second | xargs)"
+expect "temporary names that are left" "" "$(find one.d -name '.windlass*')"
+
 # A commit goes on where it was.
 mkdir "$MNT/new"
 echo new >"$MNT/new/file"
@@ -87,7 +98,7 @@ for call in $MKNOD $WRITE $RENAME $RMDIR; do
 done
 expect_ok "$WINDLASS" overlay commit "$MNT"
 expect "what is left to commit" "" "$(changed)"
-expect "the base" "big file many new" "$(ls one.d | xargs)"
+expect "the base" "big file many new second" "$(ls one.d | xargs)"
 expect "a file of the base" new "$(cat one.d/new/file)"
 expect "the changed file" "$(sha256sum <"$MNT/big")" "$(sha256sum <one.d/big)"
 unmount

@@ -3,7 +3,7 @@
 # cluster/overlay and the kernel's overlayfs: random changes, renames of directories and hard links
 # among them, have the same results as in a plain directory, and leave the lower alone; each mounts
 # what the other has written, and shows the same. The lower has no hard links: of those the kernel's
-# overlayfs makes several files.
+# overlayfs makes several files. A view is a good lower of the kernel's overlayfs.
 # builds: release debug
 # longer
 # timeout: 900
@@ -76,3 +76,18 @@ for seed in $(amount 1 "1 2 3"); do
     expect_ok python3 "$program" $((seed + 20)) 50 "$MNT" plain
     unmount
 done
+
+echo "a view below the kernel's overlayfs"
+begin 30
+ln -s target "$BACK/symbolic"
+ln -s target plain/symbolic
+mkdir kernel-upper kernel-work
+mount_volfile "$VOL"
+mount -t overlay -o "lowerdir=$MNT,upperdir=$TEST_DIR/kernel-upper,workdir=$TEST_DIR/kernel-work" \
+    -o redirect_dir=on,index=off,metacopy=off,volatile test "$KERNEL" || fail "could not mount it"
+mv "$KERNEL/symbolic" "$KERNEL/renamed"
+mv plain/symbolic plain/renamed
+expect_ok python3 "$program" 30 50 "$KERNEL" plain
+expect_same "$KERNEL" plain
+umount "$KERNEL"
+unmount
