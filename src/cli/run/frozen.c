@@ -99,12 +99,12 @@ layers_add_others (const char *state, GPtrArray *layers)
             g_ptr_array_add (layers, g_strdup (*path));
 }
 
-bool
-kept_view_has_frozen (const struct kept_view *kept)
+unsigned
+kept_view_frozen (const struct kept_view *kept)
 {
     g_autoptr (GPtrArray) layers = frozen_layers (kept->state);
 
-    return layers->len > 0;
+    return layers->len;
 }
 
 /* --- --from ----------------------------------------------------------------------------------- */

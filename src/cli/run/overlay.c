@@ -2,8 +2,9 @@
 /*
  * windlass run overlay: the changes of a view, and what becomes of them.
  *
- *   PARENT/.windlass-overlays/NAME/     beside DIR, if that folder can be made, so that copies may
- *                                       share blocks with their originals; else in the list
+ *   PARENT/.windlass-overlays/NAME/     beside DIR, if a folder there can take changes, so that
+ *                                       copies may share blocks with their originals; else in the
+ *                                       list
  *       changes/                        the first subvolume of the overlay
  *       view.vol                        the volfile of the view
  *       directory                       the path of DIR
@@ -16,6 +17,7 @@
 #include "core/base/printable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,19 +90,35 @@ view_generated_name (const char *directory)
                             (int) getpid ());
 }
 
-/* Whether an overlay can keep its changes in the folder, which it marks by attributes. Some file
- * systems have none, and another view has none for a view in it. */
+/* Overlays mark files by extended attributes. */
 static bool
-folder_takes_marks (const char *folder)
+file_takes_marks (const char *file)
 {
-    static const char *const names[] = { "trusted.overlay.windlass", "user.overlay.windlass" };
+    return setxattr (file, "trusted.overlay.windlass", "", 0, 0) == 0
+        || setxattr (file, "user.overlay.windlass", "", 0, 0) == 0;
+}
 
-    for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
-        if (setxattr (folder, names[i], "", 0, 0) == 0) {
-            (void) removexattr (folder, names[i]);
-            return true;
-        }
-    return false;
+/* Whether an overlay can keep its changes in the folder: what its init tries. NFS and most file
+ * systems over FUSE have no flags of renameat2(2), some have no attributes, and another view has no
+ * marks for a view in it. */
+static bool
+folder_takes_changes (const char *folder)
+{
+    g_autofree char *trial = g_build_filename (folder, "trial.XXXXXX", NULL);
+    g_autofree char *file = NULL, *other = NULL;
+    bool takes;
+
+    if (!g_mkdtemp (trial))
+        return false;
+    file = g_build_filename (trial, "file", NULL);
+    other = g_build_filename (trial, "other", NULL);
+    takes = mknod (file, S_IFREG | 0600, 0) == 0 && file_takes_marks (file)
+         && renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_WHITEOUT) == 0
+         && renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+    (void) unlink (file);
+    (void) unlink (other);
+    (void) rmdir (trial);
+    return takes;
 }
 
 /* Makes the folder for the changes of all views beside DIR. Returns whether it can be used. */
@@ -113,7 +131,7 @@ folder_beside_make (const char *beside)
     if (!made && (errno != EEXIST || access (beside, W_OK) < 0))
         return false;
     if (lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
-        && folder_takes_marks (beside))
+        && folder_takes_changes (beside))
         return true;
     if (made)
         (void) rmdir (beside);
@@ -237,11 +255,12 @@ view_changes (const char *where, const char *option)
 
 /* Makes all changes in the directory. Returns whether that was done. */
 static bool
-view_apply (const struct kept_view *kept, const char *where)
+view_apply (const struct kept_view *kept, const char *where, bool commits)
 {
-    const char *const words[] = { "--", "/", NULL };
+    static const char *const all[] = { NULL }, *const root[] = { "--", "/", NULL };
     g_autofree char *error = NULL;
-    GString *answer = view_command (where, "apply", words, &error);
+    GString *answer = view_command (where, commits ? "commit" : "apply", commits ? all : root,
+                                    &error);
 
     if (answer && !kept->json)
         cli_print_safely (stderr, answer->str);
@@ -301,19 +320,22 @@ changes_print_json (const struct kept_view *kept, const GString *changes, int st
     fflush (stdout);
 }
 
-/* Changes that programs have made during the apply are kept. */
+/* Changes that programs have made, or frozen, during the apply are kept. A commit moves renamed
+ * directories as well, which an apply can't; but it makes the changes of frozen layers, too, which
+ * were not listed. It leaves one layer, the upper until then, without changes. */
 static void
 view_decide (struct kept_view *kept, const char *where)
 {
     const enum view_fate fate = view_fate (kept);
+    const bool commits = !kept->from && kept_view_frozen (kept) == 0;
     g_autoptr (GString) left = NULL;
 
     if (fate == VIEW_APPLY) {
-        kept->applied = view_apply (kept, where);
+        kept->applied = view_apply (kept, where, commits);
         left = kept->applied ? view_changes (where, NULL) : NULL;
     }
     kept->drops = fate == VIEW_DISCARD
-                  || (left && left->len == 0 && !kept_view_has_frozen (kept));
+                  || (left && left->len == 0 && kept_view_frozen (kept) == (commits ? 1 : 0));
 }
 
 static void
@@ -335,9 +357,9 @@ kept_view_answer (struct kept_view *kept, const char *where, int status)
     const bool none = changes && changes->str[strspn (changes->str, "[] \n")] == '\0';
 
     if (none) {
-        kept->drops = kept->discard || (!kept->keep && !kept_view_has_frozen (kept));
+        kept->drops = kept->discard || (!kept->keep && kept_view_frozen (kept) == 0);
         say_line (stderr, "windlass run: nothing was changed%s",
-                  kept_view_has_frozen (kept) ? " since the last freeze" : "");
+                  kept_view_frozen (kept) > 0 ? " since the last freeze" : "");
     } else if (changes) {
         if (!kept->json)
             cli_print_safely (stderr, changes->str);

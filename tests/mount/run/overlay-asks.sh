@@ -30,7 +30,8 @@ run --apply "$DIR" -- sh -c "cd '$DIR'; echo new >file; rm gone; mkdir made; ech
     exit 4" 2>told </dev/null
 expect "the status of the command" 4 $?
 expect_match "the changes" "^changed  /file \(content\)$" "$(cat told)"
-expect_match "what was done" "^4 changes applied; " "$(cat told)"
+expect_match "what was done" "^4 changes committed, " "$(cat told)"
+expect_match "where the command is" "the current folder is outside of '$DIR'" "$(cat told)"
 expect "the directory" "$(printf 'deep\nfile\nmade\nmade/in')" \
     "$(cd "$DIR" && find . -mindepth 1 | sed 's|^./||' | sort)"
 expect "a file" new "$(cat "$DIR/file")"
@@ -40,6 +41,14 @@ run --apply --json "$DIR" -- touch "$DIR/json" >json 2>/dev/null </dev/null
 expect "JSON" "0 True False 1" "$(python3 -c 'import json
 told = json.load(open("json"))
 print(told["status"], told["applied"], told["kept"], len(told["changes"]))')"
+
+# Renamed directories, for which an ordinary user's view has no marks: mv copies them there.
+(cd "$DIR" && run --apply . -- sh -c "mv made moved; echo more >>moved/in") 2>told </dev/null ||
+    fail "exit status $?: $(cat told)"
+expect "a renamed directory" "$(printf 'in\nmore')" "$(cat "$DIR/moved/in")"
+[ ! -e "$DIR/made" ] || fail "the renamed directory has its old name, too"
+expect_no_match "the folder of the command" "outside" "$(cat told)"
+expect "nothing is left" "" "$(ls -A "$TEST_DIR/place/.windlass-overlays")"
 
 # What was changed below meanwhile is kept.
 run --apply "$DIR" -- sh -c "echo mine >'$DIR/file'

@@ -30,6 +30,18 @@ expect_error "begins with neither '.' nor '-', got 'a/b'" run --keep a/b "$DIR" 
 expect_error "preset 'plain' keeps no changes" "$WINDLASS" run --discard plain "$DIR" -- true
 expect "no view was begun" "" "$(ls -A "$TEST_DIR/place" | sed '/^dir$/d')"
 
+# --- where the changes are ------------------------------------------------------------------------
+
+# Storage beside the directory may lack what an overlay needs, as NFS and sshfs do.
+stack "debug/error-gen,failure=100%,error-no=EINVAL,enable=rename"
+mkdir "$BACK/dir"
+mount_volfile "$VOL"
+run --discard "$MNT/dir" -- touch "$MNT/dir/new" 2>told || fail "exit status $?: $(cat told)"
+expect_match "a folder that takes no changes" "^windlass run: changes go to '$XDG_STATE_HOME/" \
+    "$(cat told)"
+expect "what is left there" "" "$(ls -A "$MNT/.windlass-overlays" 2>/dev/null)"
+unmount
+
 # --- thrown away ----------------------------------------------------------------------------------
 
 cd "$DIR" || exit 1
