@@ -138,7 +138,7 @@ folder_beside_make (const char *beside)
     return false;
 }
 
-/* Returns 0 or a negative errno. */
+/* Returns 0 or a negative errno; -EOPNOTSUPP: no folder can take changes. */
 static int
 view_make_state (struct kept_view *kept, const char *directory, const char *list)
 {
@@ -156,6 +156,8 @@ view_make_state (struct kept_view *kept, const char *directory, const char *list
         if (mkdir (kept->state, 0700) < 0 || symlink (kept->state, kept->entry) < 0)
             return -errno;
     } else {
+        if (!folder_takes_changes (list))
+            return -EOPNOTSUPP;
         kept->state = g_strdup (kept->entry);
         if (mkdir (kept->state, 0700) < 0)
             return -errno;
@@ -178,6 +180,11 @@ kept_view_begin (const struct cli_command *command, const char *directory, struc
         return run_refuse (command, "there is a kept view '%s' already; 'windlass overlay status' "
                                     "lists them", kept->keep);
     }
+    if (r == -EOPNOTSUPP)
+        return run_refuse (command, "neither a folder beside '%s' nor '%s' can take changes: that "
+                                    "needs a file system with extended attributes and the flags of "
+                                    "renameat2(2); set XDG_STATE_HOME to a folder of yours on a "
+                                    "local disk", directory, list);
     if (r < 0)
         return run_refuse (command, "the folder for changes, '%s', can't be made: %s",
                            kept->state ? kept->state : list, g_strerror (-r));

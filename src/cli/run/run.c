@@ -230,8 +230,8 @@ run_command (struct run_view *view, char **command)
                   view->where, view->preset,
                   view->inside ? "" : "; the current folder is outside of it");
     else if (!view->inside && view->kept.state)
-        say_line (stderr, "windlass run: the current folder is outside of '%s': what the command does "
-                          "there is no change of the view", view->where);
+        say_line (stderr, "windlass run: the current folder is outside of '%s': what the command "
+                          "does there is no change of the view", view->where);
     g_setenv ("WINDLASS_MOUNT", view->where, TRUE);
     g_setenv ("WINDLASS_VOLFILE", view->volfile, TRUE);
     return child_run (command ? command : argv, view->inside, view->kept.state != NULL, run_lost,

@@ -27,10 +27,10 @@ int sync_name_create (struct client *client, const struct fd_maker *fds, inode_t
 int sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                       inode_t *newdirectory, const char *newname, uint32_t flags);
 /* Renames, and replaces nothing: -EEXIST. Where rename has no flags, as in the protocol of
- * GlusterFS, a file gets the new name as a further one and loses the old one. A directory, or a file
- * that can't have two names, is renamed after a look at the new name: then an empty directory, or a
- * file, that somebody makes there in between is replaced. ret_buf: what was renamed, by the new
- * name; or NULL. */
+ * GlusterFS, a file gets the new name as a further one and loses the old one. A directory, or a
+ * file that can't have two names, is renamed after a look at the new name: then an empty directory,
+ * or a file, that somebody makes there in between is replaced. ret_buf: what was renamed, by the
+ * new name; or NULL. */
 int sync_name_move (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                     inode_t *newdirectory, const char *newname, struct iatt *ret_buf);
 /* unlink or rmdir, by the type of inode */

@@ -39,6 +39,8 @@ mount_volfile "$VOL"
 run --discard "$MNT/dir" -- touch "$MNT/dir/new" 2>told || fail "exit status $?: $(cat told)"
 expect_match "a folder that takes no changes" "^windlass run: changes go to '$XDG_STATE_HOME/" \
     "$(cat told)"
+expect_error "neither a folder beside '$MNT/dir' nor '$MNT/windlass/overlays' can take changes: " \
+    env XDG_STATE_HOME="$MNT" "$WINDLASS" run overlay "$MNT/dir" -- true
 expect "what is left there" "" "$(ls -A "$MNT/.windlass-overlays" 2>/dev/null)"
 unmount
 
