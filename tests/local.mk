@@ -84,6 +84,7 @@ doctor_checks = \
 tests_graph_all_SOURCES = %D%/program.c %D%/program.h \
     xlators/cluster/overlay/diff/diff.c \
     xlators/cluster/overlay/diff/object.c \
+    xlators/cluster/overlay/diff/place.c \
     xlators/cluster/overlay/diff/print.c \
     xlators/cluster/overlay/diff/line-diff.c \
     xlators/cluster/overlay/formats/wh-names.c \

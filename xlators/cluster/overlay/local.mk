@@ -39,6 +39,8 @@ xlators_cluster_overlay_so_SOURCES = \
     %D%/diff/line-diff.c \
     %D%/diff/line-diff.h \
     %D%/diff/object.c \
+    %D%/diff/place.c \
+    %D%/diff/place.h \
     %D%/diff/print.c \
     %D%/diff/print.h \
     %D%/diff/who.c \

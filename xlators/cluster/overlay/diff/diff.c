@@ -4,8 +4,7 @@
  * directories of the layers below that the overlay would merge there, if the topmost layer were not
  * there. So each name of the topmost layer is compared with what the place shows under it.
  */
-#include "diff.h"
-#include "../formats/wh.h"
+#include "place.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,188 +13,10 @@
 
 struct walk {
     const struct diff_plan *plan;
-    const struct diff_layer *below; /* the layers below the topmost one */
-    unsigned n;                     /* their number */
-    GHashTable *moved;              /* of the plan; NULL on the way of a redirect */
-    GHashTable **renamed;           /* set of directories of the layers below that are told as
-                                     * renamed, made when it is first needed; NULL: not needed */
+    struct places places;
+    GHashTable **renamed; /* set of directories of the layers below that are told as renamed, made
+                           * when it is first needed; NULL: not needed */
 };
-
-/* --- places in the layers below --------------------------------------------------------------- */
-
-/* What the layers below show at a path. Of an object that is no directory only `top` counts. */
-struct place {
-    struct diff_object top; /* inode NULL: nothing is there; else a reference */
-    inode_t **merged;       /* of each layer below: its directory, with a reference; or NULL */
-};
-
-static void
-place_clear (const struct walk *walk, struct place *place)
-{
-    inode_unref (place->top.inode);
-    for (unsigned i = 0; place->merged && i < walk->n; i++)
-        inode_unref (place->merged[i]);
-    g_free (place->merged);
-    *place = (struct place){ 0 };
-}
-
-static bool
-place_is_directory (const struct place *place)
-{
-    return place->top.inode && place->top.buf.ia_type == IA_IFDIR;
-}
-
-static bool
-error_is_absent (int r)
-{
-    return r == -ENOENT || r == -ENOTDIR;
-}
-
-/* The roots of the layers below. */
-static void
-place_root (const struct walk *walk, struct place *place)
-{
-    *place = (struct place){ .merged = g_new0 (inode_t *, walk->n + 1) };
-    for (unsigned i = 0; i < walk->n; i++)
-        place->merged[i] = inode_ref (walk->below[i].root);
-    if (walk->n > 0) {
-        place->top.layer = &walk->below[0];
-        place->top.inode = inode_ref (walk->below[0].root);
-        place->top.buf.ia_type = IA_IFDIR;
-    }
-}
-
-static int place_look_below (const struct walk *walk, const struct place *at, const char *name,
-                       unsigned from, struct place *place);
-static int place_resolve (const struct walk *walk, const struct place *beside,
-                          const char *redirect, unsigned from, struct place *place);
-
-static bool
-place_is_moved (const struct walk *walk, inode_t *inode)
-{
-    return walk->moved && g_hash_table_contains (walk->moved, inode);
-}
-
-/* Enters what a layer has under the name. Returns 1 if the layers below it still count; 0 if not;
- * or a negative errno. */
-static int
-place_enter (const struct walk *walk, unsigned layer, const struct diff_object *object,
-             struct place *place)
-{
-    const int whiteout = place_is_moved (walk, object->inode) ? 1 : diff_is_whiteout (object);
-
-    if (whiteout != 0)
-        return MIN (whiteout, 0);
-    if (place->top.inode && object->buf.ia_type != IA_IFDIR)
-        return 0;
-    if (!place->top.inode) {
-        place->top = *object;
-        inode_ref (object->inode);
-    }
-    if (object->buf.ia_type != IA_IFDIR)
-        return 0;
-    if (!place->merged)
-        place->merged = g_new0 (inode_t *, walk->n + 1);
-    place->merged[layer] = inode_ref (object->inode);
-    return 1;
-}
-
-/* The layers below `layer` count for the directory: at the same name, or where a redirect says. */
-static int
-place_go_on (const struct walk *walk, const struct place *at, const char *name, unsigned layer,
-             const struct diff_object *object, struct place *place)
-{
-    g_autofree char *redirect = NULL;
-    const int opaque = diff_is_opaque (object);
-    int r = opaque < 0 ? opaque : diff_redirect (object, &redirect);
-
-    if (r < 0 || opaque)
-        return r;
-    return redirect ? place_resolve (walk, at, redirect, layer + 1, place)
-                    : place_look_below (walk, at, name, layer + 1, place);
-}
-
-/* at: in walk->below[i]. */
-static bool
-place_is_hidden (const struct walk *walk, unsigned i, inode_t *at, const char *name,
-                 const struct iatt *buf)
-{
-    return walk->plan->hides
-           && walk->plan->hides (i + 1, at, name, buf, walk->plan->hides_data);
-}
-
-/* Looks a name up in walk->below[i]. Returns 1 if it is there; 0 if the layers below it count; or a
- * negative errno, which is -ENOENT if the layer hides the name in those. */
-static int
-place_look_in (const struct walk *walk, unsigned i, inode_t *at, const char *name,
-               struct diff_object *object)
-{
-    const struct diff_layer *layer = &walk->below[i];
-    int r;
-
-    if (!at || (layer->wh && g_str_has_prefix (name, OVERLAY_WH)))
-        return 0;
-    r = sync_name_look (layer->client, at, name, &object->inode, &object->buf);
-    if (r == 0)
-        return !place_is_hidden (walk, i, at, name, &object->buf);
-    if (!error_is_absent (r))
-        return r;
-    r = overlay_wh_hides (layer->client, layer->wh, at, name);
-    return r > 0 ? -ENOENT : r;
-}
-
-/* Adds to the place what layers from `from` on have under a name of the directories in `at`. */
-static int
-place_look_below (const struct walk *walk, const struct place *at, const char *name, unsigned from,
-            struct place *place)
-{
-    for (unsigned i = from; i < walk->n; i++) {
-        struct diff_object object = { .layer = &walk->below[i] };
-        int r = place_look_in (walk, i, at->merged ? at->merged[i] : NULL, name, &object);
-        G_GNUC_UNUSED g_autoptr (inode_t) kept = object.inode;
-
-        if (r == 0)
-            continue;
-        r = r < 0 ? r : place_enter (walk, i, &object, place);
-        if (r > 0)
-            r = place_go_on (walk, at, name, i, &object, place);
-        return r == -ENOENT ? 0 : r;
-    }
-    return 0;
-}
-
-/* Adds what layers from `from` on have where a redirect leads: a path from the root, or another
- * name in the directory. */
-static int
-place_resolve (const struct walk *walk, const struct place *beside, const char *redirect,
-               unsigned from, struct place *place)
-{
-    const struct walk all = { walk->plan, walk->below, walk->n, NULL, NULL };
-    g_auto (GStrv) names = g_strsplit (redirect, "/", -1);
-    struct place at;
-    int r = 0;
-
-    if (*redirect != '/')
-        return place_look_below (&all, beside, redirect, from, place);
-    place_root (walk, &at);
-    for (char **name = names; r == 0 && *name; name++) {
-        struct place next = { 0 };
-        const char *const *rest = (const char *const *) name + 1;
-        bool last = true;
-
-        for (; *rest; rest++)
-            last &= !**rest;
-        if (!**name)
-            continue;
-        r = place_look_below (&all, &at, *name, from, last ? place : &next);
-        if (last)
-            break;
-        place_clear (walk, &at);
-        at = next;
-    }
-    place_clear (walk, &at);
-    return r;
-}
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
@@ -237,10 +58,10 @@ walk_moves_time (const struct walk *walk, const struct diff_object *upper,
 
     if (r < 0 || buf.ia_type != IA_IFDIR)
         return r < 0 && r != -ENOENT ? r : 1;
-    r = place_look_below (walk, at, name, 0, &place);
+    r = place_look (&walk->places, at, name, &place);
     if (r == 0)
         r = !place_is_directory (&place);
-    place_clear (walk, &place);
+    place_clear (&walk->places, &place);
     return r;
 }
 
@@ -281,7 +102,7 @@ walk_tell_change (const struct walk *walk, const struct walk_directory *in,
     if (walk->plan->renames && change->kind != 'R')
         return 0;
     change->directory = in->upper.inode;
-    change->last = walk->n > 0 && in->place.merged ? in->place.merged[walk->n - 1] : NULL;
+    change->last = walk->places.n > 0 && in->place.merged ? in->place.merged[walk->places.n - 1] : NULL;
     if (compares && !walk->plan->renames)
         r = diff_compare (change->before, change->after, &change->what);
     if (r == 0 && compares && place && !walk->plan->renames)
@@ -347,7 +168,7 @@ static void
 walk_directory_free (const struct walk *walk, struct walk_directory *directory)
 {
     inode_unref (directory->upper.inode);
-    place_clear (walk, &directory->place);
+    place_clear (&walk->places, &directory->place);
     g_free (directory->path);
     g_free (directory);
 }
@@ -380,7 +201,7 @@ walk_renamed (const struct walk *walk, const struct walk_directory *in,
     g_autofree char *from = *redirect == '/' ? g_strdup (redirect)
                                              : g_strconcat (in->path, "/", redirect, NULL);
     struct place place = { 0 };
-    int r = place_resolve (walk, &in->place, redirect, 0, &place);
+    int r = place_resolve (&walk->places, &in->place, redirect, &place);
 
     if (r == 0 && place_is_directory (&place))
         r = walk_tell_change (walk, in, &place, &(struct diff_change){
@@ -390,7 +211,7 @@ walk_renamed (const struct walk *walk, const struct walk_directory *in,
         r = walk_tell (walk, in, 'A', path, NULL, upper);
     if (r == 0)
         r = walk_enter (walk, upper, path, false, &place, found);
-    place_clear (walk, &place);
+    place_clear (&walk->places, &place);
     return r;
 }
 
@@ -414,7 +235,7 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
         r = walk_tell (walk, in, place->top.inode ? 'T' : 'A', path,
                        place->top.inode ? &place->top : NULL, upper);
     if (r == 0 && !place_is_directory (place))
-        place_clear (walk, place);
+        place_clear (&walk->places, place);
     return r < 0 ? r : walk_enter (walk, upper, path, opaque, place, found);
 }
 
@@ -445,7 +266,7 @@ walk_name_now (const struct walk *walk, const struct walk_directory *in, const c
     if (r < 0)
         return r == -ENOENT ? 0 : r;
     upper.inode = inode;
-    r = place_look_below (walk, &in->place, name, 0, &place);
+    r = place_look (&walk->places, &in->place, name, &place);
     whiteout = r < 0 ? r : diff_is_whiteout (&upper);
     if (whiteout < 0)
         r = whiteout;
@@ -457,7 +278,7 @@ walk_name_now (const struct walk *walk, const struct walk_directory *in, const c
         r = walk_folder (walk, in, &upper, path, &place, found);
     else
         r = walk_object (walk, in, &upper, path, &place);
-    place_clear (walk, &place);
+    place_clear (&walk->places, &place);
     return r;
 }
 
@@ -485,11 +306,11 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
 {
     g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
     struct place place = { 0 };
-    int r = place_look_below (walk, &in->place, name, 0, &place);
+    int r = place_look (&walk->places, &in->place, name, &place);
 
     if (r == 0 && place.top.inode)
         r = walk_tell_removed (walk, in, path, &place.top);
-    place_clear (walk, &place);
+    place_clear (&walk->places, &place);
     return r;
 }
 
@@ -508,9 +329,9 @@ walk_names (const struct walk *walk, const struct walk_directory *in, GPtrArray 
 
     for (guint i = 0; r == 0 && i < names->len; i++)
         g_hash_table_add (upper, names->pdata[i]);
-    for (unsigned i = 0; r == 0 && in->opaque && in->place.merged && i < walk->n; i++)
+    for (unsigned i = 0; r == 0 && in->opaque && in->place.merged && i < walk->places.n; i++)
         if (in->place.merged[i])
-            r = sync_names_list (walk->below[i].client, walk->below[i].fds, in->place.merged[i],
+            r = sync_names_list (walk->places.below[i].client, walk->places.below[i].fds, in->place.merged[i],
                                  names);
     g_ptr_array_sort (names, name_order);
     return r;
@@ -541,7 +362,7 @@ int
 diff_walk (const struct diff_plan *plan)
 {
     g_autoptr (GHashTable) renamed = NULL;
-    const struct walk walk = { plan, plan->layers + 1, plan->n_layers - 1, plan->moved,
+    const struct walk walk = { plan, { plan, plan->layers + 1, plan->n_layers - 1, plan->moved },
                                plan->pairs ? &renamed : NULL };
     struct diff_object root = { .layer = plan->layers, .inode = plan->layers[0].root };
     GQueue todo = G_QUEUE_INIT, found = G_QUEUE_INIT;
@@ -549,7 +370,7 @@ diff_walk (const struct diff_plan *plan)
     struct place place;
     int r;
 
-    place_root (&walk, &place);
+    place_root (&walk.places, &place);
     r = walk_enter (&walk, &root, "", false, &place, &todo);
     while ((directory = g_queue_pop_head (&todo))) {
         if (r == 0 && plan->job && !job_next (plan->job))
@@ -560,6 +381,6 @@ diff_walk (const struct diff_plan *plan)
         while (!g_queue_is_empty (&found))
             g_queue_push_head (&todo, g_queue_pop_tail (&found));
     }
-    place_clear (&walk, &place);
+    place_clear (&walk.places, &place);
     return r;
 }
