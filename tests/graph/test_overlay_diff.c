@@ -188,6 +188,9 @@ START_TEST (directories_are_merged_replaced_and_removed)
     layer_write (&w, 0, "replaced/both", "new");
     layer_write (&w, 1, "replaced/both", "old");
     layer_write (&w, 1, "replaced/gone", "");
+    for (unsigned i = 0; i < 2; i++)
+        layer_mkdir (&w, i, "replaced/in");
+    layer_write (&w, 1, "replaced/in/gone", "");
     layer_mkdir (&w, 1, "removed");
     layer_write (&w, 1, "removed/file", "");
     layer_whiteout (&w, 0, "removed");
@@ -199,7 +202,8 @@ START_TEST (directories_are_merged_replaced_and_removed)
     layer_write (&w, 0, "turned/file", "");
     assert_told (&w, NULL,
                  "A /fresh\nD /removed\nT /turned\nA /fresh/deep\nA /fresh/deep/file\n"
-                 "A /merged/new\nM /replaced/both content\nD /replaced/gone\nA /turned/file\n");
+                 "A /merged/new\nM /replaced/both content\nD /replaced/gone\nD /replaced/in/gone\n"
+                 "A /turned/file\n");
     diff_world_end (&w);
 }
 END_TEST

@@ -8,7 +8,7 @@
 
 need_root
 need_command python3 setfattr getfattr
-mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone/below" "$BACK/kept"
+mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone/below" "$BACK/kept" "$BACK/nest/in"
 overlay_volfile
 echo one >"$BACK/file"
 echo old >"$BACK/dir/old"
@@ -22,6 +22,7 @@ echo out >"$BACK/out"
 ln "$BACK/out" "$BACK/box/in"
 echo moves >"$BACK/moves"
 echo type >"$BACK/type"
+echo old >"$BACK/nest/in/old"
 
 mount_volfile "$VOL" --entry-timeout=100 --attribute-timeout=100 --negative-timeout=100
 apply () {
@@ -126,6 +127,17 @@ expect_match "an apply of a directory made anew" '^3 changes applied; ' "$(apply
 expect "its names" three "$(ls "$BACK/fresh")"
 expect "its names in the view" three "$(ls "$MNT/fresh")"
 
+rm -r "$MNT/nest"
+mkdir -p "$MNT/nest/in"
+echo new >"$MNT/nest/in/new"
+expect "changes below a directory made anew" "$(printf 'A\tnest/in/new\nD\tnest/in/old')" \
+    "$(changes nest)"
+expect_error "'/nest/in/new' needs '/nest/in', which has replaced" apply "$MNT" nest/in/new
+expect_error "'/nest/in' needs '/nest', which has replaced" apply "$MNT" nest/in
+expect_match "an apply of all of it" '^2 changes applied; ' "$(apply --with "$MNT" nest/in/new)"
+expect "its names below" new "$(ls "$BACK/nest/in")"
+expect "its names below in the view" new "$(ls "$MNT/nest/in")"
+
 # What it had is shown by the directory that had its name before: nothing may change it, also by
 # force.
 mv "$MNT/dir" "$MNT/renamed"
@@ -135,7 +147,7 @@ before=$(listing "$BACK")
 for path in dir dir/old dir/deep dir/deep/new; do
     for options in --force "--force --with"; do
         # shellcheck disable=SC2086 # options are words
-        expect_error "'/dir.*' .* the view shows at '/renamed', a renamed directory|needs '/dir'," \
+        expect_error "'/dir.*' .* the view shows at '/renamed', a renamed directory|needs '/dir" \
             apply $options "$MNT" "$path"
         expect "the directory below after an apply $options $path" "$before" "$(listing "$BACK")"
     done

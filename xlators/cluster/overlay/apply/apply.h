@@ -34,7 +34,7 @@ struct apply_item {
     char *from;     /* of an 'R': the path in the layers below; else NULL */
     unsigned what;  /* as in struct diff_change */
     bool chosen;    /* it is to be applied */
-    bool opaque;    /* a directory of the upper that hides what lies below */
+    bool opaque;    /* a directory of the upper that hides what lies below, or is in such a one */
     bool moved;     /* it is, or is below, a renamed directory of the layers below */
     struct apply_item *parent; /* the change of its directory; NULL: there is none */
 

@@ -204,9 +204,8 @@ item_is_shown_elsewhere (struct apply *apply, const struct apply_item *item)
 
         if (renamed->from && item_touches (item, renamed->from)
             && !(above && item_touches (above, renamed->from)))
-            apply_hinder (apply, "'%s' %s what the view shows at '%s', a renamed directory, which "
+            apply_hinder (apply, "'%s' has what the view shows at '%s', a renamed directory, which "
                                  "can't be %s: 'windlass overlay commit' moves it", item->path,
-                          apply_path_is_below (renamed->from, item->path) ? "has" : "is in",
                           renamed->path, apply->done);
     }
 }

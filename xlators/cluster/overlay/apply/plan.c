@@ -111,7 +111,7 @@ plan_add (const struct diff_change *change, void *data)
         return 0;
     item = item_new (apply, change);
     r = directory ? diff_is_opaque (change->after) : 0;
-    item->opaque = r > 0;
+    item->opaque = r > 0 || (directory && !item->moved && item->parent && item->parent->opaque);
     if (r >= 0 && directory && change->kind == 'A' && apply->moved)
         r = plan_tell_lost (apply, change);
     if (r >= 0)

@@ -41,7 +41,8 @@ struct walk_directory {
     struct diff_object upper;
     struct place place;
     char *path;
-    bool opaque; /* names of the place that the topmost layer lacks are removed */
+    bool opaque; /* it, or a directory above, is: names of the place that the topmost layer lacks
+                  * are removed */
 };
 
 /* Returns 1 if the topmost layer has an object under a name of a directory that changes the
@@ -221,7 +222,7 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
              GQueue *found)
 {
     g_autofree char *redirect = NULL;
-    const int opaque = diff_is_opaque (upper);
+    const int opaque = in->opaque ? 1 : diff_is_opaque (upper);
     int r = opaque < 0 ? opaque : diff_redirect (upper, &redirect);
 
     if (r < 0)
