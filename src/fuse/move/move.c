@@ -58,6 +58,7 @@ struct move {
     GHashTable *stay;   /* inode that stays with the old graph -> number of its open fds */
     unsigned n_lost;    /* number of inodes that the new graph could not look up; atomic */
     unsigned n_moved;   /* number of open fds that moved to the new graph */
+    unsigned n_stay;    /* number of inodes that stay with the old graph, open or not */
     bool timed_out; /* whether a call in the new graph had no answer within PATIENCE_CALL, so that
                      * the graph may still use the call's arguments; atomic */
 };
@@ -464,7 +465,7 @@ move_take_over (struct move *move)
 {
     struct bridge *bridge = move->bridge;
 
-    old_graph_new (bridge, move->stay, move->waiting);
+    move->n_stay = old_graph_new (bridge, move->stay, move->waiting);
     bridge->graph = bridge->xlator.graph = move->fresh;
     bridge->child.xlator = move->fresh->top;
     move->fresh->top->parents = &bridge->parent;
@@ -532,12 +533,13 @@ move_tell (const struct move *move, int64_t took, GString *answer)
                             "requests waited for %.1f ms\n",
                             g_hash_table_size (move->known) - move->n_lost, move->n_moved,
                             took / 1e6);
-    if (g_hash_table_size (move->stay) > 0)
+    if (move->n_stay > 0)
         g_string_append_printf (answer,
-                                "%u files stay with the old graph until they are closed: they "
-                                "were removed, or a lock is held, or a copy is under way, or the "
-                                "kernel reads and writes them itself\n",
-                                g_hash_table_size (move->stay));
+                                "%u files stay with the old graph until they are closed, and the "
+                                "copies that requests wait for have ended: they were removed, or a "
+                                "lock is held, or a copy is under way, or the kernel reads and "
+                                "writes them itself\n",
+                                move->n_stay);
 }
 
 static int

@@ -31,10 +31,24 @@ waiting_in_present (struct bridge *bridge, GHashTable *waiting)
     return present;
 }
 
-void
+static unsigned
+old_graph_count_inodes (const struct old_graph *old)
+{
+    unsigned n = g_hash_table_size (old->inodes);
+    GHashTableIter at;
+    gpointer inode;
+
+    g_hash_table_iter_init (&at, old->waiting);
+    while (g_hash_table_iter_next (&at, &inode, NULL))
+        n += !g_hash_table_contains (old->inodes, inode);
+    return n;
+}
+
+unsigned
 old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting)
 {
     struct old_graph *old = g_new0 (struct old_graph, 1);
+    unsigned n;
 
     old->graph = bridge->graph;
     old->inodes = g_hash_table_ref (inodes);
@@ -45,13 +59,14 @@ old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting)
     old->child.xlator = old->graph->top;
     old->parent.xlator = &old->xlator;
     old->graph->top->parents = &old->parent;
-    old->used = g_hash_table_size (inodes) > 0 || g_hash_table_size (old->waiting) > 0;
-    old->had_files = old->used;
+    n = old_graph_count_inodes (old);
+    old->used = old->had_files = n > 0;
     bridge->old_graphs = g_slist_prepend (bridge->old_graphs, old);
     if (!old->used)
-        return;
+        return 0;
     old->next = bridge->old_used;
     __atomic_store_n (&bridge->old_used, old, __ATOMIC_RELAXED);
+    return n;
 }
 
 /* Returns the old graph that has this struct graph, or NULL. The caller holds fds_lock, or is a

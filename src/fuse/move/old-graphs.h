@@ -49,8 +49,9 @@ old_graph_entrance (struct bridge *bridge, inode_t *inode)
  * graph -> the number of its open fds. The old graph takes a reference to the table. waiting: set
  * of the inodes about which requests wait, in this graph or in older ones: an inode that is with an
  * older graph stays there. Called on the main thread, while the kernel's requests are held and all
- * are answered but those that wait. The caller gives the bridge its new graph next. */
-void old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting);
+ * are answered but those that wait. The caller gives the bridge its new graph next. Returns the
+ * number of inodes that stay with the old graph, open or not. */
+unsigned old_graph_new (struct bridge *bridge, GHashTable *inodes, GHashTable *waiting);
 
 /* If the fd belongs to an old graph, adds `by` to the number of open fds that the graph has for the
  * fd's inode. The caller holds bridge->fds_lock. */

@@ -47,7 +47,7 @@ cp -a "$BACK" before
 # moves_beside TOP...: the mount moves to that graph while three copies are made. Each try to hold
 # requests lets each of them copy one MiB.
 moves_beside () {
-    local written chmodded given_up second
+    local written chmodded given_up second said
     hang
     python3 change.py "$MNT/written" 0 first >first &
     written=$!
@@ -57,7 +57,9 @@ moves_beside () {
     given_up=$!
     wait_until 'copies 3'
     make_volfile "$@" >"$VOL"
-    expect_match "a reload" "^the mount has moved to its new graph" "$("$WINDLASS" reload "$MNT")"
+    said=$("$WINDLASS" reload "$MNT")
+    expect_match "a reload" "^the mount has moved to its new graph" "$said"
+    expect_match "the files, one of which is not open" "^3 files stay with the old graph" "$said"
     wait_until '"$WINDLASS" jobs list "$MNT" | grep -q "written.*, [1-9][0-9]* of .* bytes; works"'
     copied written && fail "the copy is over"
     if [ "$1" = debug/trace ]; then # performance/write-behind has readers wait for a write
