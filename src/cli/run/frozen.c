@@ -26,6 +26,8 @@
 #define CHANGES "changes" /* in the folder of a view, as FROM */
 #define USERS "users"     /* in that of the changes */
 #define FROM "from"
+#define STAGED ".windlass-commit." /* begins names that a commit has made in a layer's root */
+#define PROGRAM "/proc/self/exe"
 #define LINE "    subvolumes changes lower" /* of the preset */
 
 /* --- which there are -------------------------------------------------------------------------- */
@@ -121,6 +123,46 @@ from_check_directory (const struct cli_command *command, const struct kept_view 
                        of ? of : "an unknown directory", directory);
 }
 
+/* Whether a commit of the layer has begun to move directories, and has not ended. */
+static bool
+layer_is_staged (const char *path)
+{
+    g_autoptr (GDir) entries = g_dir_open (path, 0, NULL);
+    const char *name = NULL;
+    bool is = false;
+
+    while (entries && !is && (name = g_dir_read_name (entries)))
+        is = g_str_has_prefix (name, STAGED);
+    return is;
+}
+
+/* Such a commit may have moved a directory, and not changed the redirect in the layer that leads to
+ * it. Each start of the view finishes that, as for this command. */
+static int
+from_finish_commit (const struct cli_command *command, const struct kept_view *kept)
+{
+    const char *argv[] = { PROGRAM, "overlay", "status", kept->from, NULL };
+    g_autoptr (GPtrArray) layers = frozen_layers (kept->from_state);
+    g_autofree char *out = NULL, *err = NULL;
+    g_autoptr (GError) error = NULL;
+    bool staged = false;
+    int status;
+
+    for (guint i = 0; i < layers->len; i++)
+        staged |= layer_is_staged (layers->pdata[i]);
+    if (!staged
+        || (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &err,
+                          &status, &error)
+            && g_spawn_check_wait_status (status, NULL)))
+        return CLI_OK;
+    if (err)
+        err[strcspn (err, "\n")] = '\0';
+    return run_refuse (command, "--from: a commit of the view '%s' is under way, or was interrupted"
+                                " and can't be finished here (%s): give it again ('windlass overlay"
+                                " commit %s', or with the mount point)", kept->from,
+                       error ? error->message : err, kept->from);
+}
+
 int
 kept_view_from (const struct cli_command *command, const char *directory, struct kept_view *kept)
 {
@@ -137,6 +179,8 @@ kept_view_from (const struct cli_command *command, const char *directory, struct
     kept->from_state = g_strdup (real);
     free (real);
     if (from_check_directory (command, kept, directory) != CLI_OK)
+        return CLI_USAGE;
+    if (from_finish_commit (command, kept) != CLI_OK)
         return CLI_USAGE;
     kept->layers = frozen_layers (kept->from_state);
     if (kept->layers->len > 0) {
