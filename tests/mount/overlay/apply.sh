@@ -8,7 +8,8 @@
 
 need_root
 need_command python3 setfattr getfattr
-mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone/below" "$BACK/kept" "$BACK/nest/in"
+mkdir -p "$UPPER" "$BACK/dir/deep" "$BACK/gone/below" "$BACK/kept" "$BACK/timed" \
+    "$BACK/nest/in"
 overlay_volfile
 echo one >"$BACK/file"
 echo old >"$BACK/dir/old"
@@ -73,6 +74,13 @@ expect "no other change" "$(printf 'A\tkept/other')" "$(changes)"
 setfattr -x user.mine "$MNT/dir/deep"
 apply "$MNT" dir >/dev/null || fail "an apply of a lost attribute"
 expect_error "No such attribute" getfattr -n user.mine "$BACK/dir/deep"
+
+# Somebody has changed names in a directory since: its time tells that.
+chmod 700 "$MNT/timed"
+echo theirs >"$BACK/timed/theirs"
+time=$(stat -c %y "$BACK/timed")
+apply "$MNT" timed >/dev/null || fail "an apply of a directory's mode"
+expect "mode and time of a directory" "700 $time" "$(stat -c '%a %y' "$BACK/timed")"
 
 # --- what a path needs ----------------------------------------------------------------------------
 

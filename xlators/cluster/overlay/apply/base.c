@@ -151,17 +151,32 @@ base_drop_xattrs (struct apply *apply, const struct apply_item *item)
     return r == -EOPNOTSUPP ? 0 : error_or_0 (r);
 }
 
+/* If somebody has changed names in a directory below the view, it keeps the time that tells so,
+ * unless the view has set one. */
+static struct iatt
+base_attributes_wanted (const struct apply_item *item)
+{
+    struct iatt wanted = item->upper_buf;
+
+    if (!item->restores_time && !(item->what & DIFF_TIMES)) {
+        wanted.ia_mtime = apply_stays_buf (item)->ia_mtime;
+        wanted.ia_mtime_nsec = apply_stays_buf (item)->ia_mtime_nsec;
+    }
+    return wanted;
+}
+
 /* With option owner daemon the copy has another owner than the base's object because it had to:
  * that is no change, where the base refuses it. */
 static int
 base_attributes (struct apply *apply, const struct apply_item *item)
 {
+    const struct iatt wanted = base_attributes_wanted (item);
     const bool forced = item->what == DIFF_OWNER
                         && overlay_priv (apply->act.this)->owner == OVERLAY_OWNER_DAEMON;
     int r = base_drop_xattrs (apply, item);
 
     if (r == 0)
-        r = overlay_copy_attributes_to (&apply->act, apply->from, item->upper, &item->upper_buf,
+        r = overlay_copy_attributes_to (&apply->act, apply->from, item->upper, &wanted,
                                         apply->base, apply_stays_inode (item));
     return r == -EPERM && forced ? 0 : r;
 }
