@@ -259,6 +259,127 @@ START_TEST (a_redirect_is_a_rename_and_what_is_in_it_is_compared_there)
 }
 END_TEST
 
+START_TEST (one_half_of_a_rename_is_told_with_the_other_one)
+{
+    struct diff_world w;
+
+    diff_world_begin (&w, 2, diff_forms[_i]);
+    for (unsigned i = 0; i < 2; i++)
+        layer_mkdir (&w, i, "a");
+    layer_mkdir (&w, 1, "a/old");
+    layer_mkdir (&w, 1, "a/old/in");
+    layer_mkdir (&w, 1, "gone");
+    layer_whiteout (&w, 0, "gone");
+    layer_whiteout (&w, 0, "a/old");
+    layer_mkdir (&w, 0, "b");
+    layer_mkdir (&w, 0, "b/new");
+    layer_mark (&w, 0, "b/new", "redirect", "/a/old");
+    layer_whiteout (&w, 0, "b/new/in");
+    layer_mkdir (&w, 0, "c");
+    layer_mark (&w, 0, "c", "redirect", "/a/old/in");
+    layer_set_time (&w, 0, "c", OLD);
+    layer_set_time (&w, 1, "a/old/in", OLD);
+    g_autofree char *mode = layer_path (&w, 0, "b/new");
+    ck_assert_int_eq (chmod (mode, 0700), 0);
+    assert_told (&w, NULL,
+                 "A /b\nR /c <- /a/old/in\nD /gone\nR /b/new <- /a/old mode\n");
+    assert_told (&w, (char *[]){ (char *) "/a/old", NULL },
+                 "R /c <- /a/old/in\nR /b/new <- /a/old mode\n");
+    assert_told (&w, (char *[]){ (char *) "/a/old/in", NULL }, "R /c <- /a/old/in\n");
+    assert_told (&w, (char *[]){ (char *) "/a/old", (char *) "/b/new", NULL },
+                 "R /c <- /a/old/in\nR /b/new <- /a/old mode\n");
+    assert_told (&w, (char *[]){ (char *) "/b/new", NULL }, "R /b/new <- /a/old mode\n");
+    assert_told (&w, (char *[]){ (char *) "/gone", NULL }, "D /gone\n");
+    diff_world_end (&w);
+}
+END_TEST
+
+START_TEST (what_takes_the_old_name_of_a_renamed_directory_is_new)
+{
+    struct diff_world w;
+
+    diff_world_begin (&w, 2, diff_forms[_i]);
+    layer_mkdir (&w, 1, "a");
+    layer_write (&w, 1, "a/file", "");
+    layer_mkdir (&w, 0, "a");
+    layer_mark (&w, 0, "a", "opaque", "y");
+    layer_write (&w, 0, "a/new", "");
+    layer_mkdir (&w, 0, "b");
+    layer_mark (&w, 0, "b", "redirect", "a");
+    layer_mkdir (&w, 1, "c");
+    layer_write (&w, 0, "c", "");
+    layer_mkdir (&w, 0, "d");
+    layer_mark (&w, 0, "d", "redirect", "c");
+    layer_set_time (&w, 0, "b", OLD);
+    layer_set_time (&w, 1, "a", OLD);
+    layer_set_time (&w, 0, "d", OLD);
+    layer_set_time (&w, 1, "c", OLD);
+    assert_told (&w, NULL, "A /a\nR /b <- /a\nA /c\nR /d <- /c\nA /a/new\n");
+    assert_told (&w, (char *[]){ (char *) "/a", NULL }, "A /a\nR /b <- /a\nA /a/new\n");
+    diff_world_end (&w);
+}
+END_TEST
+
+START_TEST (what_a_renamed_directory_has_replaced_is_told)
+{
+    struct diff_world w;
+
+    diff_world_begin (&w, 2, diff_forms[_i]);
+    for (const char *const *name = (const char *[]){ "a", "b", "c", "d", "f", NULL }; *name; name++)
+        layer_mkdir (&w, 1, *name);
+    layer_write (&w, 1, "b/file", "");
+    for (const char *const *name = (const char *[]){ "a", "b", "c", "d", "f", NULL }; *name; name++)
+        layer_set_time (&w, 1, *name, OLD);
+    layer_write (&w, 1, "e", "");
+    for (const char *const *name = (const char *[]){ "a", "f", NULL }; *name; name++)
+        layer_whiteout (&w, 0, *name);
+    for (const char *const *name = (const char *[]){ "b", "c", "d", "e", NULL }; *name; name++)
+        layer_mkdir (&w, 0, *name);
+    layer_mark (&w, 0, "b", "redirect", "a");
+    layer_mark (&w, 0, "c", "redirect", "d"); /* c and d have changed places */
+    layer_mark (&w, 0, "d", "redirect", "c");
+    layer_mark (&w, 0, "e", "redirect", "f");
+    for (const char *const *name = (const char *[]){ "b", "c", "d", "e", NULL }; *name; name++)
+        layer_set_time (&w, 0, *name, OLD);
+    assert_told (&w, NULL,
+                 "D /b\nR /b <- /a\nR /c <- /d\nR /d <- /c\nD /e\nR /e <- /f\n");
+    diff_world_end (&w);
+}
+END_TEST
+
+START_TEST (a_directory_that_was_renamed_back_is_the_same)
+{
+    static const char *const names[] = { "a/sub", "a", "b", "d/sub", "d" };
+    struct diff_world w;
+
+    diff_world_begin (&w, 2, diff_forms[_i]);
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t name = G_N_ELEMENTS (names); name-- > 0;)
+            layer_mkdir (&w, i, names[name]);
+    layer_write (&w, 1, "a/file", "old");
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t name = 0; name < G_N_ELEMENTS (names); name++)
+            layer_set_time (&w, i, names[name], OLD);
+    layer_mark (&w, 0, "a", "redirect", "a");
+    layer_mark (&w, 0, "a/sub", "redirect", "/a/sub");
+    layer_mark (&w, 0, "b", "redirect", "/b");
+    assert_told (&w, NULL, "");
+    layer_write (&w, 0, "a/file", "new");
+    g_autofree char *mode = layer_path (&w, 0, "b");
+    ck_assert_int_eq (chmod (mode, 0700), 0);
+    assert_told (&w, NULL, "M /b mode\nM /a/file content\n");
+    /* It has come back to a directory of the same name that was made anew. */
+    layer_mark (&w, 0, "d", "opaque", "y");
+    layer_mark (&w, 0, "d/sub", "redirect", "/d/sub");
+    layer_mkdir (&w, 0, "e");
+    layer_mark (&w, 0, "e", "redirect", "d");
+    layer_whiteout (&w, 0, "e/sub");
+    assert_told (&w, NULL,
+                 "M /b mode\nA /d\nR /e <- /d\nM /a/file content\nR /d/sub <- /d/sub\n");
+    diff_world_end (&w);
+}
+END_TEST
+
 START_TEST (only_the_paths_that_are_asked_for_are_told)
 {
     struct diff_world w;
@@ -403,6 +524,11 @@ TEST_PROGRAM (test_overlay_diff)
     tcase_add_loop_test (tcase, directories_are_merged_replaced_and_removed, 0, DIFF_FORMS);
     tcase_add_loop_test (tcase, a_redirect_is_a_rename_and_what_is_in_it_is_compared_there, 0,
                          DIFF_FORMS);
+    tcase_add_loop_test (tcase, one_half_of_a_rename_is_told_with_the_other_one, 0, DIFF_FORMS);
+    tcase_add_loop_test (tcase, what_takes_the_old_name_of_a_renamed_directory_is_new, 0,
+                         DIFF_FORMS);
+    tcase_add_loop_test (tcase, what_a_renamed_directory_has_replaced_is_told, 0, DIFF_FORMS);
+    tcase_add_loop_test (tcase, a_directory_that_was_renamed_back_is_the_same, 0, DIFF_FORMS);
     tcase_add_loop_test (tcase, only_the_paths_that_are_asked_for_are_told, 0, DIFF_FORMS);
     tcase_add_loop_test (tcase, layers_below_are_merged_as_the_overlay_merges_them, 0, DIFF_FORMS);
     tcase_add_test (tcase, changes_are_printed_as_lines_as_letters_and_as_json);

@@ -146,6 +146,14 @@ expect_match "an apply of all of it" '^2 changes applied; ' "$(apply --with "$MN
 expect "its names below" new "$(ls "$BACK/nest/in")"
 expect "its names below in the view" new "$(ls "$MNT/nest/in")"
 
+# A directory that was renamed, and has its old name again, is the same.
+mv "$MNT/nest" "$MNT/kept/nest"
+mv "$MNT/kept/nest" "$MNT/nest"
+echo again >"$MNT/nest/in/new"
+expect "what has changed in it" "$(printf 'M\tnest/in/new')" "$(changes nest)"
+expect_match "an apply of that" '^1 changes applied; ' "$(apply "$MNT" nest)"
+expect "what has changed below" again "$(cat "$BACK/nest/in/new")"
+
 # What it had is shown by the directory that had its name before: nothing may change it, also by
 # force.
 mv "$MNT/dir" "$MNT/renamed"

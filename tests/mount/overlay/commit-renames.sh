@@ -76,6 +76,17 @@ mv "$MNT/keep/q/z" "$MNT/keep/in/x/Z"
 commits "renames in a renamed directory" x=keep/in/x x/y=keep/q x/y/z=keep/in/x/Z
 
 anew
+mv "$MNT/x" "$MNT/p"
+mv "$MNT/p/y" "$MNT/keep/y"
+mv "$MNT/p" "$MNT/x"
+mv "$MNT/keep/y" "$MNT/x/y"
+mv "$MNT/one" "$MNT/keep/one"
+mv "$MNT/keep/one" "$MNT/one"
+echo more >>"$MNT/x/y/g"
+expect "changes of directories that have come back" "$(printf 'M\tx/y/g')" "$(changes)"
+commits "directories that have come back" x=x x/y=x/y one=one
+
+anew
 mv "$MNT/x/y/z" "$MNT/z"
 mv "$MNT/x/y" "$MNT/z/y"
 mv "$MNT/x" "$MNT/z/y/x"

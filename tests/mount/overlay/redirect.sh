@@ -78,6 +78,8 @@ expect_match "the diff" '^renamed +/a/b/c/d/ -> /other/d/' "$("$WINDLASS" overla
 expect_no_match "the diff, of what was moved" "^removed .*/$" "$("$WINDLASS" overlay diff "$MNT")"
 expect_match "the diff, letters" "$(printf '^R\t/?other/in\t/?x/empty')" \
     "$("$WINDLASS" overlay diff --name-status "$MNT")"
+expect "the diff of one name, which two renamed directories have had" \
+    "$(printf 'R\ta/b/c\tother/in\nR\tother/in\tx/empty')" "$(changes other/in)"
 
 # --- what can't be --------------------------------------------------------------------------------
 

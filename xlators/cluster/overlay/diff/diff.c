@@ -15,7 +15,7 @@ struct walk {
     const struct diff_plan *plan;
     struct places places;
     GHashTable **renamed; /* set of directories of the layers below that are told as renamed, made
-                           * when it is first needed; NULL: not needed */
+                           * when it is first needed; NULL: not wanted */
 };
 
 /* --- what is told ----------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ walk_moves_time (const struct walk *walk, const struct diff_object *upper,
 
     if (r < 0 || buf.ia_type != IA_IFDIR)
         return r < 0 && r != -ENOENT ? r : 1;
-    r = place_look (&walk->places, at, name, &place);
+    r = place_of_name (&walk->places, at, name, &place);
     if (r == 0)
         r = !place_is_directory (&place);
     place_clear (&walk->places, &place);
@@ -89,9 +89,9 @@ walk_compare_times (const struct walk *walk, const struct diff_object *upper,
     return MIN (r, 0);
 }
 
+/* place: of a directory that both sides have; or NULL. */
 static int
-walk_tell_change (const struct walk *walk, const struct walk_directory *in,
-                  const struct place *place, struct diff_change *change)
+walk_tell_at (const struct walk *walk, const struct place *place, struct diff_change *change)
 {
     const bool compares = change->kind == 'M' || change->kind == 'R';
     bool below;
@@ -102,8 +102,6 @@ walk_tell_change (const struct walk *walk, const struct walk_directory *in,
         return 0;
     if (walk->plan->renames && change->kind != 'R')
         return 0;
-    change->directory = in->upper.inode;
-    change->last = walk->places.n > 0 && in->place.merged ? in->place.merged[walk->places.n - 1] : NULL;
     if (compares && !walk->plan->renames)
         r = diff_compare (change->before, change->after, &change->what);
     if (r == 0 && compares && place && !walk->plan->renames)
@@ -111,6 +109,17 @@ walk_tell_change (const struct walk *walk, const struct walk_directory *in,
     if (r < 0 || (change->kind == 'M' && change->what == 0 && !walk->plan->equal))
         return r;
     return walk->plan->fn (change, walk->plan->data);
+}
+
+static int
+walk_tell_change (const struct walk *walk, const struct walk_directory *in,
+                  const struct place *place, struct diff_change *change)
+{
+    const unsigned n = walk->places.n;
+
+    change->directory = in->upper.inode;
+    change->last = n > 0 && in->place.merged ? in->place.merged[n - 1] : NULL;
+    return walk_tell_at (walk, place, change);
 }
 
 /* A change of an object that both sides have, or the object comes or goes. */
@@ -123,44 +132,56 @@ walk_tell (const struct walk *walk, const struct walk_directory *in, char kind, 
     return walk_tell_change (walk, in, NULL, &change);
 }
 
+/* --- directories that are told as renamed ----------------------------------------------------- */
+
+/* If the old name is wanted, and the walk does not come to the new one, that is told here. */
 static int
-renamed_add (const struct diff_change *change, void *renamed)
+renamed_add (const struct diff_change *change, void *data)
 {
-    g_hash_table_add (renamed, inode_ref (change->before->inode));
-    return 0;
+    const struct walk *walk = data;
+    const struct place place = { *change->before, (inode_t **) change->merged };
+    struct diff_change told = *change;
+    g_autofree char *above = g_strndup (told.path, (gsize) (strrchr (told.path, '/') - told.path));
+    bool comes;
+
+    g_hash_table_add (*walk->renamed, inode_ref (told.before->inode));
+    (void) walk_wants (walk, above, &comes);
+    return comes ? 0 : walk_tell_at (walk, &place, &told);
 }
 
-/* Returns 1 if a directory that its name no longer finds is told as renamed; 0, or a negative
- * errno. Another walk finds all that are, as late as here: most views have removed no directory. */
+/* Another walk finds all that there are, as late as here: most views have removed no directory. */
 static int
-walk_tells_renamed (const struct walk *walk, const struct diff_object *before)
+renamed_find (const struct walk *walk)
 {
     struct diff_plan renames = *walk->plan;
-    int r = 0;
+    int r;
 
-    if (!walk->renamed || before->buf.ia_type != IA_IFDIR)
-        return 0;
-    if (!*walk->renamed) {
-        renames.renames = true;
-        renames.pairs = false;
-        renames.fn = renamed_add;
-        renames.data = *walk->renamed = g_hash_table_new_full (NULL, NULL,
-                                                               (GDestroyNotify) inode_unref, NULL);
-        r = diff_walk (&renames);
-        if (r < 0)
-            g_clear_pointer (walk->renamed, g_hash_table_unref);
-    }
-    return r < 0 ? r : g_hash_table_contains (*walk->renamed, before->inode);
+    renames.paths = NULL;
+    renames.renames = true;
+    renames.pairs = false;
+    renames.fn = renamed_add;
+    renames.data = (void *) walk;
+    *walk->renamed = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) inode_unref, NULL);
+    r = diff_walk (&renames);
+    if (r < 0)
+        g_clear_pointer (walk->renamed, g_hash_table_unref);
+    return r;
 }
 
-/* The layers below have something under a name, and the view has nothing. */
+/* A name of the topmost layer hides a place. If that is a directory which is told as renamed, the
+ * place becomes empty. */
 static int
-walk_tell_removed (const struct walk *walk, const struct walk_directory *in, const char *path,
-                   const struct diff_object *before)
+place_vacate (const struct walk *walk, struct place *place)
 {
-    const int renamed = walk_tells_renamed (walk, before);
+    int r = 0;
 
-    return renamed == 0 ? walk_tell (walk, in, 'D', path, before, NULL) : MIN (renamed, 0);
+    if (!walk->renamed || !place_is_directory (place))
+        return 0;
+    if (!*walk->renamed)
+        r = renamed_find (walk);
+    if (r == 0 && g_hash_table_contains (*walk->renamed, place->top.inode))
+        place_clear (&walk->places, place);
+    return r;
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -193,21 +214,37 @@ walk_enter (const struct walk *walk, const struct diff_object *upper, const char
     return 0;
 }
 
-/* A directory that comes from another place in the layers below. */
+/* What a renamed directory has replaced. */
+static int
+walk_tell_replaced (const struct walk *walk, const struct walk_directory *in, const char *path,
+                    struct place *place)
+{
+    const int r = walk->plan->pairs ? place_vacate (walk, place) : 0;
+
+    return r == 0 && walk->plan->pairs && place->top.inode
+               ? walk_tell (walk, in, 'D', path, &place->top, NULL) : r;
+}
+
+/* A directory that comes from another place in the layers below, or has come back from there. Below
+ * an opaque directory it has come to another one. shown: what those have under its name. */
 static int
 walk_renamed (const struct walk *walk, const struct walk_directory *in,
               const struct diff_object *upper, const char *path, const char *redirect,
-              GQueue *found)
+              struct place *shown, GQueue *found)
 {
     g_autofree char *from = *redirect == '/' ? g_strdup (redirect)
                                              : g_strconcat (in->path, "/", redirect, NULL);
     struct place place = { 0 };
     int r = place_resolve (&walk->places, &in->place, redirect, &place);
+    const bool back = !in->opaque && place.top.inode == shown->top.inode
+                   && strcmp (from, path) == 0;
 
+    if (r == 0 && !back)
+        r = walk_tell_replaced (walk, in, path, shown);
     if (r == 0 && place_is_directory (&place))
         r = walk_tell_change (walk, in, &place, &(struct diff_change){
-            .kind = 'R', .path = path, .from = from, .before = &place.top, .after = upper,
-            .merged = place.merged });
+            .kind = back ? 'M' : 'R', .path = path, .from = back ? NULL : from,
+            .before = &place.top, .after = upper, .merged = back ? NULL : place.merged });
     else if (r == 0)
         r = walk_tell (walk, in, 'A', path, NULL, upper);
     if (r == 0)
@@ -228,7 +265,10 @@ walk_folder (const struct walk *walk, const struct walk_directory *in,
     if (r < 0)
         return r;
     if (redirect)
-        return walk_renamed (walk, in, upper, path, redirect, found);
+        return walk_renamed (walk, in, upper, path, redirect, place, found);
+    r = opaque ? place_vacate (walk, place) : 0;
+    if (r < 0)
+        return r;
     if (place_is_directory (place))
         r = walk_tell_change (walk, in, opaque ? NULL : place, &(struct diff_change){
             .kind = 'M', .path = path, .before = &place->top, .after = upper });
@@ -267,12 +307,14 @@ walk_name_now (const struct walk *walk, const struct walk_directory *in, const c
     if (r < 0)
         return r == -ENOENT ? 0 : r;
     upper.inode = inode;
-    r = place_look (&walk->places, &in->place, name, &place);
+    r = place_of_name (&walk->places, &in->place, name, &place);
     whiteout = r < 0 ? r : diff_is_whiteout (&upper);
-    if (whiteout < 0)
-        r = whiteout;
+    if (whiteout > 0 || (whiteout == 0 && upper.buf.ia_type != IA_IFDIR))
+        r = place_vacate (walk, &place);
+    if (r < 0 || whiteout < 0)
+        r = MIN (r, whiteout);
     else if (whiteout && place.top.inode)
-        r = walk_tell_removed (walk, in, path, &place.top);
+        r = walk_tell (walk, in, 'D', path, &place.top, NULL);
     else if (whiteout)
         r = walk->plan->equal ? walk_tell (walk, in, 'D', path, NULL, NULL) : 0;
     else if (upper.buf.ia_type == IA_IFDIR)
@@ -307,10 +349,12 @@ walk_hidden_name (const struct walk *walk, const struct walk_directory *in, cons
 {
     g_autofree char *path = g_strconcat (in->path, "/", name, NULL);
     struct place place = { 0 };
-    int r = place_look (&walk->places, &in->place, name, &place);
+    int r = place_of_name (&walk->places, &in->place, name, &place);
 
+    if (r == 0)
+        r = place_vacate (walk, &place);
     if (r == 0 && place.top.inode)
-        r = walk_tell_removed (walk, in, path, &place.top);
+        r = walk_tell (walk, in, 'D', path, &place.top, NULL);
     place_clear (&walk->places, &place);
     return r;
 }
@@ -326,14 +370,14 @@ static int
 walk_names (const struct walk *walk, const struct walk_directory *in, GPtrArray *names,
             GHashTable *upper)
 {
+    const struct diff_layer *below = walk->places.below;
     int r = sync_names_list (in->upper.layer->client, in->upper.layer->fds, in->upper.inode, names);
 
     for (guint i = 0; r == 0 && i < names->len; i++)
         g_hash_table_add (upper, names->pdata[i]);
     for (unsigned i = 0; r == 0 && in->opaque && in->place.merged && i < walk->places.n; i++)
         if (in->place.merged[i])
-            r = sync_names_list (walk->places.below[i].client, walk->places.below[i].fds, in->place.merged[i],
-                                 names);
+            r = sync_names_list (below[i].client, below[i].fds, in->place.merged[i], names);
     g_ptr_array_sort (names, name_order);
     return r;
 }

@@ -92,8 +92,8 @@ place_is_hidden (const struct places *places, unsigned i, inode_t *at, const cha
            && places->plan->hides (i + 1, at, name, buf, places->plan->hides_data);
 }
 
-/* Looks a name up in places->below[i]. Returns 1 if it is there; 0 if the layers below it count; or a
- * negative errno, which is -ENOENT if the layer hides the name in those. */
+/* Looks a name up in places->below[i]. Returns 1 if it is there; 0 if the layers below it count; or
+ * a negative errno, which is -ENOENT if the layer hides the name in those. */
 static int
 place_look_in (const struct places *places, unsigned i, inode_t *at, const char *name,
                struct diff_object *object)
@@ -166,8 +166,8 @@ place_follow (const struct places *places, const struct place *beside, const cha
 }
 
 int
-place_look (const struct places *places, const struct place *at, const char *name,
-            struct place *place)
+place_of_name (const struct places *places, const struct place *at, const char *name,
+               struct place *place)
 {
     return place_look_below (places, at, name, 0, place);
 }

@@ -32,11 +32,11 @@ void place_clear (const struct places *places, struct place *place);
 void place_root (const struct places *places, struct place *place);
 
 /* Both fill in an empty place, which is cleared by place_clear, also after an error. Return 0, also
- * if nothing is there, or a negative errno. place_look: a name of the directories in `at`.
+ * if nothing is there, or a negative errno. place_of_name: a name of the directories in `at`.
  * place_resolve: where a redirect of a directory in `beside` leads, a path from the root or another
  * name. */
-int place_look (const struct places *places, const struct place *at, const char *name,
-                struct place *place);
+int place_of_name (const struct places *places, const struct place *at, const char *name,
+                   struct place *place);
 int place_resolve (const struct places *places, const struct place *beside, const char *redirect,
                    struct place *place);
 
