@@ -15,9 +15,17 @@ struct realm_slot {
     int failed;    /* errno of the last look-up of the root that failed, for the log. Atomic */
 };
 
-/* The slots of a boundary. Constant after init, but for what its members say. The context of an
- * inode above is an array of its inodes below, by slot, and that of an fd above one of its fds
- * below. They hold a reference each, are atomic, and are set once. */
+#define REALM_PIECE 16 /* entries at most */
+
+/* The context of an inode above: its inodes below, by slot; that of an fd above: its fds below.
+ * They hold a reference each, are atomic, and are set once. The first piece has the slots that were
+ * made last, the last one first. A slot that comes into use later may need a further piece. */
+struct realm_piece {
+    struct realm_piece *more; /* NULL: none is needed yet. Atomic, set once */
+    void *entries[];          /* REALM_PIECE, or as many as there are slots */
+};
+
+/* The slots of a boundary. Constant after init, but for what its members say. */
 struct realm_slots {
     struct itable *above;    /* the table of inodes above */
     int inode_slot, fd_slot; /* of the contexts */

@@ -43,11 +43,73 @@ realm_slots_begin (xlator_t *this, unsigned first)
 
 /* --- contexts --------------------------------------------------------------------------------- */
 
-/* Returns the entry of a slot in a context, or NULL if there is no context yet. */
-static void **
-realm_entry (const struct realm_slots *all, void **ctx, unsigned slot)
+static struct realm_piece *
+realm_piece_new (const struct realm_slots *all)
 {
-    return ctx ? &ctx[realm_slots_first (all) + slot] : NULL;
+    return g_malloc0 (sizeof (struct realm_piece) + MIN (all->n, REALM_PIECE) * sizeof (void *));
+}
+
+/* Returns the piece behind one, which is made if there is none. */
+static struct realm_piece *
+realm_piece_more (const struct realm_slots *all, struct realm_piece *piece)
+{
+    struct realm_piece *more = __atomic_load_n (&piece->more, __ATOMIC_ACQUIRE), *mine;
+
+    if (more)
+        return more;
+    mine = realm_piece_new (all);
+    if (__atomic_compare_exchange_n (&piece->more, &more, mine, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return mine;
+    g_free (mine);
+    return more;
+}
+
+/* Returns the entry of the slot that realm_slot_new has called `made`; NULL: the context has no
+ * piece for it yet. */
+static void **
+realm_entry_of (const struct realm_slots *all, struct realm_piece *piece, unsigned made)
+{
+    unsigned n = all->n - 1 - made;
+
+    for (; piece && G_UNLIKELY (n >= REALM_PIECE); n -= REALM_PIECE)
+        piece = __atomic_load_n (&piece->more, __ATOMIC_ACQUIRE);
+    return piece ? &piece->entries[n] : NULL;
+}
+
+static void **
+realm_entry (const struct realm_slots *all, void *ctx, unsigned slot)
+{
+    return realm_entry_of (all, ctx, realm_slots_first (all) + slot);
+}
+
+static void **
+realm_entry_make (const struct realm_slots *all, struct realm_piece *piece, unsigned slot)
+{
+    unsigned n = all->n - 1 - realm_slots_first (all) - slot;
+
+    for (; n >= REALM_PIECE; n -= REALM_PIECE)
+        piece = realm_piece_more (all, piece);
+    return &piece->entries[n];
+}
+
+/* Calls fn for each entry that is set. made: as realm_entry_of. Frees the pieces. */
+static void
+realm_pieces_free (const struct realm_slots *all, struct realm_piece *piece,
+                   void (*fn) (void *entry, unsigned made, void *data), void *data)
+{
+    const unsigned size = MIN (all->n, REALM_PIECE);
+    unsigned made = all->n;
+
+    while (piece) {
+        struct realm_piece *more = piece->more;
+
+        for (unsigned i = 0; i < size && made > 0; i++)
+            if (made--, piece->entries[i])
+                fn (piece->entries[i], made, data);
+        g_free (piece);
+        piece = more;
+    }
 }
 
 static void *
@@ -92,20 +154,20 @@ void
 realm_join (xlator_t *this, inode_t *inode, unsigned slot, inode_t *below)
 {
     const struct realm_slots *all = this->slots;
-    void **ctx = inode_ctx_get_at (inode, all->inode_slot), **mine;
+    struct realm_piece *ctx = inode_ctx_get_at (inode, all->inode_slot), *mine;
 
     if (inode_is_unkept (below))
         inode_set_unkept (inode);
     if (gfid_equal (&inode->gfid, &gfid_root) || realm_entry_get (realm_entry (all, ctx, slot)))
         return;
     if (!ctx) {
-        mine = g_new0 (void *, all->n);
+        mine = realm_piece_new (all);
         ctx = inode_ctx_set_at (inode, all->inode_slot, mine);
         if (ctx != mine)
             g_free (mine);
     }
     inode_ref_by_core (below);
-    if (!realm_entry_set (realm_entry (all, ctx, slot), below))
+    if (!realm_entry_set (realm_entry_make (all, ctx, slot), below))
         inode_unref_by_core (below);
 }
 
@@ -165,13 +227,14 @@ realm_slot_replace_root (xlator_t *this, unsigned slot, inode_t *root)
 void
 realm_fd_join (xlator_t *this, fd_t *fd, unsigned slot, fd_t *below)
 {
-    void **ctx = fd_ctx_get_at (fd, this->slots->fd_slot), **entry;
+    struct realm_piece *ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
+    void **entry;
 
     if (!ctx) {
-        ctx = g_new0 (void *, this->slots->n);
+        ctx = realm_piece_new (this->slots);
         fd_ctx_set_at (fd, this->slots->fd_slot, ctx);
     }
-    entry = realm_entry (this->slots, ctx, slot);
+    entry = realm_entry_make (this->slots, ctx, slot);
     g_assert (!*entry);
     __atomic_store_n (entry, fd_ref (below), __ATOMIC_RELEASE);
 }
@@ -268,12 +331,13 @@ realm_fd_of (const xlator_t *xl, fd_t *fd)
 bool
 realm_fd_is_held (const xlator_t *boundary, fd_t *fd)
 {
-    void **ctx;
+    const struct realm_slots *all = boundary->slots;
+    struct realm_piece *ctx;
 
     fd = realm_fd_of (boundary, fd);
-    ctx = fd ? fd_ctx_get_at (fd, boundary->slots->fd_slot) : NULL;
-    for (unsigned i = 0; ctx && i < boundary->slots->n; i++) {
-        const fd_t *below = realm_entry_get (&ctx[i]);
+    ctx = fd ? fd_ctx_get_at (fd, all->fd_slot) : NULL;
+    for (unsigned i = realm_slots_first (all); ctx && i < all->n; i++) {
+        const fd_t *below = realm_entry_get (realm_entry_of (all, ctx, i));
 
         if (below && __atomic_load_n (&below->refs, __ATOMIC_RELAXED) > 1)
             return true;
@@ -296,41 +360,55 @@ realm_slots_above (xlator_t *this, struct itable *above)
     this->slots->above = above;
 }
 
+static void
+realm_inode_drop (void *below, unsigned made, void *data)
+{
+    inode_unref_by_core (below);
+}
+
 void
 realm_forget (xlator_t *this, inode_t *inode)
 {
-    inode_t **ctx = inode_ctx_get_at (inode, this->slots->inode_slot);
-
-    for (unsigned i = 0; ctx && i < this->slots->n; i++)
-        inode_unref_by_core (ctx[i]);
-    g_free (ctx);
+    realm_pieces_free (this->slots, inode_ctx_get_at (inode, this->slots->inode_slot),
+                       realm_inode_drop, NULL);
 }
+
+/* An fd above that ends. */
+struct realm_ending {
+    const xlator_t *this;
+    fd_t *fd;
+};
 
 /* Returns the fd that the next graph's boundary has in the same slot. Both count slots that are not
  * in use yet, too. */
 static fd_t *
-realm_fd_next (const xlator_t *next, fd_t *fd, unsigned i)
+realm_fd_next (const xlator_t *next, fd_t *fd, unsigned made)
 {
-    void **ctx = i < next->slots->n ? fd_ctx_get_at (fd, next->slots->fd_slot) : NULL;
+    const struct realm_slots *all = next->slots;
 
-    return realm_entry_get (ctx ? &ctx[i] : NULL);
+    return made < all->n
+               ? realm_entry_get (realm_entry_of (all, fd_ctx_get_at (fd, all->fd_slot), made))
+               : NULL;
 }
 
 /* An fd that moves to the next graph moves in the realm, too. */
+static void
+realm_fd_drop (void *below, unsigned made, void *data)
+{
+    const struct realm_ending *ending = data;
+    const xlator_t *next = ending->this->slots->successor;
+    fd_t *to = ending->fd->moved && next ? realm_fd_next (next, ending->fd->moved, made) : NULL;
+
+    if (to)
+        fd_move (below, to);
+    fd_unref (below);
+}
+
 void
 realm_release (xlator_t *this, fd_t *fd)
 {
-    fd_t **ctx = fd_ctx_get_at (fd, this->slots->fd_slot);
-    xlator_t *next = this->slots->successor;
-
-    for (unsigned i = 0; ctx && i < this->slots->n; i++) {
-        fd_t *to = fd->moved && next && ctx[i] ? realm_fd_next (next, fd->moved, i) : NULL;
-
-        if (to)
-            fd_move (ctx[i], to);
-        fd_unref (ctx[i]);
-    }
-    g_free (ctx);
+    realm_pieces_free (this->slots, fd_ctx_get_at (fd, this->slots->fd_slot), realm_fd_drop,
+                       &(struct realm_ending){ this, fd });
 }
 
 void

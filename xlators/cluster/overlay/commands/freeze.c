@@ -71,9 +71,9 @@ freeze_check (struct freeze *freeze)
     int r;
 
     if (!overlay_layers_have_room (freeze->act.this)) {
-        job_refuse (freeze->job, "%u layers were frozen since the mount began, which is as many as "
-                    "one mount can have: unmount and mount again; nothing was frozen",
-                    priv->frozen);
+        job_refuse (freeze->job, "a mount has room for %u freezes and commits, and this one has "
+                    "had as many: unmount and mount again; nothing was frozen",
+                    OVERLAY_LAYERS_ROOM);
         return -ENFILE;
     }
     r = overlay_layer_next (&freeze->act, &freeze->path);

@@ -24,7 +24,6 @@
 #include "../formats/wh.h"
 #include "../names/names.h"
 
-#define LAYERS_ROOM 16          /* layers that can be frozen in one mount */
 #define LAYER_NUMBER_MAX 999999 /* of a name */
 #define LAYER_BASE 10
 
@@ -187,7 +186,7 @@ layers_reckon (xlator_t *this)
     client->checked = true;
     (void) layer_list_read (this, client, &list);
     if (priv->capacity < list.numbers->len + 1)
-        priv->capacity = list.numbers->len + 1 + LAYERS_ROOM;
+        priv->capacity = list.numbers->len + 1 + OVERLAY_LAYERS_ROOM;
     g_array_unref (list.numbers);
     client_free (client);
 }

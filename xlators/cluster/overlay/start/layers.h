@@ -5,6 +5,9 @@
 
 #include "../overlay.h"
 
+#define OVERLAY_LAYERS_ROOM 100 /* layers that can be frozen in one mount. An inode above gets room
+                                 * for sixteen slots at a time: core/realm */
+
 /* Makes the slots, before the layers are known. */
 void overlay_slots_make (xlator_t *this);
 /* Finds the layers that were frozen, before any slot is used. Returns 0, or a negative errno;
