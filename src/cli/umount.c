@@ -219,6 +219,49 @@ umount_await_process (const struct mount *mount, int pidfd, pid_t pid)
     return n < 0;
 }
 
+/* Returns whether a process sees the file system of the mount. */
+static bool
+umount_is_seen_by (const struct mount *mount, const char *process)
+{
+    g_autofree char *name = g_strdup_printf ("/proc/%s/mountinfo", process), *text = NULL,
+                    *device = g_strdup_printf (" %u:%u ", mount->major, mount->minor);
+
+    return g_file_get_contents (name, &text, NULL, NULL) && strstr (text, device);
+}
+
+/* Returns "the mount namespace of process 4711 (sleep)" for the first process that still sees the
+ * file system of an unmounted mount, or words for any place. Root sees those of all users. g_free
+ * it. */
+static char *
+umount_elsewhere (const struct mount *mount)
+{
+    g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
+    g_autoptr (GString) where = g_string_new ("the mount namespace of process ");
+    g_autofree char *command = NULL;
+    const char *name;
+
+    while (proc && (name = g_dir_read_name (proc)))
+        if (g_ascii_isdigit (*name) && umount_is_seen_by (mount, name))
+            break;
+    if (!proc || !name)
+        return g_strdup ("another place, as a mount namespace");
+    command = process_comm (atoi (name));
+    g_string_append_printf (where, "%s (", name);
+    line_append (where, command ? command : "?", 64);
+    g_string_append_c (where, ')');
+    return g_strdup (where->str);
+}
+
+static void
+umount_tell_elsewhere (const struct mount *mount, pid_t pid)
+{
+    g_autofree char *where = umount_elsewhere (mount);
+
+    say_line (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted in %s, "
+                      "so its daemon, process %d, goes on",
+              mount->path, where, (int) pid);
+}
+
 /* Tells an end that is not as it should be; r: of control_await_end. */
 static void
 umount_tell_end (const struct mount *mount, int r, pid_t pid)
@@ -235,10 +278,7 @@ umount_tell_end (const struct mount *mount, int r, pid_t pid)
                           "before it had written everything%s",
                   mount->path, (int) pid, log);
     else if (r == -EBUSY)
-        say_line (stderr, "windlass umount: '%s' is unmounted; its file system is still mounted "
-                          "elsewhere, as in another mount namespace, so its daemon, process %d, "
-                          "goes on",
-                  mount->path, (int) pid);
+        umount_tell_elsewhere (mount, pid);
     else if (r == -EIO)
         say_line (stderr, "windlass umount: '%s' is unmounted, but its daemon left requests "
                           "unanswered",

@@ -163,7 +163,9 @@ unshare -m --propagation private sleep 300 &
 inside=$!
 wait_until 'grep -qx sleep /proc/$inside/comm'
 end "$MNT" 2>said || fail "it was an error: $(cat said)"
-expect_match "a mount namespace" "'$MNT' is unmounted; .* still mounted elsewhere" "$(cat said)"
+expect_match "a mount namespace" \
+    "'$MNT' is unmounted; .* in the mount namespace of process $inside \(sleep\), so its daemon" \
+    "$(cat said)"
 is_running "$DAEMON" || fail "the daemon left the other mount namespace"
 kill $inside
 wait $inside 2>/dev/null
