@@ -16,7 +16,6 @@
 #include "core/base/printable.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,39 +29,82 @@ preset_has_log (const struct preset *preset)
     return strstr (preset->text, "@LOGS@") != NULL;
 }
 
-/* Returns whether only root and this user can make `path`, or replace a part of it: each folder and
- * each link above it is theirs. What such a link leads to is not looked at. HOME may be of another
- * user, as after sudo. */
+/* --- the way to a folder of records ----------------------------------------------------------- */
+
+#define LINKS_MAX 40 /* on the way, as the kernel has it */
+
+/* Returns whether only root and this user can change what is there. HOME may be of another user, as
+ * after sudo. */
 static bool
-way_is_ours (const char *path)
+way_is_ours (const struct stat *st)
 {
     const mode_t others = geteuid () == 0 ? S_IWGRP | S_IWOTH : S_IWOTH;
-    g_autofree char *above = g_path_get_dirname (path);
-    struct stat st;
 
-    if (strcmp (above, path) != 0 && !way_is_ours (above))
-        return false;
-    if (lstat (path, &st) < 0)
-        return errno == ENOENT;
-    return (st.st_uid == geteuid () || st.st_uid == 0)
-        && (S_ISLNK (st.st_mode) || st.st_mode & S_ISVTX || !(st.st_mode & others));
+    return (st->st_uid == geteuid () || st->st_uid == 0)
+        && (S_ISLNK (st->st_mode) || st->st_mode & S_ISVTX || !(st->st_mode & others));
 }
 
-/* Returns the real path of a folder that nobody else can change, or NULL. One in DIR does not
- * count, since each record would be recorded there. g_free it. */
-static char *
-logs_folder_real (const char *folder, const char *directory)
+/* Looks at a name, and makes a folder if nothing has it. */
+static bool
+way_look (const char *path, struct stat *ret_st)
 {
-    char *path = realpath (folder, NULL);
-    g_autofree char *real = g_strdup (path);
+    if (lstat (path, ret_st) == 0)
+        return true;
+    return errno == ENOENT && (mkdir (path, 0700) == 0 || errno == EEXIST)
+        && lstat (path, ret_st) == 0;
+}
+
+static char *way_walk (const char *from, const char *way, int links);
+
+/* Takes a step to a name in a folder that nobody else can change. What somebody else has put there
+ * is not followed. */
+static char *
+way_step (const char *path, int links)
+{
+    g_autofree char *above = g_path_get_dirname (path), *target = NULL;
     struct stat st;
 
-    free (path);
-    return real && lstat (real, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
-                && !(st.st_mode & (S_IWGRP | S_IWOTH)) && way_is_ours (real)
-                && !path_is_in (real, directory)
+    if (!way_look (path, &st) || !way_is_ours (&st))
+        return NULL;
+    if (S_ISDIR (st.st_mode))
+        return g_strdup (path);
+    if (S_ISLNK (st.st_mode) && links > 0)
+        target = g_file_read_link (path, NULL);
+    return target ? way_walk (above, target, links - 1) : NULL;
+}
+
+/* Walks to a folder, name by name, and makes what is missing. Returns its real path if only root
+ * and this user can change a part of it, or NULL: then nothing was made in a folder of others.
+ * Root of a user namespace can't tell the machine's root, which has no number there, from other
+ * users; so it has no way to a home. g_free it. */
+static char *
+way_walk (const char *from, const char *way, int links)
+{
+    g_auto (GStrv) names = g_strsplit (way, "/", -1);
+    char *at = g_strdup (*way == '/' ? "/" : from);
+
+    for (char **name = names; at && *name; name++) {
+        g_autofree char *above = at, *path = g_canonicalize_filename (*name, above);
+
+        at = strcmp (path, above) == 0 ? g_strdup (above) : way_step (path, links);
+    }
+    return at;
+}
+
+/* Returns the real path of a folder that this user alone may write, and nobody else can change; or
+ * NULL. One in DIR does not count, since each record would be recorded there. g_free it. */
+static char *
+logs_folder (const char *folder, const char *directory)
+{
+    g_autofree char *real = way_walk ("/", folder, LINKS_MAX);
+    struct stat st;
+
+    return real && lstat (real, &st) == 0 && st.st_uid == geteuid ()
+                && !(st.st_mode & (S_IWGRP | S_IWOTH)) && !path_is_in (real, directory)
                ? g_steal_pointer (&real) : NULL;
 }
+
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* run: what tells one run from the others, or "". */
 static char *
@@ -88,8 +130,7 @@ run_log_begin (const struct cli_command *command, const struct preset *preset,
     g_autofree char *apart = g_strdup (LOGS_APART);
 
     place->log = log_name (preset, place->directory, run);
-    if (way_is_ours (folder) && g_mkdir_with_parents (folder, 0700) == 0)
-        place->logs = logs_folder_real (folder, place->directory);
+    place->logs = logs_folder (folder, place->directory);
     if (!place->logs && g_mkdtemp_full (apart, 0700)) {
         place->logs = g_steal_pointer (&apart);
         place->logs_apart = true;

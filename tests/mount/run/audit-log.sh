@@ -53,6 +53,22 @@ for state in home/state lead; do
 done
 expect "a home of another user" "" "$(ls "$TEST_DIR/home")"
 
+# Links of the user's own: one that leads to another user makes nothing there, others are followed.
+mkdir "$TEST_DIR/links"
+ln -s ../home "$TEST_DIR/links/astray"
+ln -s "$TEST_DIR/links/../state" "$TEST_DIR/links/second"
+ln -s ./second/ "$TEST_DIR/links/first"
+ln -s round "$TEST_DIR/links/round"
+for state in astray round; do
+    XDG_STATE_HOME=$TEST_DIR/links/$state "$WINDLASS" run audit "$BACK" -- true 2>said ||
+        fail "no run"
+    expect_match "not where a link leads to others" '^/var/tmp/windlass-logs-' "$(log_of said)"
+    rm -r "$(dirname "$(log_of said)")"
+done
+expect "what a link leads to" "" "$(ls "$TEST_DIR/home")"
+XDG_STATE_HOME=$TEST_DIR/links/first "$WINDLASS" run audit "$BACK" -- true 2>said || fail "no run"
+expect_match "where own links lead" "^$XDG_STATE_HOME/windlass/logs/back-" "$(log_of said)"
+
 # A run without a record leaves the folder that other runs share.
 XDG_STATE_HOME=$TEST_DIR/shared expect_error "no-such-option" "$WINDLASS" run audit "$BACK" \
     no-such-option=1
