@@ -15,8 +15,11 @@ sync_name_look (struct client *client, inode_t *directory, const char *name, ino
     loc_t loc = { .name = name, .parent = directory, .inode = fresh };
     const uint64_t asked = names_now ();
     struct lookup_reply reply;
-    int r = sync_lookup (client, &loc, NULL, &reply);
+    int r;
 
+    if (name_is_dots (name))
+        return -ENOENT;
+    r = sync_lookup (client, &loc, NULL, &reply);
     if (r >= 0) {
         *ret_inode = inode_link_asked (reply.inode, directory, name, &reply.buf, asked);
         *ret_buf = reply.buf;

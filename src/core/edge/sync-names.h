@@ -9,6 +9,8 @@
 
 #include "core/edge/sync.h"
 
+/* -ENOENT for "." and "..": they would enter the table as names, and storage would tell what they
+ * lead to. */
 int sync_name_look (struct client *client, inode_t *directory, const char *name,
                     inode_t **ret_inode, struct iatt *ret_buf);
 int sync_name_mkdir (struct client *client, inode_t *directory, const char *name, mode_t mode,

@@ -58,6 +58,8 @@ open("info/loop.trashinfo", "wb").write(b"\xff" * 200000 + b"\nPath=of1234/loop\
 open("files/loop", "w").write("odd")
 open("info/pointing.trashinfo", "w").write("[Trash Info]\nPath=of1234/pointing\nDeletionDate=99999-99-99Tx\n")
 os.symlink("../../secret", "files/pointing")
+for name in ".", "..": # which lead to files/ itself and above
+    open(f"info/{name}.trashinfo", "w").write("Path=of1234/dots\nDeletionDate=2020-01-01T00:00:00\n")
 for directory, names, files in os.walk("."):
     for name in names + files:
         os.chown(os.path.join(directory, name), 1234, 1234, follow_symlinks=False)
@@ -65,10 +67,12 @@ END
 expect "shown" "17 ?" "$(as 1234 timeout 60 "$WINDLASS" trash list "$MNT" | cut -c 35- | cut -f 1 | sort | uniq -c | sed -n 's/^ *//; /?/p')"
 out=$(as 1234 timeout 60 "$WINDLASS" trash restore "$MNT" / 2>&1)
 expect_match "restore all" "17 of 19 not restored" "$out"
+expect "paths below the trash" odd "$(timeout 60 cat "$MNT/.Trash-1234/files/link")"
 expect "a link is restored as a link" ../../secret "$(readlink "$BACK/of1234/pointing")"
 expect "elsewhere" "" "$(find "$TEST_DIR" /etc "$BACK" -maxdepth 1 -name outside)"
 expect "the other user's" "" "$(find "$BACK"/.Trash* "$BACK/of1235" -name x)"
 expect "empty" 0 "$(as 1234 "$WINDLASS" trash empty "$MNT" >/dev/null 2>&1; as 1234 "$WINDLASS" trash list "$MNT" | wc -l)"
+expect "information files" "" "$(ls -A "$BACK/.Trash-1234/info")"
 
 # Root asks for a user's trash, and acts with that user's rights alone.
 as 1234 python3 - "$MNT" <<'END'
