@@ -27,6 +27,9 @@ for model in posix ext4-ordered; do
         unmount
         expect "files with $model, $seed" 40 \
             "$(cat "$BACK"/dir/* "$BACK"/.Trash-0/files/* 2>/dev/null | sort -u | grep -c text)"
+        expect "what lies alone in info/, or in files/, with $model, $seed" "" \
+            "$(cd "$BACK/.Trash-0" 2>/dev/null &&
+                comm -3 <(ls files | sort) <(ls info | sed 's/\.trashinfo$//' | sort))"
         [ ! -e "$BACK/.windlass-trash" ] ||
             fail "$model, $seed: a stage is left: $(find "$BACK/.windlass-trash")"
     done
