@@ -117,6 +117,16 @@ static const struct xlator_option trash_options[] = {
 
 /* --- looks at the trash ----------------------------------------------------------------------- */
 
+/* A look of a user has the user's own entries made, and those of others who go on removing are not
+ * split; root looks at all. */
+static void
+trash_look_makes (xlator_t *this, const call_stack_t *root)
+{
+    const uid_t uid = trash_user (root);
+
+    trash_entries_make (this, TRASH_PAUSED, uid == 0 ? ALL_USERS : uid, clock_now () + TRASH_SLICE);
+}
+
 static bool
 is_awaited (const xlator_t *this, const call_stack_t *root)
 {
@@ -126,7 +136,7 @@ is_awaited (const xlator_t *this, const call_stack_t *root)
 static void
 trash_lookup_made (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 {
-    trash_entries_make (this, TRASH_PAUSED, clock_now () + TRASH_SLICE);
+    trash_look_makes (this, frame->root);
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
 }
 
@@ -163,7 +173,7 @@ trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
 static void
 trash_opendir_made (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t *xdata)
 {
-    trash_entries_make (this, TRASH_PAUSED, clock_now () + TRASH_SLICE);
+    trash_look_makes (this, frame->root);
     STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }
 
@@ -372,7 +382,7 @@ trash_settle_all (xlator_t *this)
     pthread_mutex_unlock (&priv->lock);
     jobs_wait (this);
     if (!heir_makes_entries (priv))
-        trash_entries_make (this, TRASH_ALL, clock_now () + TRASH_LAST);
+        trash_entries_make (this, TRASH_ALL, ALL_USERS, clock_now () + TRASH_LAST);
     trash_folders_leave (this);
     stages_drop (this);
     trash_hand_over (this);

@@ -179,7 +179,7 @@ typedef struct {
     GHashTable *stages;     /* set of struct trash_stage, by directory and user, with references;
                              * lock */
     GQueue loose;           /* stages that no removal finds any more, with references; lock */
-    unsigned taken;         /* stages whose entries are being made; lock */
+    GQueue taken;           /* stages whose entries are being made; lock */
     unsigned count;         /* of all three; atomic, written under lock */
     core_timer_t *timer;    /* for `entries`, or NULL; lock */
     int64_t timer_due;      /* on clock_now; lock */
@@ -267,6 +267,7 @@ void trash_stage_retire (xlator_t *this, struct trash_stage *stage);
 /* Takes the stage of a directory and a user out, for the caller alone; NULL: there is none. */
 struct trash_stage *trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid);
 
+#define ALL_USERS ((int64_t) -1) /* in the place of a user's number */
 #define TRASH_PAUSE (G_GINT64_CONSTANT (200000000)) /* nanoseconds: TRASH_ASKED */
 
 enum trash_quiet {
@@ -276,9 +277,11 @@ enum trash_quiet {
     TRASH_PAUSED,  /* nothing was removed in the directory for a fifth of that: for a listing */
     TRASH_ALL,     /* whatever was removed when: at the end */
 };
-/* Takes out a stage whose entries are to be made; NULL: there is none. It counts in private->count
- * until trash_stage_done, which drops the reference. */
-struct trash_stage *trash_stage_next (xlator_t *this, enum trash_quiet quiet);
+/* Takes out a stage of a user, or of any, whose entries are to be made; NULL: there is none. It
+ * counts in private->count until trash_stage_done, which drops the reference. */
+struct trash_stage *trash_stage_next (xlator_t *this, enum trash_quiet quiet, int64_t whose);
+/* Returns whether a user, or any, has a stage, or one of which the entries are being made. */
+bool trash_stages_wait (xlator_t *this, int64_t whose);
 void trash_stage_done (xlator_t *this, struct trash_stage *stage);
 /* Has a stage tried again that trash_stage_next has taken out, not before so many nanoseconds. */
 void trash_stage_again (xlator_t *this, struct trash_stage *stage, int64_t later);
@@ -411,10 +414,10 @@ int trash_name_cut (const char *name, int max);
 #define TRASH_SHARED ".Trash" /* folder of trashes by the users' numbers */
 #define TRASH_OWN ".Trash-"   /* name of a user's trash, before the number */
 
-/* In the line `entries`. until: clock_now at which the work ends, and what is left stays in its
- * stage. Returns whether something is left. If the job is stopped, what is left is tried again
- * after TRASH_OLDEST, and the result is false. */
-bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until);
+/* In the line `entries`. whose: the user of the stages, or ALL_USERS. until: clock_now at which the
+ * work ends, and what is left stays in its stage. Returns whether something is left. If the job is
+ * stopped, what is left is tried again after TRASH_OLDEST, and the result is false. */
+bool trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t whose, int64_t until);
 /* Makes the entries of one stage, and removes its folder; on any thread. Returns 0 or a negative
  * errno: then some names stay. -EAGAIN: the time is over; -EINTR: the job was stopped. */
 int trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *stage,

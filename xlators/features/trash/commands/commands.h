@@ -22,8 +22,6 @@
 
 #include "../trash.h"
 
-#define ALL_USERS ((int64_t) -1)
-
 /* What was asked; constant while the job runs. */
 struct trash_order {
     xlator_t *this;

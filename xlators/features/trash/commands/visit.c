@@ -167,6 +167,7 @@ bins_of_all (struct visit *visit)
 /* Shared by the visit and the line. */
 struct awaited {
     struct trash_task task; /* first */
+    int64_t whose;
     int refs;  /* atomic */
     bool done; /* atomic */
 };
@@ -190,7 +191,9 @@ awaited_run (xlator_t *this, struct trash_task *task)
 static void
 settling_run (xlator_t *this, struct trash_task *task)
 {
-    trash_entries_make (this, TRASH_ASKED, clock_now () + TRASH_SLICE);
+    const int64_t whose = ((struct awaited *) task)->whose;
+
+    trash_entries_make (this, TRASH_ASKED, whose, clock_now () + TRASH_SLICE);
     awaited_run (this, task);
 }
 
@@ -212,6 +215,7 @@ line_await (struct visit *visit, struct trash_line *line,
     int r = 0;
 
     awaited->task = (struct trash_task){ run, .background = true };
+    awaited->whose = visit->order->whose;
     awaited->refs = 2;
     trash_line_add (line, &awaited->task);
     while (r == 0 && !__atomic_load_n (&awaited->done, __ATOMIC_ACQUIRE) && *steps < most)
@@ -220,27 +224,29 @@ line_await (struct visit *visit, struct trash_line *line,
     return r;
 }
 
-/* A user who has just removed something asks for it. */
+/* A user who has just removed something asks for it. What others remove, or can't have made into
+ * entries, is not waited for. */
 static int
 visit_settle (struct visit *visit)
 {
     trash_private_t *priv = trash_priv (visit->this);
+    const int64_t whose = visit->order->whose;
     const uint64_t first = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
     uint64_t made = first, before;
     unsigned steps = 0, rounds = 0;
     int r = 0;
 
-    while (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0 && steps < SETTLE_STEPS) {
+    while (r == 0 && trash_stages_wait (visit->this, whose) && steps < SETTLE_STEPS) {
         before = made;
         made = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
         if (made != before && ++rounds < SETTLE_ROUNDS)
             steps = 0;
         job_progress (visit->job, made - first, 0);
         r = line_await (visit, &priv->entries, settling_run, &steps, SETTLE_STEPS);
-        if (r == 0 && __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0)
+        if (r == 0 && trash_stages_wait (visit->this, whose))
             r = visit_wait (visit, &steps);
     }
-    visit->unsettled = __atomic_load_n (&priv->count, __ATOMIC_RELAXED) > 0;
+    visit->unsettled = trash_stages_wait (visit->this, whose);
     return r;
 }
 

@@ -524,12 +524,12 @@ trash_entries_of (xlator_t *this, struct trash_work *work, struct trash_stage *s
 }
 
 bool
-trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t until)
+trash_entries_make (xlator_t *this, enum trash_quiet quiet, int64_t whose, int64_t until)
 {
     struct trash_stage *stage;
     int r = 0;
 
-    while (r != -EAGAIN && r != -EINTR && (stage = trash_stage_next (this, quiet))) {
+    while (r != -EAGAIN && r != -EINTR && (stage = trash_stage_next (this, quiet, whose))) {
         r = trash_entries_of (this, &trash_priv (this)->entries.work, stage, until);
         if (r < 0 && quiet != TRASH_ALL)
             trash_stage_again (this, stage, r == -EAGAIN ? 0 : TRASH_OLDEST);

@@ -401,7 +401,7 @@ hold_free_of_stages (struct limits_look *look, inode_t *root)
     int r = 0;
 
     while (r == 0 && free_is_short (look, root)
-           && (stage = trash_stage_next (look->this, TRASH_ALL))) {
+           && (stage = trash_stage_next (look->this, TRASH_ALL, ALL_USERS))) {
         r = stage_discard (look, stage);
         if (r < 0)
             trash_stage_again (look->this, stage, TRASH_OLDEST);

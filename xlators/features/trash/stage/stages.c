@@ -166,7 +166,7 @@ static void
 stages_count_locked (trash_private_t *priv)
 {
     __atomic_store_n (&priv->count,
-                      g_hash_table_size (priv->stages) + priv->loose.length + priv->taken,
+                      g_hash_table_size (priv->stages) + priv->loose.length + priv->taken.length,
                       __ATOMIC_RELAXED);
 }
 
@@ -239,12 +239,20 @@ trash_stage_take (xlator_t *this, inode_t *directory, uid_t uid)
 /* --- quiet stages ----------------------------------------------------------------------------- */
 
 static bool
+stage_is_of (const struct trash_stage *stage, int64_t whose)
+{
+    return whose == ALL_USERS || stage->who.uid == (uid_t) whose;
+}
+
+static bool
 stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *stage,
-                       enum trash_quiet quiet)
+                       enum trash_quiet quiet, int64_t whose)
 {
     const int64_t now = clock_now (), settle = __atomic_load_n (&priv->settle, __ATOMIC_RELAXED);
     const int64_t *last = g_hash_table_lookup (priv->last_of, GUINT_TO_POINTER (stage->who.uid));
 
+    if (!stage_is_of (stage, whose))
+        return false;
     if (stage->users > 0 || quiet == TRASH_ALL)
         return stage->users == 0;
     if (now < stage->not_before)
@@ -258,7 +266,7 @@ stage_is_quiet_locked (const trash_private_t *priv, const struct trash_stage *st
 }
 
 struct trash_stage *
-trash_stage_next (xlator_t *this, enum trash_quiet quiet)
+trash_stage_next (xlator_t *this, enum trash_quiet quiet, int64_t whose)
 {
     trash_private_t *priv = this->private;
     struct trash_stage *found = NULL;
@@ -267,19 +275,19 @@ trash_stage_next (xlator_t *this, enum trash_quiet quiet)
 
     pthread_mutex_lock (&priv->lock);
     for (GList *one = priv->loose.head; one && !found; one = one->next)
-        if (stage_is_quiet_locked (priv, one->data, quiet)) {
+        if (stage_is_quiet_locked (priv, one->data, quiet, whose)) {
             found = one->data;
             g_queue_delete_link (&priv->loose, one);
             break;
         }
     g_hash_table_iter_init (&at, priv->stages);
     while (!found && g_hash_table_iter_next (&at, &stage, NULL))
-        if (stage_is_quiet_locked (priv, stage, quiet)) {
+        if (stage_is_quiet_locked (priv, stage, quiet, whose)) {
             found = stage;
             g_hash_table_iter_remove (&at);
         }
     if (found)
-        priv->taken++;
+        g_queue_push_tail (&priv->taken, found);
     pthread_mutex_unlock (&priv->lock);
     return found;
 }
@@ -290,10 +298,39 @@ trash_stage_done (xlator_t *this, struct trash_stage *stage)
     trash_private_t *priv = this->private;
 
     pthread_mutex_lock (&priv->lock);
-    priv->taken--;
+    g_queue_remove (&priv->taken, stage);
     stages_count_locked (priv);
     pthread_mutex_unlock (&priv->lock);
     trash_stage_unref (this, stage);
+}
+
+static bool
+queue_has_stage_of (const GQueue *queue, int64_t whose)
+{
+    bool has = false;
+
+    for (const GList *one = queue->head; one && !has; one = one->next)
+        has = stage_is_of (one->data, whose);
+    return has;
+}
+
+bool
+trash_stages_wait (xlator_t *this, int64_t whose)
+{
+    trash_private_t *priv = this->private;
+    GHashTableIter at;
+    gpointer stage;
+    bool wait;
+
+    if (__atomic_load_n (&priv->count, __ATOMIC_RELAXED) == 0)
+        return false;
+    pthread_mutex_lock (&priv->lock);
+    wait = queue_has_stage_of (&priv->loose, whose) || queue_has_stage_of (&priv->taken, whose);
+    g_hash_table_iter_init (&at, priv->stages);
+    while (!wait && g_hash_table_iter_next (&at, &stage, NULL))
+        wait = stage_is_of (stage, whose);
+    pthread_mutex_unlock (&priv->lock);
+    return wait;
 }
 
 void
@@ -318,7 +355,7 @@ stages_make (xlator_t *this, struct trash_task *task)
 {
     trash_private_t *priv = this->private;
 
-    if (trash_entries_make (this, TRASH_SETTLED, clock_now () + TRASH_SLICE)) {
+    if (trash_entries_make (this, TRASH_SETTLED, ALL_USERS, clock_now () + TRASH_SLICE)) {
         trash_limits_hold (this, true);
         trash_line_add (&priv->entries, task);
         return;
