@@ -27,3 +27,16 @@ expect_ok as 1235 "$WINDLASS" trash restore "$MNT" of1235/file
 wait $remover
 expect_ok as 1234 "$WINDLASS" trash empty "$MNT"
 unmount
+
+# All the numbers behind a name are taken.
+stack features/trash,settle=50ms
+mount_volfile "$VOL"
+(cd "$BACK/.Trash-1234/info" && seq -f 'many.%.0f.trashinfo' 2 10001 | as 1234 xargs touch &&
+    as 1234 touch many.trashinfo)
+as 1234 touch "$MNT/of1234/many"
+as 1234 rm "$MNT/of1234/many"
+settled
+expect "an entry of a name with many numbers" 1 "$(ls "$BACK/.Trash-1234/files" | wc -l)"
+expect_ok as 1234 "$WINDLASS" trash restore "$MNT" of1234/many
+rm "$BACK"/.Trash-1234/info/*
+unmount

@@ -403,9 +403,9 @@ char *trash_record_read (const char *text, int64_t otherwise, int64_t *ret_when)
 /* Appends text with %XX for all but unreserved characters and those in `kept`. */
 void trash_append_encoded (GString *out, const char *text, const char *kept);
 #define TRASH_UNRESERVED "-_.!~*'()" /* with letters and digits: RFC 2396 */
-/* Returns a name for an entry: name itself, or with the number `try` if that is over 1; shortened,
+/* Returns a name for an entry: name itself, or with a number if that is over 1; shortened,
  * so that the name of its information file isn't too long. g_free it. */
-char *trash_entry_name (const char *name, unsigned try);
+char *trash_entry_name (const char *name, unsigned number);
 /* Returns how many bytes of a name are kept, at most max, without a part of a UTF-8 character. */
 int trash_name_cut (const char *name, int max);
 

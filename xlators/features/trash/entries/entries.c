@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENTRY_TRIES 10000 /* numbers that are tried behind a name */
+#define ENTRY_TRIES 200    /* numbers that are tried behind a name */
+#define ENTRY_IN_ORDER 100 /* of these, the first */
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
@@ -87,16 +88,16 @@ entry_free (gpointer data)
     g_free (entry);
 }
 
-/* Makes the information file with the number `try` in its name. later: it is synced later. -EEXIST:
+/* Makes the information file with a number in its name. later: it is synced later. -EEXIST:
  * the name is taken. */
 static int
-entry_inform (struct entries_making *making, struct entry *entry, const char *text, unsigned try,
+entry_inform (struct entries_making *making, struct entry *entry, const char *text, unsigned number,
               bool later)
 {
     int r;
 
     entry_drop_info (entry);
-    entry->to = trash_entry_name (entry->name, try);
+    entry->to = trash_entry_name (entry->name, number);
     entry->info = g_strconcat (entry->to, TRASH_INFO_SUFFIX, NULL);
     r = trash_info_make (making->this, making->owner, making->bin.info, entry->info, text,
                          later ? &entry->fd : NULL, &entry->of_info);
@@ -238,6 +239,15 @@ entry_end (struct entries_making *making, const char *name, int r)
     return error_is_for_ever (r) ? entry_for_good (making, name, r) : r;
 }
 
+/* Where the first numbers are taken, many entries have the name: a try of each would take long. */
+static unsigned
+entry_number (unsigned try)
+{
+    struct random_source source = { random_seed () };
+
+    return try <= ENTRY_IN_ORDER ? try : try + (unsigned) random_below (&source, INT32_MAX);
+}
+
 /* Makes the entry of a name. With a batch, makes only the information file, and adds the entry to
  * the batch. */
 static int
@@ -250,8 +260,8 @@ entry_of_name (struct entries_making *making, const char *name, GPtrArray *batch
     if (r < 0 || !entry)
         return r;
     r = -EEXIST;
-    for (unsigned try = 1; r == -EEXIST && try < ENTRY_TRIES; try++) {
-        r = entry_inform (making, entry, text, try, batch);
+    for (unsigned try = 1; r == -EEXIST && try <= ENTRY_TRIES; try++) {
+        r = entry_inform (making, entry, text, entry_number (try), batch);
         if (r == 0 && !batch)
             r = entry_finish (making, entry);
     }

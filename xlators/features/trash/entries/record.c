@@ -209,9 +209,9 @@ trash_name_cut (const char *name, int max)
 }
 
 char *
-trash_entry_name (const char *name, unsigned try)
+trash_entry_name (const char *name, unsigned number)
 {
-    g_autofree char *suffix = try > 1 ? g_strdup_printf (".%u", try) : g_strdup ("");
+    g_autofree char *suffix = number > 1 ? g_strdup_printf (".%u", number) : g_strdup ("");
     const int size = trash_name_cut (name, ENTRY_NAME_MAX - (int) strlen (suffix));
 
     return g_strdup_printf ("%.*s%s", size, name, suffix);
