@@ -1,14 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user floods the trash: the commands of others do not suffer from it.
+# A user floods the trash: the commands of others, the daemon's memory, and a reload do not
+# suffer from it.
 # builds: release
 . "$(dirname "$0")/lib.sh"
 need_fuse
 need_root
+need_command python3
 
 chmod 755 "$TEST_DIR"
 chmod 1777 "$BACK"
 as () { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+# information NAME PATH: of an entry of user 1234, whose file is there as well.
+information () {
+    printf '[Trash Info]\nPath=%s\nDeletionDate=2026-01-01T00:00:00\n' "$2" \
+        >"$BACK/.Trash-1234/info/$1.trashinfo"
+    touch "$BACK/.Trash-1234/files/$1"
+    chown 1234:1234 "$BACK/.Trash-1234"/{info/"$1.trashinfo",files/"$1"}
+}
+peak () { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$DAEMON/status"; } # KiB
 for uid in 1234 1235; do
     install -d -o $uid -g $uid "$BACK/of$uid"
 done
@@ -39,4 +49,24 @@ settled
 expect "an entry of a name with many numbers" 1 "$(ls "$BACK/.Trash-1234/files" | wc -l)"
 expect_ok as 1234 "$WINDLASS" trash restore "$MNT" of1234/many
 rm "$BACK"/.Trash-1234/info/*
+
+# A place below thousands of directories that are missing: what is told of them waits for its reader.
+information deep "$(printf 'a/%.0s' {1..3000})x"
+as 1234 "$WINDLASS" trash restore "$MNT" --names deep 2>&1 | head -c 1 >/dev/null
+wait_until '"$WINDLASS" jobs list "$MNT" | grep "restore.* waits for the reader"'
+expect_ok timeout 20 "$WINDLASS" reload "$MNT"
 unmount
+
+# Long paths in one file with many names.
+mount_volfile "$VOL"
+information long "of1234/$(head -c 60000 /dev/zero | tr '\0' x | sed 's/x\{99\}/&\//g')"
+python3 - "$BACK/.Trash-1234/info" <<'END2'
+import os, sys
+os.chdir(sys.argv[1])
+for i in range(4000):
+    os.link("long.trashinfo", f"{i}.trashinfo")
+END2
+as 1234 "$WINDLASS" trash list "$MNT" --names none >/dev/null 2>&1
+[ "$(peak)" -lt 200000 ] || fail "4,000 paths of 60 KB took $(peak) KiB of memory"
+unmount
+rm "$BACK/.Trash-1234"/{info,files}/*

@@ -46,6 +46,7 @@ struct bin_seen {
     inode_t *info, *files;  /* with references */
     struct client *client;  /* for what lies in the trash, as its user */
     struct client *outside; /* the same for the rest of the tree; may be equal */
+    uint64_t paths;         /* bytes of the paths of its entries */
 };
 
 /* No inode is kept: storage needs a descriptor for each that is removed meanwhile. */

@@ -109,7 +109,8 @@ folder_walk (struct restoring *restoring, struct client *client, const char *fol
     for (char **part = parts; r == 0 && *part; part++) {
         g_string_append_printf (path, "%s%s", path->len ? "/" : "", *part);
         next = NULL;
-        r = folder_step (restoring, client, at, *part, path->str, &next);
+        r = job_next (restoring->visit->job)
+                ? folder_step (restoring, client, at, *part, path->str, &next) : -EINTR;
         inode_unref (at);
         at = next;
     }

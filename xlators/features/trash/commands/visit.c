@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define INFO_MAX (64 << 10)     /* bytes of an information file that are read */
+#define PATHS_MAX (128 << 20)   /* bytes of the paths of a trash; later entries have none, as the
+                                 * owner may have made many long ones of one file with many names */
 #define CONTENT_KEY "glusterfs.content" /* xdata of a lookup: storage/posix answers with the file */
 #define WAIT_STEP 10000         /* microseconds between two looks at what is waited for */
 #define SETTLE_STEPS 300        /* steps for which nothing becomes an entry, since a user goes on
@@ -102,7 +104,7 @@ bin_add (struct visit *visit, inode_t *directory, const char *name, uid_t uid,
         return;
     }
     bin = g_new (struct bin_seen, 1);
-    *bin = (struct bin_seen){ uid, info, files, client, outside };
+    *bin = (struct bin_seen){ uid, info, files, client, outside, 0 };
     g_ptr_array_add (visit->bins, bin);
 }
 
@@ -125,7 +127,8 @@ bins_of_user (struct visit *visit, uid_t uid)
         bin_add (visit, refuges, name, uid, inside, outside);
 }
 
-/* Adds the users of trashes in a directory to a set. */
+/* Adds the users of trashes in a directory to a set. In a directory that all may write, anybody can
+ * make the name of each user's trash. */
 static void
 users_add (struct visit *visit, struct client *client, inode_t *directory, const char *prefix,
            GHashTable *users)
@@ -135,11 +138,16 @@ users_add (struct visit *visit, struct client *client, inode_t *directory, const
 
     if (directory)
         sync_names_list (client, visit->this->fd_maker, directory, names);
-    for (guint i = 0; i < names->len; i++)
+    for (guint i = 0; i < names->len && job_next (visit->job); i++) {
+        g_autoptr (inode_t) top = NULL;
+
         if (g_str_has_prefix (names->pdata[i], prefix)
             && g_ascii_string_to_unsigned ((char *) names->pdata[i] + strlen (prefix), 10, 0,
                                            G_MAXUINT32 - 1, &uid, NULL))
+            top = folder_of (client, directory, names->pdata[i], (uid_t) uid);
+        if (top)
             g_hash_table_add (users, GUINT_TO_POINTER ((guint) uid));
+    }
 }
 
 /* Root alone asks for all. */
@@ -317,7 +325,7 @@ info_look (struct visit *visit, const struct bin_seen *bin, const char *name, in
 }
 
 static void
-visit_add_entry (struct visit *visit, const struct bin_seen *bin, const char *info)
+visit_add_entry (struct visit *visit, struct bin_seen *bin, const char *info)
 {
     g_autofree char *text = NULL;
     g_autoptr (inode_t) inode = NULL;
@@ -334,6 +342,9 @@ visit_add_entry (struct visit *visit, const struct bin_seen *bin, const char *in
     trash_info_note (&entry->info, &buf);
     entry->name = g_strndup (info, strlen (info) - strlen (TRASH_INFO_SUFFIX));
     entry->path = trash_record_read (text ? text : "", buf.ia_mtime, &entry->when);
+    bin->paths += entry->path ? strlen (entry->path) : 0;
+    if (bin->paths > PATHS_MAX)
+        g_clear_pointer (&entry->path, g_free);
     g_ptr_array_add (visit->entries, entry);
 }
 
@@ -362,7 +373,7 @@ visit_read (struct visit *visit)
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
     for (guint i = 0; i < visit->bins->len; i++) {
-        const struct bin_seen *bin = visit->bins->pdata[i];
+        struct bin_seen *bin = visit->bins->pdata[i];
 
         g_ptr_array_set_size (names, 0);
         sync_names_list (bin->client, visit->this->fd_maker, bin->info, names);
@@ -395,7 +406,7 @@ visit_begin (struct visit *visit, struct trash_order *order, struct job *job)
         bins_of_all (visit);
     else
         bins_of_user (visit, (uid_t) order->whose);
-    return visit_read (visit);
+    return job_must_stop (job) ? -EINTR : visit_read (visit);
 }
 
 int
