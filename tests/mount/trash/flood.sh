@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A user floods the trash: the commands of others, the daemon's memory, and a reload do not
-# suffer from it.
+# A user floods the trash: the commands of others, the daemon's memory, a reload and the unmount do
+# not suffer from it.
 # builds: release
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -70,3 +70,29 @@ as 1234 "$WINDLASS" trash list "$MNT" --names none >/dev/null 2>&1
 [ "$(peak)" -lt 200000 ] || fail "4,000 paths of 60 KB took $(peak) KiB of memory"
 unmount
 rm "$BACK/.Trash-1234"/{info,files}/*
+
+# A daemon was killed. Its successor finds the information file of an entry begun, without a text,
+# whose owner makes it younger all the time.
+stack features/trash,settle=1h
+mount_volfile "$VOL"
+as 1234 touch "$MNT/of1234/left"
+as 1234 rm "$MNT/of1234/left"
+kill -9 "$DAEMON"
+wait_until "! is_running $DAEMON"
+umount -l "$MNT"
+rm -f over
+as 1234 touch "$BACK/.Trash-1234/info/left.trashinfo"
+as 1234 python3 - "$BACK/.Trash-1234/info/left.trashinfo" "$TEST_DIR/over" <<'END2' &
+import os, sys, time
+while not os.path.exists(sys.argv[2]):
+    os.utime(sys.argv[1])
+    time.sleep(0.01)
+END2
+toucher=$!
+mount_volfile "$VOL"
+ls "$MNT" >/dev/null
+settled
+expect "the entry" left "$(ls "$BACK/.Trash-1234/files")"
+: >over
+wait $toucher
+unmount

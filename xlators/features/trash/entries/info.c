@@ -13,6 +13,7 @@
 #define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
                                * still be about to write it */
 #define INFO_LOOK 20000       /* microseconds between two looks at its age */
+#define INFO_LOOKS (INFO_YOUNG / (INFO_LOOK * 1000) + 1)
 
 static int
 info_write (struct client *owner, fd_t *fd, const char *text)
@@ -105,16 +106,18 @@ info_is_young (struct client *owner, inode_t *inode)
     trash_folder_stat (owner, inode, &buf);
     age = trash_nanoseconds (now.tv_sec, (uint32_t) now.tv_nsec)
         - trash_nanoseconds (buf.ia_mtime, buf.ia_mtime_nsec);
-    return buf.ia_type != IA_INVAL && age >= 0 && age < INFO_YOUNG;
+    /* The time of a file may be a little later than clock_today. */
+    return buf.ia_type != IA_INVAL && age > -INFO_YOUNG && age < INFO_YOUNG;
 }
 
-/* Returns 0 once the file may be written; or a negative errno. */
+/* Returns 0 once the file may be written; or a negative errno. Its owner can renew its times for
+ * ever; but a program that made it before this looked has had its time by the last look. */
 static int
 info_wait (struct client *owner, fd_t *fd, const char *text)
 {
     int r = info_compare (owner, fd, text);
 
-    while (r == 1 && info_is_young (owner, fd->inode)) {
+    for (int looks = INFO_LOOKS; r == 1 && looks > 0 && info_is_young (owner, fd->inode); looks--) {
         g_usleep (INFO_LOOK);
         r = info_compare (owner, fd, text);
     }
