@@ -96,3 +96,16 @@ expect "the entry" left "$(ls "$BACK/.Trash-1234/files")"
 : >over
 wait $toucher
 unmount
+
+# A look at the limits of a large trash, in slow storage, makes pauses, in which it can be stopped.
+touch "$BACK/.Trash-1234/files"/{1..1500} "$BACK/.Trash-1234/info"/{1..1500}.trashinfo
+stack debug/delay-gen,enable=lookup,delay-percentage=100,delay-duration=30000 \
+    features/trash,settle=50ms,max-total=1GB
+mount_volfile "$VOL"
+as 1235 touch "$MNT/of1235/file"
+as 1235 rm "$MNT/of1235/file"
+wait_until '[ -e "$BACK/.Trash-1235/files/file" ]'
+job=$("$WINDLASS" jobs list "$MNT" | sed -n 's/^job \([0-9]*\): settle.*/\1/p')
+expect_ok "$WINDLASS" jobs stop "$MNT" "$job"
+wait_until 20 '! "$WINDLASS" jobs list "$MNT" | grep -q "^job $job:"'
+unmount

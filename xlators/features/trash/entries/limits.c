@@ -31,7 +31,8 @@ struct room {
 
 struct limits_look {
     xlator_t *this;
-    struct client *client;
+    struct trash_work *work;
+    struct client *client; /* of work */
     bool sizes;         /* are wanted */
     GPtrArray *trashed; /* struct trashed */
     struct room lack;   /* what has to become free */
@@ -64,23 +65,39 @@ trash_has_limits (const trash_private_t *priv)
 
 /* --- what lies there -------------------------------------------------------------------------- */
 
+/* Between two pieces of the work, so that a hold need not wait for all of a large trash. Returns 0,
+ * or -EINTR: the job must stop. */
+static int
+limits_next (const struct limits_look *look)
+{
+    return trash_work_next (look->work) ? 0 : -EINTR;
+}
+
+/* The room of a tree. */
+struct tree_counted {
+    struct limits_look *look;
+    struct room *room;
+};
+
 static int
 tree_add_room (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
                const struct iatt *buf)
 {
-    struct room *room = tree->data;
+    const struct tree_counted *counted = tree->data;
+    struct room *room = counted->room;
 
     room->bytes += buf->ia_blocks * 512;
     room->inodes += buf->ia_nlink <= 1 || buf->ia_type == IA_IFDIR;
-    return 0;
+    return limits_next (counted->look);
 }
 
 /* Adds what a name and all below take. */
 static void
 tree_room (struct limits_look *look, inode_t *directory, const char *name, struct room *room)
 {
+    struct tree_counted counted = { look, room };
     const struct sync_tree tree = { look->client, look->this->fd_maker, NULL, tree_add_room,
-                                    room };
+                                    &counted };
 
     sync_tree_each (&tree, directory, name);
 }
@@ -148,7 +165,7 @@ look_at_trash (struct limits_look *look, inode_t *parent, const char *name, cons
         || !look_at_folder (look, top, "info", uid, &info))
         return;
     sync_names_list (look->client, look->this->fd_maker, info, names);
-    for (guint i = 0; i < names->len; i++)
+    for (guint i = 0; i < names->len && limits_next (look) == 0; i++)
         look_at_entry (look, info, files, uid, names->pdata[i]);
 }
 
@@ -161,7 +178,7 @@ trashes_each (struct limits_look *look, inode_t *parent, const char *prefix,
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
     sync_names_list (look->client, look->this->fd_maker, parent, names);
-    for (guint i = 0; i < names->len; i++) {
+    for (guint i = 0; i < names->len && limits_next (look) == 0; i++) {
         if (!g_str_has_prefix (names->pdata[i], prefix))
             continue;
         look_at_trash (look, parent, names->pdata[i],
@@ -213,13 +230,22 @@ trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct 
     loc_wipe_path (&loc);
 }
 
+static int
+tree_evict_one (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
+                 const struct iatt *buf)
+{
+    const int r = limits_next (tree->data);
+
+    return r < 0 ? r : sync_tree_remove (tree, directory, name, inode, buf);
+}
+
 /* Removes a name with all below, as the owner of the trash. */
 static int
 trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *directory,
                      const char *name)
 {
-    const struct sync_tree tree = { owner, look->this->fd_maker, trash_tree_open, sync_tree_remove,
-                                    NULL };
+    const struct sync_tree tree = { owner, look->this->fd_maker, trash_tree_open, tree_evict_one,
+                                    look };
 
     return sync_tree_each (&tree, directory, name);
 }
@@ -419,6 +445,8 @@ hold_free (struct limits_look *look, inode_t *root)
         return;
     look->sizes = false;
     trashes_all (look, root, NULL);
+    if (limits_next (look) < 0)
+        return; /* what was not looked at may be older */
     g_ptr_array_sort (look->trashed, older_first);
     for (guint i = 0; i < look->trashed->len && free_is_short (look, root); i++) {
         const struct trashed *one = look->trashed->pdata[i];
@@ -437,7 +465,8 @@ trash_limits_hold (xlator_t *this, bool free_alone)
     inode_t *root = __atomic_load_n (&priv->root, __ATOMIC_ACQUIRE);
     const bool by_size = __atomic_load_n (&priv->max_total, __ATOMIC_RELAXED) > 0;
     const bool by_age = __atomic_load_n (&priv->max_age, __ATOMIC_RELAXED) > 0;
-    struct limits_look look = { .this = this, .client = priv->entries.client, .sizes = by_size };
+    struct limits_look look = { .this = this, .work = &priv->entries.work,
+                                .client = priv->entries.client, .sizes = by_size };
 
     if (!root || !trash_has_limits (priv) || xlator_is_read_only (this))
         return;
