@@ -138,38 +138,11 @@ folder_find (struct restoring *restoring, struct client *client, const char *fol
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
-/* A volume of GlusterFS has no rename that replaces nothing. A file gets a further name there,
- * which replaces nothing, and loses the old one. 1: it can't have one. */
 static int
-link_once (struct restoring *restoring, const struct restored *from, const char *name)
+move_once (struct restoring *restoring, const struct restored *from, const char *name)
 {
-    struct client *client = from->entry->bin->client;
-    const int r = from->inode->ia_type == IA_IFDIR
-                      ? 1 : sync_name_link (client, from->inode, restoring->inode, name);
-
-    if (r == 0)
-        sync_name_remove (client, from->directory, from->name, from->inode);
-    return r == -EPERM || r == -EOPNOTSUPP || r == -EMLINK ? 1 : r;
-}
-
-/* A directory on a volume of GlusterFS: between the look and the rename somebody may make the name.
- * The rename then fails, unless that is an empty directory, which it replaces. */
-static int
-rename_once (struct restoring *restoring, const struct restored *from, const char *name)
-{
-    const struct bin_seen *bin = from->entry->bin;
-    const uint32_t flags = trash_rename_flags (restoring->visit->this);
-    g_autoptr (inode_t) there = NULL;
-    struct iatt buf;
-    int r = flags == 0 ? link_once (restoring, from, name) : 1;
-
-    if (r <= 0)
-        return r;
-    if (flags == 0
-        && sync_name_look (bin->outside, restoring->inode, name, &there, &buf) != -ENOENT)
-        return -EEXIST;
-    return sync_name_rename (bin->client, from->inode, from->directory, from->name,
-                             restoring->inode, name, flags);
+    return sync_name_move (from->entry->bin->client, from->inode, from->directory, from->name,
+                           restoring->inode, name, NULL);
 }
 
 /* Nobody but root moves a directory in which he may not write to another directory: its owner gets
@@ -179,12 +152,12 @@ rename_back (struct restoring *restoring, const struct restored *from, const cha
 {
     const uint32_t missing = (S_IWUSR | S_IXUSR) & ~from->buf.ia_prot;
     struct client *client = from->entry->bin->client;
-    int r = rename_once (restoring, from, name);
+    int r = move_once (restoring, from, name);
 
     if (r != -EACCES || from->buf.ia_type != IA_IFDIR || missing == 0
         || !trash_folder_permit (client, from->inode, &from->buf, missing))
         return r;
-    r = rename_once (restoring, from, name);
+    r = move_once (restoring, from, name);
     trash_folder_permit (client, from->inode, &from->buf, 0);
     return r;
 }
