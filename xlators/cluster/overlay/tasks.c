@@ -2,7 +2,7 @@
 /* Calls that go on on a thread of core/work, and the turns of directories. */
 #include "overlay.h"
 
-#define MOVES_PATIENCE 30000 /* milliseconds */
+#define MOVES_PATIENCE (30 * G_GINT64_CONSTANT (1000000000)) /* nanoseconds */
 
 struct overlay_local *
 overlay_local_of (call_frame_t *frame)
@@ -169,12 +169,15 @@ moves_now (const xlator_t *this)
 unsigned
 overlay_moves (const xlator_t *this)
 {
-    unsigned moves = moves_now (this);
+    struct overlay_shared *parts = overlay_priv (this)->parts;
+    const int64_t until = clock_now () + MOVES_PATIENCE;
+    unsigned moves;
 
-    for (unsigned waited = 0; moves % 2 == 1 && waited < MOVES_PATIENCE; waited++) {
-        g_usleep (1000);
-        moves = moves_now (this);
-    }
+    pthread_mutex_lock (&parts->lock);
+    while ((moves = moves_now (this)) % 2 == 1
+           && thread_cond_wait_until (&parts->changed, &parts->lock, until) == 0)
+        continue;
+    pthread_mutex_unlock (&parts->lock);
     return moves;
 }
 
