@@ -32,7 +32,8 @@
 
 /* --- which there are -------------------------------------------------------------------------- */
 
-/* As cluster/overlay marks the root of a layer above a frozen one. */
+/* As cluster/overlay marks the root of a layer above a frozen one. A mark that can't be read may be
+ * one. */
 static bool
 layer_is_marked (const char *path)
 {
@@ -40,10 +41,14 @@ layer_is_marked (const char *path)
                                         "user.overlay.windlass.layer" };
     char value[sizeof FIRST];
 
-    for (size_t i = 0; i < G_N_ELEMENTS (keys); i++)
-        if (lgetxattr (path, keys[i], value, sizeof value) == (ssize_t) strlen (FIRST)
-            && memcmp (value, FIRST, strlen (FIRST)) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS (keys); i++) {
+        const ssize_t size = lgetxattr (path, keys[i], value, sizeof value);
+
+        if (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
             return true;
+        if (size == (ssize_t) strlen (FIRST) && memcmp (value, FIRST, strlen (FIRST)) == 0)
+            return true;
+    }
     return false;
 }
 
@@ -101,12 +106,25 @@ layers_add_others (const char *state, GPtrArray *layers)
             g_ptr_array_add (layers, g_strdup (*path));
 }
 
-unsigned
-kept_view_frozen (const struct kept_view *kept)
+/* A commit leaves a layer without names. */
+static bool
+layer_is_empty (const char *path)
 {
-    g_autoptr (GPtrArray) layers = frozen_layers (kept->state);
+    g_autoptr (GDir) entries = g_dir_open (path, 0, NULL);
 
-    return layers->len;
+    return entries && !g_dir_read_name (entries);
+}
+
+bool
+kept_view_has_frozen (const struct kept_view *kept)
+{
+    g_autofree char *folder = g_build_filename (kept->state, CHANGES, LAYERS, NULL);
+    g_autoptr (GPtrArray) layers = frozen_layers (kept->state);
+    bool has = access (folder, R_OK) < 0 && errno != ENOENT;
+
+    for (guint i = 0; !has && i < layers->len; i++)
+        has = !layer_is_empty (layers->pdata[i]);
+    return has;
 }
 
 /* --- --from ----------------------------------------------------------------------------------- */

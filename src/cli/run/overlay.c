@@ -98,27 +98,28 @@ file_takes_marks (const char *file)
         || setxattr (file, "user.overlay.windlass", "", 0, 0) == 0;
 }
 
-/* Whether an overlay can keep its changes in the folder: what its init tries. NFS and most file
+/* Tries whether an overlay can keep its changes in the folder, as its init does. NFS and most file
  * systems over FUSE have no flags of renameat2(2), some have no attributes, and another view has no
- * marks for a view in it. */
-static bool
-folder_takes_changes (const char *folder)
+ * marks for a view in it. Returns 0 or a negative errno. */
+static int
+folder_try_changes (const char *folder)
 {
     g_autofree char *trial = g_build_filename (folder, "trial.XXXXXX", NULL);
     g_autofree char *file = NULL, *other = NULL;
-    bool takes;
+    int r = 0;
 
     if (!g_mkdtemp (trial))
-        return false;
+        return -errno;
     file = g_build_filename (trial, "file", NULL);
     other = g_build_filename (trial, "other", NULL);
-    takes = mknod (file, S_IFREG | 0600, 0) == 0 && file_takes_marks (file)
-         && renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_WHITEOUT) == 0
-         && renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+    if (mknod (file, S_IFREG | 0600, 0) < 0 || !file_takes_marks (file)
+        || renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_WHITEOUT) < 0
+        || renameat2 (AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE) < 0)
+        r = -errno;
     (void) unlink (file);
     (void) unlink (other);
     (void) rmdir (trial);
-    return takes;
+    return r;
 }
 
 /* Makes the folder for the changes of all views beside DIR. Returns whether it can be used. */
@@ -131,20 +132,21 @@ folder_beside_make (const char *beside)
     if (!made && (errno != EEXIST || access (beside, W_OK) < 0))
         return false;
     if (lstat (beside, &st) == 0 && S_ISDIR (st.st_mode) && st.st_uid == geteuid ()
-        && folder_takes_changes (beside))
+        && folder_try_changes (beside) == 0)
         return true;
     if (made)
         (void) rmdir (beside);
     return false;
 }
 
-/* Returns 0 or a negative errno; -EOPNOTSUPP: no folder can take changes. */
+/* Returns 0 or a negative errno; -EOPNOTSUPP or -EINVAL: no folder can take changes. */
 static int
 view_make_state (struct kept_view *kept, const char *directory, const char *list)
 {
     g_autofree char *parent = g_path_get_dirname (directory);
     g_autofree char *beside = g_build_filename (parent, BESIDE, NULL);
     struct stat st;
+    int r;
 
     kept->entry = g_build_filename (list, kept->name, NULL);
     if (stat (kept->entry, &st) < 0 && errno == ENOENT)
@@ -156,8 +158,9 @@ view_make_state (struct kept_view *kept, const char *directory, const char *list
         if (mkdir (kept->state, 0700) < 0 || symlink (kept->state, kept->entry) < 0)
             return -errno;
     } else {
-        if (!folder_takes_changes (list))
-            return -EOPNOTSUPP;
+        r = folder_try_changes (list);
+        if (r < 0)
+            return r;
         kept->state = g_strdup (kept->entry);
         if (mkdir (kept->state, 0700) < 0)
             return -errno;
@@ -180,7 +183,7 @@ kept_view_begin (const struct cli_command *command, const char *directory, struc
         return run_refuse (command, "there is a kept view '%s' already; 'windlass overlay status' "
                                     "lists them", kept->keep);
     }
-    if (r == -EOPNOTSUPP)
+    if (r == -EOPNOTSUPP || r == -EINVAL)
         return run_refuse (command, "neither a folder beside '%s' nor '%s' can take changes: that "
                                     "needs a file system with extended attributes and the flags of "
                                     "renameat2(2); set XDG_STATE_HOME to a folder of yours on a "
@@ -260,15 +263,19 @@ view_changes (const char *where, const char *option)
     return changes;
 }
 
-/* Makes all changes in the directory. Returns whether that was done. */
+/* Makes all changes in the directory. Returns whether that was done. commits: by a commit, where an
+ * apply is refused. */
 static bool
 view_apply (const struct kept_view *kept, const char *where, bool commits)
 {
-    static const char *const all[] = { NULL }, *const root[] = { "--", "/", NULL };
+    static const char *const root[] = { "--", "/", NULL }, *const all[] = { NULL };
     g_autofree char *error = NULL;
-    GString *answer = view_command (where, commits ? "commit" : "apply", commits ? all : root,
-                                    &error);
+    GString *answer = view_command (where, "apply", root, &error);
 
+    if (!answer && commits) {
+        g_clear_pointer (&error, g_free);
+        answer = view_command (where, "commit", all, &error);
+    }
     if (answer && !kept->json)
         cli_print_safely (stderr, answer->str);
     if (!answer)
@@ -328,21 +335,20 @@ changes_print_json (const struct kept_view *kept, const GString *changes, int st
 }
 
 /* Changes that programs have made, or frozen, during the apply are kept. A commit moves renamed
- * directories as well, which an apply can't; but it makes the changes of frozen layers, too, which
- * were not listed. It leaves one layer, the upper until then, without changes. */
+ * directories, which an apply can't; but it makes the changes of frozen layers, too, which were not
+ * listed. */
 static void
 view_decide (struct kept_view *kept, const char *where)
 {
     const enum view_fate fate = view_fate (kept);
-    const bool commits = !kept->from && kept_view_frozen (kept) == 0;
     g_autoptr (GString) left = NULL;
 
     if (fate == VIEW_APPLY) {
-        kept->applied = view_apply (kept, where, commits);
+        kept->applied = view_apply (kept, where, !kept->from && !kept_view_has_frozen (kept));
         left = kept->applied ? view_changes (where, NULL) : NULL;
     }
     kept->drops = fate == VIEW_DISCARD
-                  || (left && left->len == 0 && kept_view_frozen (kept) == (commits ? 1 : 0));
+                  || (left && left->len == 0 && !kept_view_has_frozen (kept));
 }
 
 static void
@@ -364,9 +370,9 @@ kept_view_answer (struct kept_view *kept, const char *where, int status)
     const bool none = changes && changes->str[strspn (changes->str, "[] \n")] == '\0';
 
     if (none) {
-        kept->drops = kept->discard || (!kept->keep && kept_view_frozen (kept) == 0);
+        kept->drops = kept->discard || (!kept->keep && !kept_view_has_frozen (kept));
         say_line (stderr, "windlass run: nothing was changed%s",
-                  kept_view_frozen (kept) > 0 ? " since the last freeze" : "");
+                  kept_view_has_frozen (kept) ? " since the last freeze" : "");
     } else if (changes) {
         if (!kept->json)
             cli_print_safely (stderr, changes->str);

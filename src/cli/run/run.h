@@ -167,8 +167,8 @@ int kept_view_use (const struct cli_command *command, const struct kept_view *ke
 void kept_view_unuse (const struct kept_view *kept);
 /* Returns the name of a view that needs the layers of this one; NULL: none does. g_free it. */
 char *kept_view_user (const struct kept_view *kept);
-/* Returns the number of the view's own frozen layers. */
-unsigned kept_view_frozen (const struct kept_view *kept);
+/* Returns whether changes lie in frozen layers of the view's own; true if that is not known. */
+bool kept_view_has_frozen (const struct kept_view *kept);
 
 /* --- namespace.c: a mount namespace of its own --- */
 

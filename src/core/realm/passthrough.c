@@ -152,7 +152,7 @@ bool
 passthrough_sees_flush (xlator_t *top, inode_t *inode)
 {
     if (!top->pass_through && top->api->passthrough.sees_flush
-        && top->api->passthrough.sees_flush (top, inode))
+        && top->api->passthrough.sees_flush (top, realm_inode_of (top, inode)))
         return true;
     for (const xlator_list_t *child = top->children; child; child = child->next)
         if (passthrough_sees_flush (child->xlator, inode))

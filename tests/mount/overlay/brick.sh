@@ -18,6 +18,7 @@ mount_volfile "$VOL"
 mkdir "$MNT/merged" "$MNT/many"
 echo lower >"$MNT/file"
 echo gone >"$MNT/removed"
+echo file >"$MNT/replaced"
 echo in >"$MNT/merged/in"
 head -c 3000000 /dev/urandom >"$MNT/big"
 touch "$MNT"/many/{1..40}
@@ -88,6 +89,14 @@ expect_ok "$WINDLASS" overlay apply "$MNT" file second
 expect "the base" "lower one two" "$(cat one.d/file one.d/second | xargs)"
 expect "temporary names that are left" "" "$(find one.d -name '.windlass*')"
 
+# A directory takes the place of a file, which is gone by then: names can't be exchanged there.
+rm "$MNT/replaced"
+mkdir "$MNT/replaced"
+lost $RENAME "$WINDLASS" overlay apply "$MNT" replaced
+[ -d "$MNT/replaced" ] || fail "the view has lost a directory"
+expect_ok "$WINDLASS" overlay apply "$MNT" replaced
+[ -d one.d/replaced ] || fail "the base lacks the directory"
+
 # A commit goes on where it was.
 mkdir "$MNT/new"
 echo new >"$MNT/new/file"
@@ -98,7 +107,7 @@ for call in $MKNOD $WRITE $RENAME $RMDIR; do
 done
 expect_ok "$WINDLASS" overlay commit "$MNT"
 expect "what is left to commit" "" "$(changed)"
-expect "the base" "big file many new second" "$(ls one.d | xargs)"
+expect "the base" "big file many new replaced second" "$(ls one.d | xargs)"
 expect "a file of the base" new "$(cat one.d/new/file)"
 expect "the changed file" "$(sha256sum <"$MNT/big")" "$(sha256sum <one.d/big)"
 unmount

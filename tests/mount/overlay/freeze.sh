@@ -211,6 +211,30 @@ mount_volfile "$VOL" -o ro
 expect_error "the mount is read-only .-o ro.: its changes stay as they are" freeze
 unmount
 
+# --- far more layers than a directory was used in -------------------------------------------------
+
+# A file that is open has the same number by its name, also if the directory was not used while 66
+# layers were frozen.
+rm -r "$UPPER"
+mkdir "$UPPER"
+mkdir -p "$BACK/unused"
+for i in 1 2 3; do echo $i >"$BACK/unused/$i"; done
+overlay_volfile
+mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+for i in 1 2; do echo more >>"$MNT/unused/$i"; done
+freeze || fail "a freeze"
+unmount
+mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0
+exec 3<>"$MNT/unused/2" 4<"$MNT/unused"
+by_name=/proc/self/fd/4/2 # without a look-up of the directory
+number=$(stat -L -c %i /proc/self/fd/3)
+for _ in {1..66}; do freeze >/dev/null || fail "a freeze without use"; done
+expect "the number of an open file by its name" "$number" "$(stat -c %i $by_name)"
+echo open >&3
+expect "what is written to it" "$(cat /proc/self/fd/3)" "$(cat $by_name)"
+exec 3>&- 4<&-
+unmount
+
 # --- while programs work --------------------------------------------------------------------------
 
 overlay_volfile

@@ -30,7 +30,7 @@ run --apply "$DIR" -- sh -c "cd '$DIR'; echo new >file; rm gone; mkdir made; ech
     exit 4" 2>told </dev/null
 expect "the status of the command" 4 $?
 expect_match "the changes" "^changed  /file \(content\)$" "$(cat told)"
-expect_match "what was done" "^4 changes committed, " "$(cat told)"
+expect_match "what was done" "^4 changes applied; " "$(cat told)"
 expect_match "where the command is" "the current folder is outside of '$DIR'" "$(cat told)"
 expect "the directory" "$(printf 'deep\nfile\nmade\nmade/in')" \
     "$(cd "$DIR" && find . -mindepth 1 | sed 's|^./||' | sort)"

@@ -173,6 +173,16 @@ state_is_applied (const struct record_state *after, const struct record_state *n
                 && after->mtime_nsec == now->mtime_nsec));
 }
 
+/* Where an apply can't exchange names, a directory that it replaces, or that replaces something, is
+ * not there for a moment: base_place in apply/base.c. */
+static bool
+state_is_between (const struct record_state *before, const struct record_state *after,
+                  const struct record_state *now)
+{
+    return gfid_is_null (&now->gfid) && !gfid_is_null (&after->gfid)
+        && (S_ISDIR (GUINT32_FROM_BE (before->mode)) || S_ISDIR (GUINT32_FROM_BE (after->mode)));
+}
+
 enum overlay_verdict
 overlay_record_judge (xlator_t *this, const char *path, const struct iatt *now)
 {
@@ -184,7 +194,9 @@ overlay_record_judge (xlator_t *this, const char *path, const struct iatt *now)
     if (size < sizeof *states)
         return now ? RECORD_MISSING : RECORD_SAME;
     if (state_is_unchanged (&states[0], &state)
-        || (size >= 2 * sizeof *states && state_is_applied (&states[1], &state)))
+        || (size >= 2 * sizeof *states
+            && (state_is_applied (&states[1], &state)
+                || state_is_between (&states[0], &states[1], &state))))
         return RECORD_SAME;
     return RECORD_CHANGED;
 }

@@ -158,6 +158,15 @@ overlay_inode_drop (struct overlay_inode *state)
     g_free (state);
 }
 
+/* Returns the bits of slots (overlay_slot_bit) that are slots `by` further down now. */
+static uint64_t
+slots_moved (uint64_t marked, unsigned by)
+{
+    const uint64_t on_the_last = by < 64 ? marked >> (63 - by) : marked;
+
+    return (by < 64 ? marked << by : 0) | (on_the_last ? overlay_slot_bit (UINT_MAX) : 0);
+}
+
 /* Since the state was last used, `by` layers were frozen: the upper of that time is slot `by`, and
  * the new upper has nothing of the inode. What the state says of the upper moves to that slot. If
  * the inode is there, the link count of the lower's file does not matter any more, nor do the names
@@ -166,11 +175,9 @@ static inode_t *
 inode_freeze_locked (xlator_t *this, struct overlay_inode *state, unsigned by)
 {
     inode_t *copy = __atomic_exchange_n (&state->copy, NULL, __ATOMIC_ACQ_REL);
-    const uint64_t last = state->marked & overlay_slot_bit (UINT_MAX);
     const uint64_t impure = state->impure ? overlay_slot_bit (by) : 0;
 
-    __atomic_store_n (&state->marked, (by < 64 ? state->marked << by : 0) | last | impure,
-                      __ATOMIC_RELAXED);
+    __atomic_store_n (&state->marked, slots_moved (state->marked, by) | impure, __ATOMIC_RELAXED);
     __atomic_store_n (&state->impure, false, __ATOMIC_RELAXED);
     __atomic_store_n (&state->copied, false, __ATOMIC_RELAXED);
     __atomic_store_n (&state->indexed, false, __ATOMIC_RELAXED);
