@@ -74,6 +74,17 @@ expect "the removed name" "character special file" "$(stat -c %F "$upper/removed
 wait_until work_is_clean
 expect_error "not permitted" mknod "$MNT/whiteout" c 0 0
 
+# Whiteouts are names of one object, each of which comes and goes by itself.
+touch "$BACK"/gone-{1,2,3}
+rm "$MNT"/gone-{1,2,3}
+expect "whiteouts" "character special file 1" \
+    "$(stat -c '%F %i' "$upper"/gone-* | sort -u | awk '{ print $1, $2, $3; n++ } END { print n }' |
+       tail -n 2 | xargs)"
+echo new >"$MNT/gone-2"
+expect "names that were removed" "gone-2" "$(cd "$MNT" && ls gone-*)"
+expect "the others' whiteouts" "0:0 0:0" "$(stat -c '%t:%T' "$upper"/gone-{1,3} | xargs)"
+rm "$MNT/gone-2"
+
 # A second daemon with the same directories is refused, and names the first.
 mkdir second
 "$WINDLASS" -f "$VOL" -l second.log second && fail "two daemons use one upper"

@@ -138,6 +138,8 @@ typedef struct {
     bool sweeping;                /* a job removes it */
     GPtrArray *old_roots;         /* inode_t, with references, of uppers that were thrown away; used
                                    * by one pause at a time, and at the end */
+    gfid_t whiteout;              /* of the last one that was made in the upper; or null */
+    unsigned whiteout_names;      /* that it was given */
     GSList *claims_layers;        /* struct overlay_order of commands that apply, freeze or commit,
                                    * and run: while one freezes or commits it is the only one */
     struct store *records;        /* formats/records.h; constant from init to PARENT_DOWN. NULL: a

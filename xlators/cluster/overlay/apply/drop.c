@@ -116,7 +116,8 @@ drop_may (const struct apply *apply, const struct apply_item *item)
     if (!item->done || !item->upper || item->restless)
         return false;
     return apply->complete
-        || (item->upper_buf.ia_type != IA_IFDIR && item->upper_buf.ia_nlink == 1
+        || (item->upper_buf.ia_type != IA_IFDIR
+            && (item->upper_buf.ia_nlink == 1 || overlay_is_whiteout (&item->upper_buf))
             && (!parent || (parent->kind == 'M' && !parent->opaque)));
 }
 

@@ -66,12 +66,14 @@ temporaries_plan (struct apply *apply)
 /* --- the upper's object as it is now ---------------------------------------------------------- */
 
 /* Names that come and go change a directory's times, and the ctime of a file: of the base's files
- * the apply makes names itself. */
+ * the apply makes names itself. All whiteouts are the same. */
 static bool
 iatt_same (const struct iatt *one, const struct iatt *other, bool is_base)
 {
     const bool named = is_base && one->ia_nlink != other->ia_nlink;
 
+    if (!is_base && overlay_is_whiteout (one) && overlay_is_whiteout (other))
+        return true;
     return gfid_equal (&one->ia_gfid, &other->ia_gfid) && one->ia_prot == other->ia_prot
         && one->ia_uid == other->ia_uid && one->ia_gid == other->ia_gid
         && (one->ia_type == IA_IFDIR

@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#define WHITEOUT_NAMES 1000 /* of one whiteout: file systems have limits, as ext4's 65,000 */
+
 /* The tables of the layers must not get names that no directory has. Returns 0 or a negative
  * errno. */
 static int
@@ -234,14 +236,58 @@ overlay_move (struct overlay_act *act, const struct overlay_move *move, uint32_t
     return error_or_0 (r);
 }
 
+/* Returns the whiteout that gets one name more, with a reference; NULL: a new one is needed. */
+static inode_t *
+whiteout_lend (overlay_private_t *priv, struct itable *table)
+{
+    gfid_t gfid = { 0 };
+
+    pthread_mutex_lock (&priv->lock);
+    if (priv->whiteout_names < WHITEOUT_NAMES) {
+        gfid = priv->whiteout;
+        priv->whiteout_names++;
+    }
+    pthread_mutex_unlock (&priv->lock);
+    return gfid_is_null (&gfid) ? NULL : inode_find (table, &gfid);
+}
+
+static void
+whiteout_keep (overlay_private_t *priv, const inode_t *one)
+{
+    pthread_mutex_lock (&priv->lock);
+    priv->whiteout = one->gfid;
+    priv->whiteout_names = 1;
+    pthread_mutex_unlock (&priv->lock);
+}
+
+/* Makes a whiteout in a directory below. One whiteout is as good as another: as in the kernel's
+ * overlayfs most are further names of the last one, which costs less than a new object and takes no
+ * inode. *ret_made has a reference. */
+static int
+whiteout_make (struct overlay_act *act, inode_t *directory, const char *name, inode_t **ret_made)
+{
+    overlay_private_t *priv = overlay_priv (act->this);
+    struct client *client = overlay_daemon (act, OVERLAY_UPPER);
+    g_autoptr (inode_t) one = whiteout_lend (priv, directory->table);
+    int r = one ? sync_name_link (client, one, directory, name) : -ENOENT;
+
+    if (r < 0 && r != -EEXIST) {
+        g_clear_pointer (&one, inode_unref);
+        r = sync_name_mknod (client, directory, name, S_IFCHR, 0, &one);
+        if (r == 0)
+            whiteout_keep (priv, one);
+    }
+    if (r == 0)
+        *ret_made = g_steal_pointer (&one);
+    return r;
+}
+
 int
 overlay_whiteout (struct overlay_act *act, inode_t *parent, const char *name)
 {
-    inode_t *directory = realm_below (act->this, parent, OVERLAY_UPPER);
     g_autoptr (inode_t) made = NULL;
 
-    return sync_name_mknod (overlay_daemon (act, OVERLAY_UPPER), directory, name, S_IFCHR, 0,
-                            &made);
+    return whiteout_make (act, realm_below (act->this, parent, OVERLAY_UPPER), name, &made);
 }
 
 int
@@ -272,8 +318,7 @@ overlay_cover (struct overlay_act *act, inode_t *parent, const char *name, inode
     struct overlay_move move = { .directory = overlay_work (act), .name = there,
                                  .newdirectory = realm_below (act->this, parent, OVERLAY_UPPER),
                                  .newname = name, .victim = file };
-    int r = sync_name_mknod (overlay_daemon (act, OVERLAY_UPPER), move.directory, there, S_IFCHR,
-                             0, &made);
+    int r = whiteout_make (act, move.directory, there, &made);
 
     if (r < 0)
         return r;
