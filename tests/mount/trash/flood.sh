@@ -109,3 +109,27 @@ job=$("$WINDLASS" jobs list "$MNT" | sed -n 's/^job \([0-9]*\): settle.*/\1/p')
 expect_ok "$WINDLASS" jobs stop "$MNT" "$job"
 wait_until 20 '! "$WINDLASS" jobs list "$MNT" | grep -q "^job $job:"'
 unmount
+
+# min-free is stopped among old entries: what was removed last has no entry yet, and stays.
+rm -r "$BACK"/.Trash-*
+mount -t tmpfs -o size=64m tmpfs "$BACK" || skip "needs mount"
+mkdir -p "$BACK/.Trash-0"/{info,files}
+for i in {1..60}; do
+    head -c 500K /dev/zero >"$BACK/.Trash-0/files/$i"
+    touch "$BACK/.Trash-0/info/$i.trashinfo"
+done
+stack debug/delay-gen,enable=lookup,delay-percentage=100,delay-duration=20000 \
+    features/trash,settle=1h,min-free=1KB
+mount_volfile "$VOL"
+touch "$MNT/young"
+rm "$MNT/young"
+sed -i 's/min-free .*/min-free 48MB/' "$VOL"
+expect_ok "$WINDLASS" reload "$MNT"
+wait_until '[ "$(ls "$BACK/.Trash-0/files" | wc -l)" -lt 60 ]'
+job=$("$WINDLASS" jobs list "$MNT" | sed -n 's/^job \([0-9]*\): settle.*/\1/p')
+expect_ok "$WINDLASS" jobs stop "$MNT" "$job"
+wait_until 20 '! "$WINDLASS" jobs list "$MNT" | grep -q "^job $job:"'
+[ "$(ls "$BACK/.Trash-0/files" | wc -l)" -gt 40 ] || fail "the job went on"
+unmount
+expect "the youngest" young "$(ls "$BACK/.Trash-0/files" | grep young)"
+umount "$BACK"

@@ -283,7 +283,7 @@ hold_total_and_age (struct limits_look *look)
     g_ptr_array_sort (look->trashed, older_first);
     for (guint i = 0; i < look->trashed->len; i++)
         total += ((struct trashed *) look->trashed->pdata[i])->size;
-    for (guint i = 0; i < look->trashed->len; i++) {
+    for (guint i = 0; i < look->trashed->len && limits_next (look) == 0; i++) {
         struct trashed *one = look->trashed->pdata[i];
 
         if (!(most > 0 && total > most) && !(age > 0 && now - one->since > age))
@@ -398,7 +398,7 @@ free_is_short (struct limits_look *look, inode_t *root)
 }
 
 /* Removes what lies in a stage, and its folder. Returns 0 or a negative errno: then some of it is
- * left. */
+ * left. -EINTR: the job must stop. */
 static int
 stage_discard (struct limits_look *look, struct trash_stage *stage)
 {
@@ -410,7 +410,10 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
 
     for (guint i = 0; r == 0 && i < names->len; i++) {
         tree_room (look, stage->folder, names->pdata[i], &look->gone);
-        r = sync_name_remove_tree (look->client, this->fd_maker, stage->folder, names->pdata[i]);
+        r = limits_next (look);
+        if (r == 0)
+            r = sync_name_remove_tree (look->client, this->fd_maker, stage->folder,
+                                       names->pdata[i]);
         if (r == 0)
             trash_count_for_good (this, ENOSPC, names->pdata[i]);
     }
@@ -419,12 +422,13 @@ stage_discard (struct limits_look *look, struct trash_stage *stage)
     return r;
 }
 
-/* What has no entry yet: it is younger than all that has one, and an entry needs space, too. */
+/* What has no entry yet: it is younger than all that has one, and an entry needs space, too. So it
+ * stays if the job was stopped before the entries were gone. */
 static void
 hold_free_of_stages (struct limits_look *look, inode_t *root)
 {
     struct trash_stage *stage;
-    int r = 0;
+    int r = limits_next (look);
 
     while (r == 0 && free_is_short (look, root)
            && (stage = trash_stage_next (look->this, TRASH_ALL, ALL_USERS))) {
@@ -448,7 +452,8 @@ hold_free (struct limits_look *look, inode_t *root)
     if (limits_next (look) < 0)
         return; /* what was not looked at may be older */
     g_ptr_array_sort (look->trashed, older_first);
-    for (guint i = 0; i < look->trashed->len && free_is_short (look, root); i++) {
+    for (guint i = 0; i < look->trashed->len && limits_next (look) == 0
+                      && free_is_short (look, root); i++) {
         const struct trashed *one = look->trashed->pdata[i];
 
         tree_room (look, one->files, one->name, &look->gone);
