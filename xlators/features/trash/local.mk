@@ -26,6 +26,8 @@ xlators_features_trash_so_SOURCES = \
     %D%/entries/making.h \
     %D%/entries/notices.c \
     %D%/entries/record.c \
+    %D%/entries/removal.c \
+    %D%/entries/removal.h \
     %D%/gluster/gluster.c \
     %D%/gluster/gluster.h \
     %D%/gluster/remove.c \

@@ -492,9 +492,6 @@ bool trash_has_limits (const trash_private_t *priv);
 void trash_limits_hold (xlator_t *this, bool free_alone);
 /* Has that done in the line `entries`, now, since there is no space; on any thread. */
 void trash_limits_soon (xlator_t *this);
-/* For a walk that removes a tree (sync_tree.open): a user who has taken away his own rights in a
- * directory gets them back. */
-void trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf);
 
 /* --- stage/remove.c, stage/replace.c, stage/rmdir.c, stage/temporaries.c: operations ---------- */
 

@@ -3,6 +3,7 @@
  * windlass trash empty: removes entries for good, each as the user of its trash.
  */
 #include "commands.h"
+#include "../entries/removal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,63 +17,33 @@ struct trash_emptying {
     uint64_t removed; /* names, for the progress */
 };
 
-/* --- a tree ----------------------------------------------------------------------------------- */
-
-static int
-tree_remove_one (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
-                 const struct iatt *buf)
-{
-    struct trash_emptying *emptying = tree->data;
-    struct job *job = emptying->visit->job;
-    int r;
-
-    if (!job_next (job))
-        return -EINTR;
-    job_progress (job, ++emptying->removed, 0);
-    r = sync_name_remove (tree->client, directory, name, inode);
-    return r == -ENOENT ? 0 : r;
-}
-
-/* Removes a name with all that is below it, as the user of the trash. */
-static int
-tree_remove_all (struct trash_emptying *emptying, const struct bin_seen *bin, inode_t *directory,
-                 const char *name)
-{
-    const struct sync_tree tree = { bin->client, emptying->visit->this->fd_maker, trash_tree_open,
-                                    tree_remove_one, emptying };
-    const int r = sync_tree_each (&tree, directory, name);
-
-    return r == -ENOENT ? 0 : r;
-}
-
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* The tree may have taken long to remove. While the information file is there, no program makes
- * another entry of the name. */
-static int
-info_remove (struct trash_emptying *emptying, const struct entry_seen *entry, const char *name)
+static bool
+empty_next (void *data)
 {
-    const struct bin_seen *bin = entry->bin;
-    g_autoptr (inode_t) info = NULL;
-    int r = trash_info_look (bin->client, bin->info, name, &entry->info, &info);
+    struct trash_emptying *emptying = data;
+    struct job *job = emptying->visit->job;
 
-    if (r == 0)
-        r = sync_name_remove (bin->client, bin->info, name, info);
-    return r == -ESTALE ? 0 : r;
+    if (!job_next (job))
+        return false;
+    job_progress (job, ++emptying->removed, 0);
+    return true;
+}
+
+static struct trash_removal
+empty_of (struct trash_emptying *emptying, const struct bin_seen *bin, const char *name)
+{
+    return (struct trash_removal){ emptying->visit->this, bin->client, bin->info, bin->files, name,
+                                   empty_next, emptying };
 }
 
 static int
 entry_remove (struct trash_emptying *emptying, const struct entry_seen *entry)
 {
-    const struct bin_seen *bin = entry->bin;
-    g_autofree char *name = g_strconcat (entry->name, TRASH_INFO_SUFFIX, NULL);
-    g_autoptr (inode_t) info = NULL;
-    int r = trash_info_look (bin->client, bin->info, name, &entry->info, &info);
+    const struct trash_removal removal = empty_of (emptying, entry->bin, entry->name);
+    const int r = trash_entry_remove (&removal, &entry->info);
 
-    if (r == 0)
-        r = tree_remove_all (emptying, bin, bin->files, entry->name);
-    if (r == 0)
-        r = info_remove (emptying, entry, name);
     return r == -ENOENT ? 0 : r;
 }
 
@@ -94,12 +65,27 @@ entry_remove_told (struct trash_emptying *emptying, const struct entry_seen *ent
     return 0;
 }
 
+/* Returns 0, or -EINTR. */
+static int
+rests_remove (struct trash_emptying *emptying, const struct bin_seen *bin)
+{
+    g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    struct trash_removal removal = empty_of (emptying, bin, NULL);
+    int r = 0;
+
+    sync_names_list (bin->client, emptying->visit->this->fd_maker, bin->info, names);
+    for (guint i = 0; r != -EINTR && i < names->len; i++)
+        r = trash_entry_remove_rest (&removal, names->pdata[i]);
+    return r == -EINTR ? r : 0;
+}
+
 /* A file without an information file can't be restored. The information file is made first, so no
  * program is about to make it. */
 static int
 orphans_remove (struct trash_emptying *emptying, const struct bin_seen *bin)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    struct trash_removal removal = empty_of (emptying, bin, NULL);
     int r = sync_names_list (bin->client, emptying->visit->this->fd_maker, bin->files, names);
 
     for (guint i = 0; r == 0 && i < names->len; i++) {
@@ -112,7 +98,8 @@ orphans_remove (struct trash_emptying *emptying, const struct bin_seen *bin)
         if (strlen (info) <= NAME_MAX
             && sync_name_look (bin->client, bin->info, info, &there, &buf) != -ENOENT)
             continue;
-        r = tree_remove_all (emptying, bin, bin->files, names->pdata[i]);
+        removal.name = names->pdata[i];
+        r = trash_tree_remove (&removal);
         if (r != -EINTR)
             r = 0;
     }
@@ -160,8 +147,11 @@ empty_all (struct trash_emptying *emptying)
     const bool whole = !*visit->order->arguments && visit->order->older == 0;
     int r = empty_chosen (emptying);
 
-    for (guint i = 0; whole && r == 0 && i < visit->bins->len; i++)
-        r = orphans_remove (emptying, visit->bins->pdata[i]);
+    for (guint i = 0; whole && r == 0 && i < visit->bins->len; i++) {
+        r = rests_remove (emptying, visit->bins->pdata[i]);
+        if (r == 0)
+            r = orphans_remove (emptying, visit->bins->pdata[i]);
+    }
     return r;
 }
 

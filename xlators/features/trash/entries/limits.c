@@ -7,7 +7,7 @@
  * The owner of a trash may have moved there what others own. So entries are removed with the rights
  * of the owner, and what he can't remove stays.
  */
-#include "../trash.h"
+#include "removal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,6 +153,36 @@ is_number_of_user (const char *text, uid_t *ret_uid)
     return strcmp (again, text) == 0;
 }
 
+static bool
+limits_go_on (void *look)
+{
+    return limits_next (look) == 0;
+}
+
+/* The removal of names in a trash as its owner, without the name. client_free its client. */
+static struct trash_removal
+removal_as_owner (struct limits_look *look, inode_t *info, inode_t *files, uid_t uid)
+{
+    const gid_t group = uid == 0 ? 0 : trash_priv (look->this)->no_group;
+    const struct trash_who who = { uid, group, 0 };
+
+    return (struct trash_removal){ look->this, trash_owner_new (look->this, look->client, &who),
+                                   info, files, NULL, limits_go_on, look };
+}
+
+/* Removes what a removal that was stopped, or a daemon that was killed, has left of an entry. */
+static void
+look_at_rest (struct limits_look *look, inode_t *info, inode_t *files, uid_t uid, const char *name)
+{
+    struct trash_removal removal;
+
+    if (!g_str_has_suffix (name, TRASH_GONE_SUFFIX))
+        return;
+    removal = removal_as_owner (look, info, files, uid);
+    trash_entry_remove_rest (&removal, name);
+    client_free (removal.client);
+}
+
 static void
 look_at_trash (struct limits_look *look, inode_t *parent, const char *name, const char *number)
 {
@@ -165,8 +195,10 @@ look_at_trash (struct limits_look *look, inode_t *parent, const char *name, cons
         || !look_at_folder (look, top, "info", uid, &info))
         return;
     sync_names_list (look->client, look->this->fd_maker, info, names);
-    for (guint i = 0; i < names->len && limits_next (look) == 0; i++)
+    for (guint i = 0; i < names->len && limits_next (look) == 0; i++) {
+        look_at_rest (look, info, files, uid, names->pdata[i]);
         look_at_entry (look, info, files, uid, names->pdata[i]);
+    }
 }
 
 /* Looks at the trashes in a directory: those whose names are the prefix and a user's number, as in
@@ -219,54 +251,16 @@ older_first (gconstpointer a, gconstpointer b)
     return strcmp (one->name, other->name);
 }
 
-void
-trash_tree_open (const struct sync_tree *tree, inode_t *directory, const struct iatt *buf)
-{
-    loc_t loc = { .inode = directory };
-    struct iatt to = { .ia_prot = buf->ia_prot | S_IRWXU };
-
-    if (to.ia_prot != buf->ia_prot)
-        sync_setattr (tree->client, &loc, &to, IATT_MODE, NULL, NULL);
-    loc_wipe_path (&loc);
-}
-
-static int
-tree_evict_one (const struct sync_tree *tree, inode_t *directory, const char *name, inode_t *inode,
-                 const struct iatt *buf)
-{
-    const int r = limits_next (tree->data);
-
-    return r < 0 ? r : sync_tree_remove (tree, directory, name, inode, buf);
-}
-
-/* Removes a name with all below, as the owner of the trash. */
-static int
-trashed_remove_tree (struct limits_look *look, struct client *owner, inode_t *directory,
-                     const char *name)
-{
-    const struct sync_tree tree = { owner, look->this->fd_maker, trash_tree_open, tree_evict_one,
-                                    look };
-
-    return sync_tree_each (&tree, directory, name);
-}
-
 static void
 trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
-    const gid_t group = trashed->uid == 0 ? 0 : trash_priv (look->this)->no_group;
-    const struct trash_who who = { trashed->uid, group, 0 };
-    struct client *owner = trash_owner_new (look->this, look->client, &who);
-    g_autofree char *info = g_strconcat (trashed->name, TRASH_INFO_SUFFIX, NULL);
-    g_autoptr (inode_t) inode = NULL;
-    int r = trash_info_look (owner, trashed->info, info, &trashed->seen, &inode);
+    struct trash_removal removal = removal_as_owner (look, trashed->info, trashed->files,
+                                                     trashed->uid);
 
-    if (r == 0)
-        r = trashed_remove_tree (look, owner, trashed->files, trashed->name);
-    if (r == 0 || r == -ENOENT)
-        r = trashed_remove_tree (look, owner, trashed->info, info);
-    if (r == 0)
+    removal.name = trashed->name;
+    if (trash_entry_remove (&removal, &trashed->seen) == 0)
         __atomic_add_fetch (&trash_priv (look->this)->evicted, 1, __ATOMIC_RELAXED);
-    client_free (owner);
+    client_free (removal.client);
 }
 
 /* The limits of one trash. What can't be removed pushes no other entry out. */
