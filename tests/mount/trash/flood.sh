@@ -57,8 +57,11 @@ wait_until '"$WINDLASS" jobs list "$MNT" | grep "restore.* waits for the reader"
 expect_ok timeout 20 "$WINDLASS" reload "$MNT"
 unmount
 
-# Long paths in one file with many names.
+# Long paths in one file with many names. No other entry is left out for them.
 mount_volfile "$VOL"
+for name in first{1..5}; do
+    information "$name" doc
+done
 information long "of1234/$(head -c 60000 /dev/zero | tr '\0' x | sed 's/x\{99\}/&\//g')"
 python3 - "$BACK/.Trash-1234/info" <<'END2'
 import os, sys
@@ -66,7 +69,10 @@ os.chdir(sys.argv[1])
 for i in range(4000):
     os.link("long.trashinfo", f"{i}.trashinfo")
 END2
-as 1234 "$WINDLASS" trash list "$MNT" --names none >/dev/null 2>&1
+for name in last{1..5}; do
+    information "$name" doc
+done
+expect "the entries of another path" 10 "$(as 1234 "$WINDLASS" trash list "$MNT" doc | wc -l)"
 [ "$(peak)" -lt 200000 ] || fail "4,000 paths of 60 KB took $(peak) KiB of memory"
 unmount
 rm "$BACK/.Trash-1234"/{info,files}/*

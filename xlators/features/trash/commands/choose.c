@@ -160,7 +160,7 @@ part_of_path (const struct visit *visit, const char *path, const char *part)
         if (g_strcmp0 (entry->path, path) != 0)
             break;
         if (is_old_enough (visit->order, entry))
-            found = visit_part (entry, part);
+            found = visit_part (visit, entry, part);
     }
     return found;
 }

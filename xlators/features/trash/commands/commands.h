@@ -46,14 +46,15 @@ struct bin_seen {
     inode_t *info, *files;  /* with references */
     struct client *client;  /* for what lies in the trash, as its user */
     struct client *outside; /* the same for the rest of the tree; may be equal */
-    uint64_t paths;         /* bytes of the paths of its entries */
+    uint64_t paths;         /* bytes of the paths of its entries; those of one text once */
 };
 
 /* No inode is kept: storage needs a descriptor for each that is removed meanwhile. */
 struct entry_seen {
     const struct bin_seen *bin;
     char *name;    /* in files */
-    char *path;    /* as trash_record_read gives it, or NULL; of a part: where the part was */
+    const char *path; /* as trash_record_read gives it, or NULL; of a part: where the part was; in
+                       * visit->paths */
     char *part;    /* NULL: the whole entry; else the way from it to an object in its tree */
     int64_t when;  /* seconds since 1970 */
     struct trash_info info;
@@ -68,6 +69,7 @@ struct visit {
     inode_t *root;      /* no reference is needed */
     GPtrArray *clients; /* struct client, owned */
     GPtrArray *bins;    /* struct bin_seen, owned */
+    GHashTable *paths;  /* set of char *, owned: of all entries and parts */
     GPtrArray *entries; /* struct entry_seen, owned: by path; those without a path come last */
     GPtrArray *parts;   /* struct entry_seen, owned: parts of entries that arguments name */
     GPtrArray *chosen;  /* struct entry_seen: those that the order is about, in the same order, and
@@ -87,7 +89,8 @@ int visit_end (struct visit *visit, int r);
 int visit_choose (struct visit *visit, bool restores);
 /* Returns another entry_seen for the object that lies so far below an entry, or NULL: its tree has
  * no such object. */
-struct entry_seen *visit_part (const struct entry_seen *entry, const char *part);
+struct entry_seen *visit_part (const struct visit *visit, const struct entry_seen *entry,
+                               const char *part);
 /* Finds the object of an entry, or of a part: its directory, with a reference, its name there,
  * which the entry owns, and its attributes. -ENOTDIR: a name on the way is no directory; links are
  * not followed. */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define INFO_MAX (64 << 10)     /* bytes of an information file that are read */
-#define PATHS_MAX (128 << 20)   /* bytes of the paths of a trash; later entries have none, as the
-                                 * owner may have made many long ones of one file with many names */
+#define PATHS_MAX (256 << 20)   /* bytes of the paths of a trash; those of one text, as of a file
+                                 * with many names, count once */
 #define CONTENT_KEY "glusterfs.content" /* xdata of a lookup: storage/posix answers with the file */
 #define WAIT_STEP 10000         /* microseconds between two looks at what is waited for */
 #define SETTLE_STEPS 300        /* steps for which nothing becomes an entry, since a user goes on
@@ -274,9 +274,26 @@ entry_seen_free (gpointer data)
     struct entry_seen *entry = data;
 
     g_free (entry->name);
-    g_free (entry->path);
     g_free (entry->part);
     g_free (entry);
+}
+
+/* Returns a path that lives as long as the visit; takes over text, which may be NULL. Entries of
+ * one text share it: a user may have made thousands of names of one information file. bin: which
+ * it counts for, or NULL. */
+static const char *
+path_keep (const struct visit *visit, char *text, struct bin_seen *bin)
+{
+    const char *known = text ? g_hash_table_lookup (visit->paths, text) : NULL;
+
+    if (!text || known) {
+        g_free (text);
+        return known;
+    }
+    if (bin)
+        bin->paths += strlen (text);
+    g_hash_table_add (visit->paths, text);
+    return text;
 }
 
 /* Reads a file whose content did not come with its lookup. */
@@ -341,10 +358,8 @@ visit_add_entry (struct visit *visit, struct bin_seen *bin, const char *info)
     entry->bin = bin;
     trash_info_note (&entry->info, &buf);
     entry->name = g_strndup (info, strlen (info) - strlen (TRASH_INFO_SUFFIX));
-    entry->path = trash_record_read (text ? text : "", buf.ia_mtime, &entry->when);
-    bin->paths += entry->path ? strlen (entry->path) : 0;
-    if (bin->paths > PATHS_MAX)
-        g_clear_pointer (&entry->path, g_free);
+    entry->path = path_keep (visit, trash_record_read (text ? text : "", buf.ia_mtime,
+                                                       &entry->when), bin);
     g_ptr_array_add (visit->entries, entry);
 }
 
@@ -367,24 +382,38 @@ entries_compare (gconstpointer a, gconstpointer b)
     return by_age != 0 ? by_age : strcmp (one->name, other->name);
 }
 
+/* Leaving entries out would have an older one restored than the newest of a path. */
+static int
+bin_check (struct visit *visit, const struct bin_seen *bin)
+{
+    if (bin->paths <= PATHS_MAX)
+        return 0;
+    job_refuse (visit->job, "the former paths in a trash of user %u have more than %d MiB: remove "
+                "information files with long paths from its folder 'info' first", bin->uid,
+                PATHS_MAX >> 20);
+    return -EFBIG;
+}
+
 static int
 visit_read (struct visit *visit)
 {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+    int r = 0;
 
-    for (guint i = 0; i < visit->bins->len; i++) {
+    for (guint i = 0; r == 0 && i < visit->bins->len; i++) {
         struct bin_seen *bin = visit->bins->pdata[i];
 
         g_ptr_array_set_size (names, 0);
         sync_names_list (bin->client, visit->this->fd_maker, bin->info, names);
-        for (guint j = 0; j < names->len; j++) {
+        for (guint j = 0; r == 0 && j < names->len; j++) {
             if (!job_next (visit->job))
                 return -EINTR;
             visit_add_entry (visit, bin, names->pdata[j]);
+            r = bin_check (visit, bin);
         }
     }
     g_ptr_array_sort (visit->entries, entries_compare);
-    return 0;
+    return r;
 }
 
 int
@@ -399,6 +428,7 @@ visit_begin (struct visit *visit, struct trash_order *order, struct job *job)
     visit->entries = g_ptr_array_new_with_free_func (entry_seen_free);
     visit->parts = g_ptr_array_new_with_free_func (entry_seen_free);
     visit->chosen = g_ptr_array_new ();
+    visit->paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
     r = visit->root ? visit_settle (visit) : -EAGAIN;
     if (r < 0)
         return r;
@@ -415,6 +445,7 @@ visit_end (struct visit *visit, int r)
     g_ptr_array_unref (visit->chosen);
     g_ptr_array_unref (visit->parts);
     g_ptr_array_unref (visit->entries);
+    g_hash_table_unref (visit->paths);
     g_ptr_array_unref (visit->bins);
     g_ptr_array_unref (visit->clients);
     if (r < 0 || !visit->unsettled)
@@ -461,7 +492,7 @@ visit_find (const struct entry_seen *entry, inode_t **ret_directory, const char 
 }
 
 struct entry_seen *
-visit_part (const struct entry_seen *entry, const char *part)
+visit_part (const struct visit *visit, const struct entry_seen *entry, const char *part)
 {
     struct entry_seen *one = g_new (struct entry_seen, 1);
     g_autoptr (inode_t) directory = NULL, inode = NULL;
@@ -470,10 +501,11 @@ visit_part (const struct entry_seen *entry, const char *part)
 
     *one = *entry;
     one->name = g_strdup (entry->name);
-    one->path = g_build_filename (entry->path, part, NULL);
     one->part = g_strdup (part);
-    if (visit_find (one, &directory, &name, &inode, &buf) == 0)
+    if (visit_find (one, &directory, &name, &inode, &buf) == 0) {
+        one->path = path_keep (visit, g_build_filename (entry->path, part, NULL), NULL);
         return one;
+    }
     entry_seen_free (one);
     return NULL;
 }
