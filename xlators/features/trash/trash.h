@@ -85,6 +85,7 @@ struct trash_work {
     struct client *client;
     struct job *job;      /* NULL: none, at the end of the graph */
     uint64_t done, total; /* of job_progress */
+    int64_t patience;     /* clock_now up to which trash_info_adopt waits; 0: it has not waited */
 };
 
 /* Returns whether the work goes on: job_next. */
@@ -454,9 +455,11 @@ int trash_info_make (xlator_t *this, struct client *owner, inode_t *folder, cons
                      const char *text, fd_t **ret_fd, inode_t **ret_inode);
 /* Takes over a file of this name, if a daemon that ended has made it for this very entry: nothing
  * of its name is in `files`, and it has the text, or, for a while, its beginning or another date.
- * -EEXIST: it is another's. Waits for a fraction of a second. */
-int trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
-                      const char *text, inode_t *files, inode_t **ret_inode);
+ * -EEXIST: it is another's; -EINTR: the work must stop. Waits for a fraction of a second, and no
+ * longer for all files of the work. */
+int trash_info_adopt (xlator_t *this, struct trash_work *work, struct client *owner,
+                      inode_t *folder, const char *name, const char *text, inode_t *files,
+                      inode_t **ret_inode);
 
 /* Returns a time of a file in nanoseconds since 1970. Its owner may have set it to any value: what
  * is before 1970 counts as 1970, and what is after 2255 as 2255. So two of them can be

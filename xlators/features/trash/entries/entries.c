@@ -2,7 +2,9 @@
 /*
  * Entries of the trash, from stages. For each name in a stage: the information file is made with
  * O_EXCL, written and synced, and then the name is renamed to files/. If the daemon ends in
- * between, the information file has no file beside it, and the next daemon takes it over.
+ * between, the information file has no file beside it, and the next daemon takes it over, if it has
+ * the name itself or one of the first numbers behind it. One with a random number stays without a
+ * file: no command lists it, and `empty` of all removes it once it is an hour old.
  *
  * A sync of each file waits for the disk. So if there are many names, the information files of a
  * batch of them are made, then one sync of the file system does for all (batch_sync_once), and then
@@ -103,8 +105,8 @@ entry_inform (struct entries_making *making, struct entry *entry, const char *te
                          later ? &entry->fd : NULL, &entry->of_info);
     entry->adopts = r == -EEXIST && making->stage->born == 0;
     if (entry->adopts)
-        r = trash_info_adopt (making->this, making->owner, making->bin.info, entry->info, text,
-                              making->bin.files, &entry->of_info);
+        r = trash_info_adopt (making->this, making->work, making->owner, making->bin.info,
+                              entry->info, text, making->bin.files, &entry->of_info);
     return r;
 }
 

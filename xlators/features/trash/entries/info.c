@@ -13,7 +13,6 @@
 #define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
                                * still be about to write it */
 #define INFO_LOOK 20000       /* microseconds between two looks at its age */
-#define INFO_LOOKS (INFO_YOUNG / (INFO_LOOK * 1000) + 1)
 
 static int
 info_write (struct client *owner, fd_t *fd, const char *text)
@@ -110,14 +109,21 @@ info_is_young (struct client *owner, inode_t *inode)
     return buf.ia_type != IA_INVAL && age > -INFO_YOUNG && age < INFO_YOUNG;
 }
 
-/* Returns 0 once the file may be written; or a negative errno. Its owner can renew its times for
- * ever; but a program that made it before this looked has had its time by the last look. */
+/* Returns 0 once the file may be written; or a negative errno. All files together are waited for as
+ * long as one: those that a daemon that ended has made are older than the first look at any. What
+ * is young still was made since then, or its owner renews its times: it is left alone. */
 static int
-info_wait (struct client *owner, fd_t *fd, const char *text)
+info_wait (struct client *owner, fd_t *fd, const char *text, struct trash_work *work)
 {
     int r = info_compare (owner, fd, text);
 
-    for (int looks = INFO_LOOKS; r == 1 && looks > 0 && info_is_young (owner, fd->inode); looks--) {
+    if (work->patience == 0)
+        work->patience = clock_now () + INFO_YOUNG;
+    while (r == 1 && info_is_young (owner, fd->inode)) {
+        if (clock_now () > work->patience)
+            return -EEXIST;
+        if (!trash_work_next (work))
+            return -EINTR;
         g_usleep (INFO_LOOK);
         r = info_compare (owner, fd, text);
     }
@@ -136,8 +142,8 @@ info_has_file (struct client *owner, inode_t *files, const char *info)
 }
 
 int
-trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const char *name,
-                  const char *text, inode_t *files, inode_t **ret_inode)
+trash_info_adopt (xlator_t *this, struct trash_work *work, struct client *owner, inode_t *folder,
+                  const char *name, const char *text, inode_t *files, inode_t **ret_inode)
 {
     g_autoptr (inode_t) inode = NULL;
     g_autoptr (fd_t) fd = NULL;
@@ -148,7 +154,7 @@ trash_info_adopt (xlator_t *this, struct client *owner, inode_t *folder, const c
         || sync_name_look (owner, folder, name, &inode, &buf) < 0 || buf.ia_type != IA_IFREG
         || sync_name_open (owner, this->fd_maker, inode, O_RDWR, &fd) < 0)
         return -EEXIST;
-    r = info_wait (owner, fd, text);
+    r = info_wait (owner, fd, text, work);
     if (r == 0 && info_has_file (owner, files, name))
         r = -EEXIST;
     if (r == 0)

@@ -153,6 +153,7 @@ recovery_pass (struct recovery *recovery)
     int r = sync_name_look (recovery->work.client, recovery->root,
                             trash_priv (recovery->this)->top_name, &top, &buf);
 
+    recovery->work.patience = 0;
     if (r == -ENOENT)
         return 0;
     if (r == 0)
