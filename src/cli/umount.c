@@ -230,8 +230,8 @@ umount_is_seen_by (const struct mount *mount, const char *process)
 }
 
 /* Returns "the mount namespace of process 4711 (sleep)" for the first process that still sees the
- * file system of an unmounted mount, or words for any place. Root sees those of all users. g_free
- * it. */
+ * file system of an unmounted mount, or words for any place. The kernel shows an ordinary user the
+ * processes of others, too, unless /proc is mounted with hidepid. g_free it. */
 static char *
 umount_elsewhere (const struct mount *mount)
 {
