@@ -18,8 +18,7 @@
 char *
 path_log_dir (void)
 {
-    return geteuid () == 0 ? g_strdup (DIR_LOG)
-                           : g_build_filename (g_get_user_state_dir (), "windlass", NULL);
+    return geteuid () == 0 ? g_strdup (DIR_LOG) : state_dir ();
 }
 
 char *

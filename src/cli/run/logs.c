@@ -14,6 +14,7 @@
 #include "control/control.h"
 #include "core/base/name.h"
 #include "core/base/printable.h"
+#include "core/base/rundir.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +32,7 @@ preset_has_log (const struct preset *preset)
 
 /* --- the way to a folder of records ----------------------------------------------------------- */
 
-#define LINKS_MAX 40 /* on the way, as the kernel has it */
+#define LINKS_MAX 40 /* of a walk, as the kernel has it: links of links may lead on without end */
 
 /* Returns whether only root and this user can change what is there. HOME may be of another user, as
  * after sudo. */
@@ -54,12 +55,12 @@ way_look (const char *path, struct stat *ret_st)
         && lstat (path, ret_st) == 0;
 }
 
-static char *way_walk (const char *from, const char *way, int links);
+static char *way_walk (const char *from, const char *way, int *links);
 
 /* Takes a step to a name in a folder that nobody else can change. What somebody else has put there
  * is not followed. */
 static char *
-way_step (const char *path, int links)
+way_step (const char *path, int *links)
 {
     g_autofree char *above = g_path_get_dirname (path), *target = NULL;
     struct stat st;
@@ -68,20 +69,20 @@ way_step (const char *path, int links)
         return NULL;
     if (S_ISDIR (st.st_mode))
         return g_strdup (path);
-    if (S_ISLNK (st.st_mode) && links > 0)
+    if (S_ISLNK (st.st_mode) && (*links)-- > 0)
         target = g_file_read_link (path, NULL);
-    return target ? way_walk (above, target, links - 1) : NULL;
+    return target ? way_walk (above, target, links) : NULL;
 }
 
 /* Walks to a folder, name by name, and makes what is missing. Returns its real path if only root
  * and this user can change a part of it, or NULL: then nothing was made in a folder of others.
  * Root of a user namespace can't tell the machine's root, which has no number there, from other
- * users; so it has no way to a home. g_free it. */
+ * users; so it has no way to a home. links: how many may follow; counted down. g_free it. */
 static char *
-way_walk (const char *from, const char *way, int links)
+way_walk (const char *from, const char *way, int *links)
 {
     g_auto (GStrv) names = g_strsplit (way, "/", -1);
-    char *at = g_strdup (*way == '/' ? "/" : from);
+    char *at = *way == '/' ? way_step ("/", links) : g_strdup (from);
 
     for (char **name = names; at && *name; name++) {
         g_autofree char *above = at, *path = g_canonicalize_filename (*name, above);
@@ -96,7 +97,8 @@ way_walk (const char *from, const char *way, int links)
 static char *
 logs_folder (const char *folder, const char *directory)
 {
-    g_autofree char *real = way_walk ("/", folder, LINKS_MAX);
+    int links = LINKS_MAX;
+    g_autofree char *real = way_walk ("/", folder, &links);
     struct stat st;
 
     return real && lstat (real, &st) == 0 && st.st_uid == geteuid ()
@@ -126,7 +128,7 @@ run_log_begin (const struct cli_command *command, const struct preset *preset,
     g_autoptr (GDateTime) now = g_date_time_new_now_local ();
     g_autofree char *date = g_date_time_format (now, "-%Y%m%d-%H%M%S");
     g_autofree char *run = g_strdup_printf ("%s-%d", date, (int) getpid ());
-    g_autofree char *folder = g_build_filename (g_get_user_state_dir (), "windlass", "logs", NULL);
+    g_autofree char *state = state_dir (), *folder = g_build_filename (state, "logs", NULL);
     g_autofree char *apart = g_strdup (LOGS_APART);
 
     place->log = log_name (preset, place->directory, run);

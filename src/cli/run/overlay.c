@@ -15,6 +15,7 @@
 #include "control/control.h"
 #include "core/base/json.h"
 #include "core/base/printable.h"
+#include "core/base/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,9 @@ kept_view_tell_descriptors (const char *directory)
 char *
 kept_views_folder (void)
 {
-    return g_build_filename (g_get_user_state_dir (), "windlass", "overlays", NULL);
+    g_autofree char *state = state_dir ();
+
+    return g_build_filename (state, "overlays", NULL);
 }
 
 static char *

@@ -304,3 +304,13 @@ run_dir_write (const char *name, const char *bytes, size_t size, char **ret_path
         *ret_path = g_build_filename (path, name, NULL);
     return r;
 }
+
+char *
+state_dir (void)
+{
+    const char *state = g_get_user_state_dir ();
+
+    return g_path_is_absolute (state)
+             ? g_build_filename (state, "windlass", NULL)
+             : g_build_filename (g_get_home_dir (), ".local", "state", "windlass", NULL);
+}

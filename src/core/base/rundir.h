@@ -49,4 +49,9 @@ char *run_dir (void);
  * on a thread that serves requests, since that may have a caller's ids. */
 int run_dir_write (const char *name, const char *bytes, size_t size, char **ret_path);
 
+/* Returns the folder for what outlives a daemon of this user, such as logs and kept views:
+ * $XDG_STATE_HOME/windlass, or ~/.local/state/windlass if that variable has a relative path, which
+ * the XDG specification wants ignored. g_free it. */
+char *state_dir (void);
+
 #endif

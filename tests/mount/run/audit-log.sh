@@ -59,8 +59,12 @@ ln -s ../home "$TEST_DIR/links/astray"
 ln -s "$TEST_DIR/links/../state" "$TEST_DIR/links/second"
 ln -s ./second/ "$TEST_DIR/links/first"
 ln -s round "$TEST_DIR/links/round"
-for state in astray round; do
-    XDG_STATE_HOME=$TEST_DIR/links/$state "$WINDLASS" run audit "$BACK" -- true 2>said ||
+mkdir "$TEST_DIR/links/0"
+for ((i = 1; i <= 40; i++)); do # each leads through the one before it twice
+    ln -s $((i - 1))/../$((i - 1)) "$TEST_DIR/links/$i"
+done
+for state in astray round 40; do
+    XDG_STATE_HOME=$TEST_DIR/links/$state timeout 20 "$WINDLASS" run audit "$BACK" -- true 2>said ||
         fail "no run"
     expect_match "not where a link leads to others" '^/var/tmp/windlass-logs-' "$(log_of said)"
     rm -r "$(dirname "$(log_of said)")"
@@ -68,6 +72,15 @@ done
 expect "what a link leads to" "" "$(ls "$TEST_DIR/home")"
 XDG_STATE_HOME=$TEST_DIR/links/first "$WINDLASS" run audit "$BACK" -- true 2>said || fail "no run"
 expect_match "where own links lead" "^$XDG_STATE_HOME/windlass/logs/back-" "$(log_of said)"
+
+XDG_STATE_HOME=$TEST_DIR/links/4 "$WINDLASS" run audit "$BACK" -- true 2>said || fail "no run"
+expect_match "where 15 links lead" "^$TEST_DIR/links/0/windlass/logs/back-" "$(log_of said)"
+
+# A relative path counts as none.
+mkdir "$TEST_DIR/own"
+XDG_STATE_HOME=${TEST_DIR#/}/relative HOME=$TEST_DIR/own "$WINDLASS" run audit "$BACK" -- true \
+    2>said || fail "no run"
+expect_match "the usual place" "^$TEST_DIR/own/.local/state/windlass/logs/back-" "$(log_of said)"
 
 # A run without a record leaves the folder that other runs share.
 XDG_STATE_HOME=$TEST_DIR/shared expect_error "no-such-option" "$WINDLASS" run audit "$BACK" \
