@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #define UNMOUNT_PATIENCE 10000 /* milliseconds for the kernel to unmount */
+#define BUSY_TRIES 10
+#define BUSY_PAUSE 50000 /* microseconds */
 #define LOOK_PATIENCE 3000     /* milliseconds to find who uses it */
 #define TELL_AFTER 5000        /* milliseconds of waiting for the daemon, until this is told */
 #define END_PATIENCE 60000     /* milliseconds for the daemon to end */
@@ -161,13 +163,19 @@ umount_ask (const char *path, const void *data, struct path_answer *answer)
     g_strlcpy (answer->text, text ? text : "", sizeof answer->text);
 }
 
+static bool
+umount_find_users (const char *path, struct path_answer *ret_users)
+{
+    return path_ask (umount_users_ask, path, NULL, LOOK_PATIENCE, ret_users) && *ret_users->text;
+}
+
 static void
 umount_tell_users (const char *path)
 {
     struct path_answer users;
 
     say_line (stderr, "windlass umount: '%s' is in use:", path);
-    if (!path_ask (umount_users_ask, path, NULL, LOOK_PATIENCE, &users) || !*users.text)
+    if (!umount_find_users (path, &users))
         say_line (stderr, "  by no process whose files %s",
                   geteuid () == 0 ? "this mount namespace shows"
                                   : "you may look at; root sees those of all users");
@@ -354,6 +362,23 @@ umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
     return CLI_OK;
 }
 
+/* Tries again for half a second while the mount is in use by nobody who can be found: who only
+ * looks at it, as a file manager does, is gone by then. Returns false if there is no answer. */
+static bool
+umount_try (const struct umount_what *what, struct path_answer *ret_answer)
+{
+    const char *path = what->mount->path;
+    struct path_answer users;
+
+    for (unsigned tries = 1; path_ask (umount_ask, path, what, UNMOUNT_PATIENCE, ret_answer);
+         tries++) {
+        if (ret_answer->error != EBUSY || tries == BUSY_TRIES || umount_find_users (path, &users))
+            return true;
+        g_usleep (BUSY_PAUSE);
+    }
+    return false;
+}
+
 /* fd, pid: of control_await_begin. A daemon that was killed answers nothing more. */
 static int
 umount_from (const struct mount *mount, bool lazy, int fd, pid_t pid)
@@ -366,7 +391,7 @@ umount_from (const struct mount *mount, bool lazy, int fd, pid_t pid)
     struct path_answer answer;
     int status = CLI_OK;
 
-    if (!path_ask (umount_ask, mount->path, &what, UNMOUNT_PATIENCE, &answer)) {
+    if (!umount_try (&what, &answer)) {
         say_line (stderr, "windlass umount: '%s' is not unmounted: no answer after %d seconds; the "
                           "kernel probably waits for the daemon",
                   mount->path, UNMOUNT_PATIENCE / 1000);
