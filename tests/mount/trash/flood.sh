@@ -103,7 +103,8 @@ wait_until 15 '[ "$(ls "$BACK/.Trash-1234/files" | wc -l)" = 60 ]'
 wait $toucher
 unmount
 
-# A look at the limits of a large trash, in slow storage, makes pauses, in which it can be stopped.
+# A look at the limits of a large trash, in slow storage, makes pauses, in which users look at their
+# trashes, and in which it can be stopped.
 touch "$BACK/.Trash-1234/files"/{1..1500} "$BACK/.Trash-1234/info"/{1..1500}.trashinfo
 stack debug/delay-gen,enable=lookup,delay-percentage=100,delay-duration=30000 \
     features/trash,settle=50ms,max-total=1GB
@@ -112,6 +113,10 @@ as 1235 touch "$MNT/of1235/file"
 as 1235 rm "$MNT/of1235/file"
 wait_until '[ -e "$BACK/.Trash-1235/files/file" ]'
 job=$("$WINDLASS" jobs list "$MNT" | sed -n 's/^job \([0-9]*\): settle.*/\1/p')
+as 1235 touch "$MNT/of1235/more"
+as 1235 rm "$MNT/of1235/more"
+expect_ok as 1235 "$WINDLASS" trash restore "$MNT" of1235/more
+expect_match "the look goes on" "^job $job: settle" "$("$WINDLASS" jobs list "$MNT")"
 expect_ok "$WINDLASS" jobs stop "$MNT" "$job"
 wait_until 20 '! "$WINDLASS" jobs list "$MNT" | grep -q "^job $job:"'
 unmount

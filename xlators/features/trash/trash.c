@@ -165,7 +165,8 @@ trash_lookup (call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdata)
         && is_awaited (this, frame->root) && gfid_equal (&loc->parent->gfid, &gfid_root))
         stub = fop_lookup_stub (frame, trash_lookup_made, loc, xdata);
     if (stub)
-        trash_line_resume (&trash_priv (this)->entries, stub);
+        trash_line_resume (&trash_priv (this)->entries, 1 + (int64_t) trash_user (frame->root),
+                           stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), lookup, loc, xdata);
 }
@@ -185,7 +186,8 @@ trash_opendir (call_frame_t *frame, xlator_t *this, loc_t *loc, fd_t *fd, dict_t
     if (is_awaited (this, frame->root) && loc->inode && trash_has_inode (loc->inode))
         stub = fop_opendir_stub (frame, trash_opendir_made, loc, fd, xdata);
     if (stub)
-        trash_line_resume (&trash_priv (this)->entries, stub);
+        trash_line_resume (&trash_priv (this)->entries, 1 + (int64_t) trash_user (frame->root),
+                           stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), opendir, loc, fd, xdata);
 }

@@ -50,7 +50,8 @@
  *   directory in an attribute, which a file system writes no later than the names that come into
  *   the stage.
  * - Lines (line.c) run one task after the other, each in a job, so that folders and stages are made
- *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long. A
+ *   without a lock. Requests that need a new stage wait for `maker`; `entries` may take long, so
+ *   users take turns there, and a look at the limits lets their tasks run between its pieces. A
  *   third line, `notices`, tells the kernel of new names: the kernel waits for the lock of the
  *   directory, which a lookup may hold that waits for `entries`.
  * - The folders of a trash are unkept: neither the kernel nor a cache keeps names in them, so an
@@ -78,6 +79,7 @@
 struct trash_task {
     void (*run) (xlator_t *this, struct trash_task *task);
     bool background; /* no request waits for it, so the line's job may rest, and a hold pauses it */
+    int64_t user;    /* of whom it is: 1 + the number of a user who waits for it, or 0 */
 };
 
 /* Who makes requests as the daemon, and in which job. */
@@ -103,6 +105,10 @@ struct trash_line {
     GQueue tasks;           /* struct trash_task; lock */
     unsigned owed;          /* those in it, or running, for which a request waits; lock */
     unsigned number;        /* of its job, or 0; lock */
+    unsigned of_users;      /* tasks in it with a user; lock */
+    GHashTable *turns;      /* user -> when a task of the user was last begun; lock */
+    size_t turn;            /* counts these; lock */
+    int64_t others_after;   /* clock_now: trash_line_others; of the job's thread */
 };
 
 /* The members for its jobs are set before. jobs_wait waits for its tasks. */
@@ -110,8 +116,11 @@ void trash_line_init (xlator_t *this, struct trash_line *line);
 void trash_line_fini (struct trash_line *line);
 /* After jobs_wait the task runs before this returns. */
 void trash_line_add (struct trash_line *line, struct trash_task *task);
-/* Resumes a call in the line. */
-void trash_line_resume (struct trash_line *line, call_stub_t *stub);
+/* Resumes a call in the line; user: as in a task. */
+void trash_line_resume (struct trash_line *line, int64_t user, call_stub_t *stub);
+/* Between two pieces of a long task of the line: runs a task that somebody waits for, if there is
+ * one, and if the last one that ran so has taken no more time than the pieces since then. */
+void trash_line_others (struct trash_line *line);
 
 /* --- the private struct ----------------------------------------------------------------------- */
 

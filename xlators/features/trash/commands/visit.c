@@ -214,15 +214,16 @@ visit_wait (struct visit *visit, unsigned *steps)
     return job_next (visit->job) ? 0 : -EINTR;
 }
 
-/* Has a task run in a line, and waits for it, for some steps at most. */
+/* Has a task run in a line, and waits for it, for some steps at most. user: as in a task. */
 static int
 line_await (struct visit *visit, struct trash_line *line,
-            void (*run) (xlator_t *this, struct trash_task *task), unsigned *steps, unsigned most)
+            void (*run) (xlator_t *this, struct trash_task *task), int64_t user, unsigned *steps,
+            unsigned most)
 {
     struct awaited *awaited = g_new0 (struct awaited, 1);
     int r = 0;
 
-    awaited->task = (struct trash_task){ run, .background = true };
+    awaited->task = (struct trash_task){ run, .background = true, .user = user };
     awaited->whose = visit->order->whose;
     awaited->refs = 2;
     trash_line_add (line, &awaited->task);
@@ -238,7 +239,7 @@ static int
 visit_settle (struct visit *visit)
 {
     trash_private_t *priv = trash_priv (visit->this);
-    const int64_t whose = visit->order->whose;
+    const int64_t whose = visit->order->whose, user = 1 + (int64_t) visit->order->uid;
     const uint64_t first = __atomic_load_n (&priv->made, __ATOMIC_RELAXED);
     uint64_t made = first, before;
     unsigned steps = 0, rounds = 0;
@@ -250,7 +251,7 @@ visit_settle (struct visit *visit)
         if (made != before && ++rounds < SETTLE_ROUNDS)
             steps = 0;
         job_progress (visit->job, made - first, 0);
-        r = line_await (visit, &priv->entries, settling_run, &steps, SETTLE_STEPS);
+        r = line_await (visit, &priv->entries, settling_run, user, &steps, SETTLE_STEPS);
         if (r == 0 && trash_stages_wait (visit->this, whose))
             r = visit_wait (visit, &steps);
     }
@@ -263,7 +264,7 @@ visit_wait_noticed (struct visit *visit)
 {
     unsigned steps = 0;
 
-    line_await (visit, &trash_priv (visit->this)->notices, awaited_run, &steps, NOTICE_STEPS);
+    line_await (visit, &trash_priv (visit->this)->notices, awaited_run, 0, &steps, NOTICE_STEPS);
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */

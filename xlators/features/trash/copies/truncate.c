@@ -97,7 +97,7 @@ excerpt_goes_on (call_frame_t *frame, xlator_t *this, call_stub_t *stub)
     struct excerpt *excerpt = frame->local;
 
     if (stub)
-        trash_line_resume (&trash_priv (this)->entries, stub);
+        trash_line_resume (&trash_priv (this)->entries, 0, stub);
     else
         trash_version_drop (this, &excerpt->version);
     return stub != NULL;
@@ -280,7 +280,7 @@ trash_truncate (call_frame_t *frame, xlator_t *this, loc_t *loc, off_t offset, d
     if (is_cutting (this, frame->root, loc->inode))
         stub = fop_truncate_stub (frame, excerpt_truncate, loc, offset, xdata);
     if (stub)
-        trash_line_resume (excerpt_line (this), stub);
+        trash_line_resume (excerpt_line (this), 0, stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), truncate, loc, offset, xdata);
 }
@@ -293,7 +293,7 @@ trash_ftruncate (call_frame_t *frame, xlator_t *this, fd_t *fd, off_t offset, di
     if (is_cutting (this, frame->root, fd->inode) && !trash_version_has (this, fd))
         stub = fop_ftruncate_stub (frame, excerpt_ftruncate, fd, offset, xdata);
     if (stub)
-        trash_line_resume (excerpt_line (this), stub);
+        trash_line_resume (excerpt_line (this), 0, stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), ftruncate, fd, offset, xdata);
 }
@@ -308,7 +308,7 @@ trash_open (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, fd_
         && is_cutting (this, frame->root, loc->inode))
         stub = fop_open_stub (frame, excerpt_open, loc, flags, fd, xdata);
     if (stub)
-        trash_line_resume (excerpt_line (this), stub);
+        trash_line_resume (excerpt_line (this), 0, stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), open, loc, flags, fd, xdata);
 }
@@ -396,7 +396,7 @@ trash_create (call_frame_t *frame, xlator_t *this, loc_t *loc, uint32_t flags, m
     if (is_cutting_named (this, flags))
         stub = fop_create_stub (frame, excerpt_create, loc, flags, mode, umask, fd, xdata);
     if (stub)
-        trash_line_resume (&trash_priv (this)->maker, stub);
+        trash_line_resume (&trash_priv (this)->maker, 0, stub);
     else
         STACK_WIND_COOKIE (frame, trash_create_cbk, GUINT_TO_POINTER (flags), FIRST_CHILD (this),
                            create, loc, flags, mode, umask, fd, xdata);

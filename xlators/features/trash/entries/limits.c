@@ -65,12 +65,15 @@ trash_has_limits (const trash_private_t *priv)
 
 /* --- what lies there -------------------------------------------------------------------------- */
 
-/* Between two pieces of the work, so that a hold need not wait for all of a large trash. Returns 0,
- * or -EINTR: the job must stop. */
+/* Between two pieces of the work, so that neither a hold nor a user's look at a trash need wait for
+ * all of a large one. Returns 0, or -EINTR: the job must stop. */
 static int
 limits_next (const struct limits_look *look)
 {
-    return trash_work_next (look->work) ? 0 : -EINTR;
+    if (!trash_work_next (look->work))
+        return -EINTR;
+    trash_line_others (&trash_priv (look->this)->entries);
+    return 0;
 }
 
 /* The room of a tree. */
@@ -251,16 +254,20 @@ older_first (gconstpointer a, gconstpointer b)
     return strcmp (one->name, other->name);
 }
 
-static void
+static bool
 trashed_remove (struct limits_look *look, const struct trashed *trashed)
 {
     struct trash_removal removal = removal_as_owner (look, trashed->info, trashed->files,
                                                      trashed->uid);
 
+    bool removed;
+
     removal.name = trashed->name;
-    if (trash_entry_remove (&removal, &trashed->seen) == 0)
+    removed = trash_entry_remove (&removal, &trashed->seen) == 0;
+    if (removed)
         __atomic_add_fetch (&trash_priv (look->this)->evicted, 1, __ATOMIC_RELAXED);
     client_free (removal.client);
+    return removed;
 }
 
 /* The limits of one trash. What can't be removed pushes no other entry out. */
@@ -433,10 +440,37 @@ hold_free_of_stages (struct limits_look *look, inode_t *root)
     }
 }
 
-/* The oldest entries of all trashes. */
+static uint64_t
+entries_made (const struct limits_look *look)
+{
+    return __atomic_load_n (&trash_priv (look->this)->made, __ATOMIC_RELAXED);
+}
+
+/* Removes entries that were seen, the oldest first. Returns how many. */
+static unsigned
+hold_free_of_entries (struct limits_look *look, inode_t *root)
+{
+    unsigned removed = 0;
+
+    g_ptr_array_sort (look->trashed, older_first);
+    for (guint i = 0; i < look->trashed->len && limits_next (look) == 0
+                      && free_is_short (look, root); i++) {
+        const struct trashed *one = look->trashed->pdata[i];
+
+        tree_room (look, one->files, one->name, &look->gone);
+        look->gone.inodes++; /* the information file */
+        removed += trashed_remove (look, one);
+    }
+    return removed;
+}
+
+/* The oldest entries of all trashes. What has become an entry meanwhile, and was not seen, goes
+ * before what has none, at another look. */
 static void
 hold_free (struct limits_look *look, inode_t *root)
 {
+    const uint64_t made = entries_made (look);
+
     if (clock_now () < __atomic_load_n (&trash_priv (look->this)->space_is_late, __ATOMIC_RELAXED))
         return;
     if (!free_count (look, root))
@@ -445,16 +479,10 @@ hold_free (struct limits_look *look, inode_t *root)
     trashes_all (look, root, NULL);
     if (limits_next (look) < 0)
         return; /* what was not looked at may be older */
-    g_ptr_array_sort (look->trashed, older_first);
-    for (guint i = 0; i < look->trashed->len && limits_next (look) == 0
-                      && free_is_short (look, root); i++) {
-        const struct trashed *one = look->trashed->pdata[i];
-
-        tree_room (look, one->files, one->name, &look->gone);
-        look->gone.inodes++; /* the information file */
-        trashed_remove (look, one);
-    }
-    hold_free_of_stages (look, root);
+    if (hold_free_of_entries (look, root) > 0 && entries_made (look) != made)
+        trash_limits_soon (look->this);
+    else
+        hold_free_of_stages (look, root);
 }
 
 void

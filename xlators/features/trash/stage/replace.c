@@ -166,7 +166,7 @@ trash_rename (call_frame_t *frame, xlator_t *this, loc_t *oldloc, loc_t *newloc,
     if (is_replacing (this, frame->root, oldloc, newloc, flags))
         stub = fop_rename_stub (frame, trash_rename_kept, oldloc, newloc, flags, xdata);
     if (stub)
-        trash_line_resume (&trash_priv (this)->maker, stub);
+        trash_line_resume (&trash_priv (this)->maker, 0, stub);
     else
         STACK_WIND_TAIL (frame, FIRST_CHILD (this), rename, oldloc, newloc, flags, xdata);
 }

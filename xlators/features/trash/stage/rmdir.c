@@ -210,7 +210,7 @@ trash_rmdir (call_frame_t *frame, xlator_t *this, loc_t *loc, int32_t flags, dic
         gone_new (frame, loc);
         stub = fop_rmdir_stub (frame, trash_rmdir, loc, flags, xdata);
         if (stub)
-            trash_line_resume (&priv->maker, stub);
+            trash_line_resume (&priv->maker, 0, stub);
         else
             STACK_UNWIND (rmdir, frame, -1, ENOMEM, NULL, NULL, NULL);
         return;
