@@ -13,6 +13,8 @@
 #define INFO_YOUNG 300000000  /* age in nanoseconds up to which a program that has made the file may
                                * still be about to write it */
 #define INFO_LOOK 20000       /* microseconds between two looks at its age */
+#define INFO_PATIENCE (2 * INFO_YOUNG) /* nanoseconds for all files: none is young for longer, also
+                                        * if the clock of the storage is a little ahead */
 
 static int
 info_write (struct client *owner, fd_t *fd, const char *text)
@@ -118,7 +120,7 @@ info_wait (struct client *owner, fd_t *fd, const char *text, struct trash_work *
     int r = info_compare (owner, fd, text);
 
     if (work->patience == 0)
-        work->patience = clock_now () + INFO_YOUNG;
+        work->patience = clock_now () + INFO_PATIENCE;
     while (r == 1 && info_is_young (owner, fd->inode)) {
         if (clock_now () > work->patience)
             return -EEXIST;
