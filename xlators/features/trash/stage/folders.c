@@ -201,6 +201,7 @@ trash_instance_is_own (trash_private_t *priv, const char *name)
     return own;
 }
 
+/* -ENOENT: the folder of all stages is gone, which a daemon or graph that has ended has removed. */
 static int
 folder_instance (xlator_t *this, inode_t *root)
 {
@@ -215,8 +216,9 @@ folder_instance (xlator_t *this, inode_t *root)
             instance_name_new (priv);
         r = trash_folder_make (priv->maker.client, priv->top, priv->instance_name, 0711, NULL,
                                &priv->instance);
-        if (r == 0)
-            r = trash_instance_lock (this, priv->maker.client, priv->instance, true, &priv->mine);
+        if (r < 0)
+            continue;
+        r = trash_instance_lock (this, priv->maker.client, priv->instance, true, &priv->mine);
         if (r < 0)
             g_clear_pointer (&priv->instance, inode_unref);
         if (r == -ENOENT)
