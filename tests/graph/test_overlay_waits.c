@@ -122,7 +122,8 @@ waits_writes (void)
     return n;
 }
 
-/* Of these, one that was set aside waits for the copy; another one is about to, or has its answer. */
+/* Of these, one that was set aside waits for the copy; another one is about to, or has its
+ * answer. */
 static void
 waits_count_set_aside (const call_stack_t *root, void *count)
 {
