@@ -362,8 +362,9 @@ umount_done (const struct mount *mount, int fd, int pidfd, pid_t pid)
     return CLI_OK;
 }
 
-/* Tries again for half a second while the mount is in use by nobody who can be found: who only
- * looks at it, as a file manager does, is gone by then. Returns false if there is no answer. */
+/* Asks the kernel to unmount. If it says that the mount is in use, and no process that uses it is
+ * found, asks again, for half a second in all: a process that only looks at the mount, as a file
+ * manager does, has left it by then. Returns false if there is no answer. */
 static bool
 umount_try (const struct umount_what *what, struct path_answer *ret_answer)
 {

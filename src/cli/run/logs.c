@@ -34,8 +34,8 @@ preset_has_log (const struct preset *preset)
 
 #define LINKS_MAX 40 /* of a walk, as the kernel has it: links of links may lead on without end */
 
-/* Returns whether only root and this user can change what is there. HOME may be of another user, as
- * after sudo. */
+/* st: of a part of the way. Returns whether nobody but root and this user can replace what lies
+ * behind it. After sudo, HOME may be the folder of another user. */
 static bool
 way_is_ours (const struct stat *st)
 {
@@ -57,8 +57,8 @@ way_look (const char *path, struct stat *ret_st)
 
 static char *way_walk (const char *from, const char *way, int *links);
 
-/* Takes a step to a name in a folder that nobody else can change. What somebody else has put there
- * is not followed. */
+/* Goes to the last name of path, whose folder was walked to. Follows a link of root or of this
+ * user, and no other. Returns and takes what way_walk does. */
 static char *
 way_step (const char *path, int *links)
 {
@@ -74,10 +74,11 @@ way_step (const char *path, int *links)
     return target ? way_walk (above, target, links) : NULL;
 }
 
-/* Walks to a folder, name by name, and makes what is missing. Returns its real path if only root
- * and this user can change a part of it, or NULL: then nothing was made in a folder of others.
- * Root of a user namespace can't tell the machine's root, which has no number there, from other
- * users; so it has no way to a home. links: how many may follow; counted down. g_free it. */
+/* Walks from a folder along way, name by name, and makes the folders that are missing. Returns the
+ * real path, which the caller frees with g_free; or NULL if others than root and this user can
+ * replace a part of it: then nothing was made in a folder of others. In a user namespace root can't
+ * tell the machine's root, which has no number there, from other users, so no way to a home counts.
+ * links: how many links may still be followed; counted down. */
 static char *
 way_walk (const char *from, const char *way, int *links)
 {
@@ -92,8 +93,8 @@ way_walk (const char *from, const char *way, int *links)
     return at;
 }
 
-/* Returns the real path of a folder that this user alone may write, and nobody else can change; or
- * NULL. One in DIR does not count, since each record would be recorded there. g_free it. */
+/* Returns the real path of the folder (g_free it); NULL if others may write in it or replace it, or
+ * if it lies in directory, where each record would be recorded in turn. */
 static char *
 logs_folder (const char *folder, const char *directory)
 {

@@ -28,11 +28,11 @@ int sync_name_create (struct client *client, const struct fd_maker *fds, inode_t
 /* flags: as in the operation, without RENAME_EXCHANGE */
 int sync_name_rename (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                       inode_t *newdirectory, const char *newname, uint32_t flags);
-/* Renames, and replaces nothing: -EEXIST. Where rename has no flags, as in the protocol of
- * GlusterFS, a file gets the new name as a further one and loses the old one. A directory, or a
- * file that can't have two names, is renamed after a look at the new name: then an empty directory,
- * or a file, that somebody makes there in between is replaced. ret_buf: what was renamed, by the
- * new name; or NULL. */
+/* Renames, and replaces nothing: -EEXIST if the new name is taken. Where rename has no flags, as in
+ * the protocol of GlusterFS, a file gets a link of the new name and loses the old name. There a
+ * directory, and a file that storage makes no link of, is renamed after a look-up of the new name;
+ * if somebody else makes an empty directory, or a file, of that name after the look-up, the rename
+ * replaces it. *ret_buf: the attributes of the object afterwards; ret_buf may be NULL. */
 int sync_name_move (struct client *client, inode_t *inode, inode_t *directory, const char *name,
                     inode_t *newdirectory, const char *newname, struct iatt *ret_buf);
 /* unlink or rmdir, by the type of inode */

@@ -23,8 +23,8 @@ struct copy_between {
     fd_t *from, *to; /* open for reading, and for writing, each in its child's realm */
     off_t offset;                   /* of the range, in both files */
     uint64_t size;
-    /* Asked before each MiB, with the offset that the copy has reached; NULL: nobody stops the
-     * copy. A reflink is made in one step. */
+    /* copy_between calls it before each MiB, with the offset that it has reached; true ends the
+     * copy. NULL: the copy is never ended so. A reflink is made in one step. */
     bool (*stops) (void *data, off_t at);
     void *data;                     /* for stops */
     bool by_kernel; /* set: the kernel has copied all of it */

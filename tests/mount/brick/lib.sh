@@ -156,6 +156,21 @@ tell_client () {
     tell_client_wait 'done'
 }
 
+# overlay_on VOLUME: adds a view of it to $VOL, whose changes lie in $TEST_DIR/changes.
+overlay_on () {
+    mkdir -p "$TEST_DIR/changes"
+    cat >>"$VOL" <<EOF
+volume changes
+    type storage/posix
+    option directory "$TEST_DIR/changes"
+end-volume
+volume overlay
+    type cluster/overlay
+    subvolumes changes $1
+end-volume
+EOF
+}
+
 # glusterd_begin ADDRESS [FILE]: a glusterd with its bricks, all on this address of the loopback.
 # What it keeps outside of the test's folder is hidden from the system. FILE: an empty file that it
 # finds.

@@ -10,7 +10,6 @@ upper=$UPPER/layers/0
 # The brick loses the connection with the next call of these: its numbers in GlusterFS's protocol.
 MKNOD=3 RMDIR=6 RENAME=8 LINK=9 READ=12 WRITE=13 LOOKUP=27 READDIRP=40
 
-mkdir -p "$UPPER"
 brick one
 relay one
 brick_volfile one
@@ -23,16 +22,7 @@ echo in >"$MNT/merged/in"
 head -c 3000000 /dev/urandom >"$MNT/big"
 touch "$MNT"/many/{1..40}
 unmount
-cat >>"$VOL" <<EOF
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes one
-end-volume
-EOF
+overlay_on one
 mount_volfile "$VOL" --entry-timeout=0 --attribute-timeout=0 --negative-timeout=0
 connected () {
     wait_until 'stat "$MNT/file" >/dev/null 2>&1'

@@ -12,20 +12,9 @@ for name in a b; do
     brick $name
 done
 distribute_volfile "$VOL" a b
-base=$(sed -n 's/^volume //p' "$VOL" | tail -n 1)
 cp "$VOL" base.vol
-UPPER=$TEST_DIR/changes
-mkdir -p "$UPPER" first plain
-cat >>"$VOL" <<EOF
-volume changes
-    type storage/posix
-    option directory "$UPPER"
-end-volume
-volume overlay
-    type cluster/overlay
-    subvolumes changes $base
-end-volume
-EOF
+mkdir first plain
+overlay_on all
 
 # expect_same WHAT
 expect_same () {
